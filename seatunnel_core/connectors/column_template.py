@@ -8,15 +8,18 @@ import pyarrow as pa
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.connectors.column_options import require_columns
+from seatunnel_core.connectors.staging.table_names import VARIABLES, filled
 from seatunnel_core.rows.value_text import plain_bytes
 
-_PLACEHOLDER = re.compile(r"\$\{(?P<name>[^{}]+)\}|(?<!\$)\{(?P<old>[^{}$]+)\}")
+_OF_TABLE = "|".join(VARIABLES)
+_PLACEHOLDER = re.compile(rf"\$\{{(?!(?:{_OF_TABLE})[:}}])(?P<name>[^{{}}]+)\}}|(?<!\$)\{{(?P<old>[^{{}}$]+)\}}")
 
 
 class ColumnTemplate:
     """Option value with placeholders for columns: ``${column}`` or, as SeaTunnel allows, ``{column}``.
 
-    Without placeholders, the text is the name of a column or, if there is no such column, a constant.
+    Without placeholders the text is the name of a column or, if there is no such column, fixed. Variables of the table,
+    such as ``${table_name}``, are replaced; braces in their values are text.
     """
 
     def __init__(self, option: str, written: str, schema: TableSchema, *, placeholders: bool) -> None:
@@ -26,7 +29,7 @@ class ColumnTemplate:
             parts = _PLACEHOLDER.split(written)
         elif written in schema.columns.names:
             parts = ("", written, "", "")
-        self._texts = parts[::3]
+        self._texts = [filled(text, schema) for text in parts[::3]]
         self._columns = [name or old for name, old in zip(parts[1::3], parts[2::3], strict=True)]
         require_columns(option, self._columns, schema)
 

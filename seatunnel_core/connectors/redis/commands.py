@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 
 from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.column_template import ColumnTemplate, column_bytes, present_bytes
 from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.connectors.kafka.encoding import lines
 from seatunnel_core.connectors.redis import options as opt
-from seatunnel_core.connectors.staging.table_names import filled
+from seatunnel_core.connectors.redis.server import OWN, shown
+from seatunnel_core.connectors.staging.table_names import VARIABLE
 
 _REMOVED = (int(RowKind.UPDATE_BEFORE), int(RowKind.DELETE))
 _COMMANDS = {
-    "key": (("SET", "key", "value"), ("DEL", "key")),
-    "string": (("SET", "key", "value"), ("DEL", "key")),
+    **dict.fromkeys(("key", "string"), (("SET", "key", "value"), ("DEL", "key"))),
     "hash": (("HSET", "key", "field", "value"), ("HDEL", "key", "field")),
     "list": (("RPUSH", "key", "value"), ("LREM", "key", "one", "value")),
     "set": (("SADD", "key", "value"), ("SREM", "key", "value")),
@@ -27,13 +28,15 @@ class RowCommands:
     """Commands for the rows of one table."""
 
     def __init__(self, options: Options, schema: TableSchema) -> None:
-        """Raise ``SinkError`` if an option refers to a missing column, or the format cannot represent a column."""
-        is_hash, key = options[opt.DATA_TYPE] == "hash", filled(options[opt.KEY], schema)
+        """Raise ``SinkError`` if an option names an absent column, or the format cannot hold a column."""
+        is_hash, key, placeholders = options[opt.DATA_TYPE] == "hash", options[opt.KEY], options[opt.CUSTOM]
+        if not placeholders and "${" in VARIABLE.sub("", key):
+            raise SinkError(f"option 'key': {key!r} has columns; add support_custom_key = true")
         value = opt.HASH_VALUE if is_hash else opt.VALUE
         self._value: str | None = options[value]
         self._field: str | None = options[opt.HASH_KEY] if is_hash else None
         self._commands = _COMMANDS[options[opt.DATA_TYPE]]
-        self._key = ColumnTemplate(opt.KEY.key, key, schema, placeholders=options[opt.CUSTOM])
+        self._key = ColumnTemplate(opt.KEY.key, key, schema, placeholders=placeholders)
         require_columns(value.key, filter(None, [self._value]), schema)
         require_columns(opt.HASH_KEY.key, filter(None, [self._field]), schema)
         self._style = FileStyle(format=options[opt.FORMAT], delimiter=options[opt.DELIMITER])
@@ -42,8 +45,15 @@ class RowCommands:
             self._style.writer.refuse(schema.columns)
 
     def of(self, batch: Batch) -> Iterator[tuple[str | bytes, ...]]:
-        """Yield the commands of a batch, in order; raise ``RowError`` if a key is null, or a value has no text form."""
+        """Yield the commands of a batch, in order.
+
+        Raises:
+            RowError: A key is null or belongs to the sink's state, or a value has no text.
+        """
         rows, keys = batch.rows, self._key.values(batch.rows)
+        for key in keys:
+            if key.startswith(OWN):
+                raise RowError(f"key {shown(key)}: keys that begin with {OWN.decode()} are the sink's own state")
         kinds = [0] * len(keys) if batch.kinds is None else batch.kinds.to_pylist()
         if self._by_column:
             columns = [(name.encode(), column_bytes(rows, name)) for name in rows.schema.names]

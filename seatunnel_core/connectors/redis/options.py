@@ -4,7 +4,8 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, LONG, SCHEMA, STRING, Option, within
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, SCHEMA, STRING, Option, Options, within
 from seatunnel_core.connector_api.several_tables import tables_option
 
 HOST = Option("host", STRING, required=True, unless=("nodes",), doc="Host of the server.")
@@ -16,7 +17,10 @@ MODE = Option("mode", ENUM("single", "cluster"), default="single", doc="One serv
 NODES: Option[tuple[str, ...]] = Option("nodes", LIST(), doc='Nodes of a cluster: ["redis-0:6379", "redis-1:6379"].')
 SSL = Option("ssl", BOOLEAN, default=False, doc="Connect with TLS.")
 SSL_CA = Option("ssl_ca_certs", STRING, doc="PEM file with the certificates that TLS trusts; without it the system's.")
-SERVER: tuple[Option[Any], ...] = (HOST, PORT, USER, AUTH, DB_NUM, MODE, NODES, SSL, SSL_CA)
+SSL_CERT = Option("ssl_certfile", STRING, doc="PEM file with the client's certificate, if the server requires one.")
+SSL_KEY = Option("ssl_keyfile", STRING, doc="PEM file with the private key of that certificate.")
+TLS: tuple[Option[Any], ...] = (SSL_CA, SSL_CERT, SSL_KEY)
+SERVER: tuple[Option[Any], ...] = (HOST, PORT, USER, AUTH, DB_NUM, MODE, NODES, SSL, *TLS)
 
 TYPES = ENUM("key", "string", "hash", "list", "set", "zset")
 DATA_TYPE = Option("data_type", TYPES, required=True, doc="Type of the keys. key and string both mean a single value.")
@@ -46,6 +50,23 @@ CUSTOM = Option("support_custom_key", BOOLEAN, default=False, doc="Replace ${col
 VALUE = Option("value_field", STRING, doc="Column to write as the value; without it the row, in format.")
 HASH_KEY = Option("hash_key_field", STRING, doc="Column with the field of a hash; without it each column is a field.")
 HASH_VALUE = Option("hash_value_field", STRING, doc="Column with its value; without it the row, in format.")
-EXPIRE = Option("expire", LONG, default=-1, unit="s", doc="Time to live of written keys; none if it is below 1.")
+_SECONDS = within(-(2**31), 2**31 - 1)
+EXPIRE = Option("expire", _SECONDS, default=-1, unit="s", doc="Time to live of written keys; none if it is below 1.")
 _WRITTEN: tuple[Option[Any], ...] = (KEY, DATA_TYPE, FORMAT, DELIMITER, BATCH, CUSTOM, VALUE, HASH_KEY, HASH_VALUE)
 SINK_OPTIONS: tuple[Option[Any], ...] = (*SERVER, *_WRITTEN, EXPIRE)
+
+
+def check_delimiter(options: Options, separator: str = "") -> None:
+    """Raise ``UsageError`` unless the delimiter is a text that does not contain the separator of rows."""
+    delimiter = options[DELIMITER]
+    if not delimiter or (separator and separator in delimiter):
+        raise UsageError(f"option {DELIMITER.key!r}: expected a text in one line, found {delimiter!r}")
+
+
+def without_effect(options: Options, *needed: tuple[Option[Any], str, Any]) -> tuple[str, ...]:
+    """Return a warning for each option that is set although what it requires is not given."""
+    return tuple(
+        f"option {option.key!r} has no effect: it requires {what}"
+        for option, what, given in needed
+        if options.is_set(option) and not given
+    )

@@ -17,11 +17,17 @@ OWN = b"seatunnel:{"
 
 _MEANINGS = (
     ("Authentication|NOAUTH|WRONGPASS", False, "check user and auth"),
-    ("NoPermission|NOPERM", False, "allow the user these commands and keys"),
+    ("NoPermission|NOPERM|The user executing the script", False, "allow the user these commands and keys"),
     ("ReadOnly|READONLY", True, "it is a read-only replica: write the address of the primary"),
     ("OutOfMemory|OOM", True, "raise maxmemory of the server, or remove keys"),
     ("WRONGTYPE", False, "the key has another type than data_type: choose other keys, or another data_type"),
-    ("Connection|Timeout|Loading|Cluster|TryAgain|MISCONF|NOREPLICAS", True, "check that the server is running"),
+    ("CERTIFICATE|SSL: WRONG|No such file|PEM lib", False, "check ssl, ssl_ca_certs, ssl_certfile and ssl_keyfile"),
+    ("BUSY|MASTERDOWN|MasterDown", True, "wait until the server answers again"),
+    (
+        "Connection|Timeout|Loading|Cluster|TryAgain|MISCONF|NOREPLICAS",
+        True,
+        "check that the server is running, and the option ssl",
+    ),
     ("", False, "check the options"),
 )
 """Patterns of error names and texts; True if a retry may help; and advice."""
@@ -34,6 +40,8 @@ class Server:
     nodes: tuple[tuple[str, int], ...]
     cluster: bool
     settings: tuple[tuple[str, Any], ...] = field(repr=False)
+    caller: str = field(default="", eq=False)
+    """The pipeline and the sink, for messages: ``pipeline 1, sink Redis: ``."""
 
     @classmethod
     def of(cls, options: Options) -> "Server":
@@ -45,13 +53,13 @@ class Server:
         if cluster and options[opt.DB_NUM]:
             raise UsageError("option 'db_num': a cluster has database 0 only")
         settings = {"username": options[opt.USER], "password": options[opt.AUTH], "ssl": options[opt.SSL]}
-        settings |= {"ssl_ca_certs": options[opt.SSL_CA]} if options[opt.SSL] else {}
+        settings |= {option.key: options[option] for option in opt.TLS} if options[opt.SSL] else {}
         nodes = tuple(map(_node, options[opt.NODES])) if cluster else ((options[opt.HOST], options[opt.PORT]),)
         settings |= {} if cluster else {"db": options[opt.DB_NUM]}
         return cls(nodes=nodes, cluster=cluster, settings=tuple(settings.items()))
 
     def __str__(self) -> str:
-        return "Redis at " + ", ".join(f"{host}:{port}" for host, port in self.nodes)
+        return f"{self.caller}Redis at " + ", ".join(f"{host}:{port}" for host, port in self.nodes)
 
     @contextmanager
     def client(self, kind: Callable[[str], ConnectorError]) -> Iterator[Any]:
@@ -61,14 +69,20 @@ class Server:
         try:
             yield _client(self)
         except (redis.RedisError, redis.exceptions.RedisClusterException) as error:
-            raise self.failed(kind, f"{type(error).__name__}: {error}") from None
+            raise self.failed(kind, error) from None
 
-    def failed(self, kind: Callable[[str], ConnectorError], text: str) -> Any:
-        """Return an error for an error text of the server, with advice."""
+    def failed(self, kind: Callable[[str], ConnectorError], error: Exception | str, where: str = "") -> Any:
+        """Return an error for one of the server, with advice; ``where`` names the key."""
+        text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         _, retryable, advice = next(meaning for meaning in _MEANINGS if re.search(meaning[0], text))
-        found = kind(f"{self}: {text}; {advice}")
+        found = kind(f"{self}: {where}{text.removeprefix('ResponseError: ')}; {advice}")
         found.retryable = retryable
         return found
+
+
+def shown(name: bytes) -> str:
+    """Return a key or field in quotes; bytes that are not UTF-8 are escaped."""
+    return repr(name.decode(errors="backslashreplace"))
 
 
 @lru_cache(maxsize=8)
@@ -79,7 +93,7 @@ def _client(server: Server) -> Any:
     from redis.retry import Retry
 
     settings = {**dict(server.settings), "socket_connect_timeout": 10, "socket_timeout": 60}
-    settings["retry"] = Retry(NoBackoff(), 0)
+    settings |= {"retry": Retry(NoBackoff(), 0), "protocol": 2}  # Redis 5 has no protocol 3
     if server.cluster:
         node: Any = redis.cluster.ClusterNode
         return redis.RedisCluster(startup_nodes=[node(*each) for each in server.nodes], **settings)

@@ -5,87 +5,142 @@
     seatunnel:{<job>:<pipeline>:<sink>}:epoch          the newest epoch; others are rejected
     seatunnel:{<job>:<pipeline>:<sink>}:staged         a set of the names of staged lists
     seatunnel:{<job>:<pipeline>:<sink>}:rows:<name>    a list of the commands of one attempt
-    seatunnel:{<job>:<pipeline>:<sink>}:commits        a hash with the ids of published committables
+    seatunnel:{<job>:<pipeline>:<sink>}:commits        a hash: the number of published commands of each list
 
 A name is ``<id of the committable>:<attempt>``, and an id ``<source>-<epoch>-<unit>``. Each script gets the prefix,
-the epoch, and further arguments. A command is five elements: the number of its words, and four words with padding.
+the epoch, and further arguments; it returns a list that begins with the outcome, which is ``lost`` with the known
+epoch if that differs. A command is five elements: the number of its words, and four words with padding.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
+from attrs import frozen
+
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
+from seatunnel_core.connectors.redis.server import Server
 
 BEGIN = """
 local known = tonumber(redis.call('GET', KEYS[1] .. 'epoch') or 0)
-if known < tonumber(ARGV[2]) or known > tonumber(ARGV[1]) then return known end
+if known < tonumber(ARGV[2]) or known > tonumber(ARGV[1]) then return {'lost', tostring(known)} end
 redis.call('SET', KEYS[1] .. 'epoch', ARGV[1])
-return -1
+return {'done'}
 """
-"""Make the epoch the newest and return -1; if the known epoch is below ``prepared_in`` or newer, return it instead."""
+"""Make the epoch the newest, unless the known one is below ``prepared_in`` or newer."""
 
 STAGE = """
-if redis.call('GET', KEYS[1] .. 'epoch') ~= ARGV[1] then return 0 end
+local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
+if known ~= ARGV[1] then return {'lost', known} end
 redis.call('SADD', KEYS[1] .. 'staged', ARGV[2])
 redis.call('RPUSH', KEYS[1] .. 'rows:' .. ARGV[2], unpack(ARGV, 3))
-return 1
+return {'done'}
 """
-"""Append commands to the list with a name; return 0 if the epoch is not the newest."""
+"""Append commands to a list, by its name."""
 
 PUBLISH = """
-local rows, id = KEYS[1] .. 'rows:' .. ARGV[2], string.match(ARGV[2], '^[^:]+')
-if redis.call('GET', KEYS[1] .. 'epoch') ~= ARGV[1] then return {'lost'} end
-if redis.call('EXISTS', rows) == 0 then
-    return {redis.call('HEXISTS', KEYS[1] .. 'commits', id) == 1 and 'before' or 'gone'}
-end
-local done, size, result = tonumber(ARGV[4]), 0, {'more'}
-while done < tonumber(ARGV[5]) and size < 4000000 do
+local known, total = redis.call('GET', KEYS[1] .. 'epoch') or '0', tonumber(ARGV[3])
+if known ~= ARGV[1] then return {'lost', known} end
+local rows, commits = KEYS[1] .. 'rows:' .. ARGV[2], KEYS[1] .. 'commits'
+local left = redis.call('LLEN', rows) / 5
+if left + tonumber(redis.call('HGET', commits, ARGV[2]) or 0) ~= total then return {'gone'} end
+if left == 0 then return {'before'} end
+redis.call('HINCRBY', commits, ARGV[2], 0)
+redis.call('LTRIM', rows, 0, -1)
+redis.call('SREM', KEYS[1] .. 'staged', '')
+if tonumber(ARGV[4]) > 0 then redis.call('EXPIRE', KEYS[1] .. 'none', ARGV[4]) end
+local done, size, result = tonumber(ARGV[5]), 0, {'more'}
+while done < tonumber(ARGV[6]) and size < 4000000 do
     local command = redis.call('LRANGE', rows, done * 5, done * 5 + 4)
     if #command == 0 then break end
     local answer = redis.pcall(unpack(command, 2, 1 + command[1]))
     if type(answer) == 'table' and answer.err then result = {'failed', command[3], answer.err} break end
-    if tonumber(ARGV[3]) > 0 then redis.call('EXPIRE', command[3], ARGV[3]) end
+    if tonumber(ARGV[4]) > 0 then redis.call('EXPIRE', command[3], ARGV[4]) end
     done, size = done + 1, size + #command[4] + #command[5]
 end
+redis.call('HINCRBY', commits, ARGV[2], done)
 redis.call('LTRIM', rows, done * 5, -1)
-if redis.call('EXISTS', rows) == 1 then return result end
-redis.call('HSET', KEYS[1] .. 'commits', id, ARGV[1])
+if done < left then return result end
 redis.call('SREM', KEYS[1] .. 'staged', ARGV[2])
 return {'done'}
 """
-"""Execute and remove commands of the list with a name, with a time to live for the keys.
+"""Carry out and remove commands of a list, by its name, the number of all its commands, and the keys' time to live.
 
-Of the first ``ARGV[4]`` commands, which the client has executed, only remove them; execute those up to ``ARGV[5]``, so
-that the server can serve other clients in between. A failed command ends the script; those before it are removed.
+Of the first ``ARGV[5]`` commands, which the client has carried out, only remove them; carry out those up to
+``ARGV[6]``, so that the server serves others in between. A failed command stops it; those before it are removed.
+
+A script that raises is not rolled back. So the four calls before the loop have no effect, but fail where the later ones
+would: if the user may not call them, or the memory is full.
 """
 
 SWEEP = """
-if tonumber(redis.call('GET', KEYS[1] .. 'epoch') or 0) > tonumber(ARGV[1]) then return -1 end
+local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
+if tonumber(known) > tonumber(ARGV[1]) then return {'lost', known} end
 local keep, swept = {}, 0
 for each = 4, #ARGV do keep[ARGV[each]] = true end
-local function old(id, below) return tonumber(string.match(id, '^%d+%-(%d+)')) < tonumber(below) and not keep[id] end
+local function old(name, below)
+    local id = string.match(name, '^[^:]+')
+    return tonumber(string.match(id, '^%d+%-(%d+)')) < tonumber(below) and not keep[id]
+end
 for _, name in ipairs(redis.call('SMEMBERS', KEYS[1] .. 'staged')) do
-    if old(string.match(name, '^[^:]+'), ARGV[2]) then
+    if old(name, ARGV[2]) then
         redis.call('UNLINK', KEYS[1] .. 'rows:' .. name)
         swept = swept + redis.call('SREM', KEYS[1] .. 'staged', name)
     end
 end
-for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
-    if old(id, ARGV[3]) then redis.call('HDEL', KEYS[1] .. 'commits', id) end
+for _, name in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
+    if old(name, ARGV[3]) then redis.call('HDEL', KEYS[1] .. 'commits', name) end
 end
-return swept
+return {'done', tostring(swept)}
 """
 """Remove lists of epochs below one, and records of epochs below another, except of ids to keep; return the lists."""
 
 MOST = 1_000
 """Maximum number of commands in a request; the server serves no other client meanwhile."""
 
+LOST = (
+    "the server lost what the job keeps there: it was emptied, restarted without its data or replaced by another one, "
+    "or the job has ended. Restore the data and resume the job, or start a new job"
+)
 
-def prefix(context: SinkContext | WriterContext) -> str:
-    """Return the prefix of the keys of a sink; in a cluster, the braces keep the keys on one node."""
-    return f"seatunnel:{{{context.job_id}:{context.pipeline_id}:{context.sink_ordinal}}}:"
 
+@frozen
+class State:
+    """The state of one sink of a pipeline, in the epoch of the context."""
 
-def run(client: Any, script: str, context: SinkContext | WriterContext, *arguments: Any) -> Any:
-    """Return the result of a script, with texts as Python strings."""
-    found = client.eval(script, 1, prefix(context), context.epoch, *arguments)
-    return [part.decode(errors="replace") for part in found] if isinstance(found, list) else found
+    server: Server
+    context: SinkContext | WriterContext
+    kind: type[SinkError] = SinkError
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of the keys; in a cluster the braces keep them on one node."""
+        return f"seatunnel:{{{self.context.job_id}:{self.context.pipeline_id}:{self.context.sink_ordinal}}}:"
+
+    def run(self, script: str, *arguments: Any) -> list[str]:
+        """Return the outcome of a script; raise an error if the server knows another epoch."""
+        with self.server.client(self.kind) as client:
+            found = client.eval(script, 1, self.prefix, self.context.epoch, *arguments)
+        outcome = [part.decode(errors="backslashreplace") for part in found]
+        if outcome[0] != "lost":
+            return outcome
+        newer = (
+            f"a newer engine, of epoch {outcome[1]}, resumed the job" if int(outcome[1]) > self.context.epoch else ""
+        )
+        raise self.kind(f"{self.server}: {newer or LOST}")
+
+    def commits(self) -> Mapping[str, int]:
+        """Return the number of published commands of each list, by its name."""
+        with self.server.client(self.kind) as client:
+            return {name.decode(): int(count) for name, count in client.hgetall(f"{self.prefix}commits").items()}
+
+    def discard(self, name: str) -> None:
+        """Remove a list; its name last, by which ``sweep`` finds it."""
+        with self.server.client(self.kind) as client:
+            client.unlink(f"{self.prefix}rows:{name}")
+            client.srem(f"{self.prefix}staged", name)
+
+    def clear(self) -> None:
+        """Remove what no list belongs to."""
+        with self.server.client(self.kind) as client:
+            client.unlink(*(f"{self.prefix}{name}" for name in ("epoch", "staged", "commits")))

@@ -192,6 +192,68 @@ def test_keys_and_fields_become_columns(server: RedisServer, client: Any) -> Non
     ]
 
 
+def test_the_key_is_added_to_each_json_object(server: RedisServer, client: Any) -> None:
+    """Objects with blanks around them went into the column of other values as a whole."""
+    values = {"1": b'{"n": 1}\n', "2": b' {"n": 2}', "3": b"{abc}", "4": b'{"key": "x", "n": 4}', "5": b"7"}
+    client.mset(values)
+    schema = {"fields": {"key": "string", "n": "int", "v": "string"}}
+    named: dict[str, Any] = {"read_key_enabled": True, "single_field_name": "v", "schema": schema}
+    assert sorted(rows_of(server, keys="*", data_type="key", **named), key=lambda row: row["key"]) == [
+        {"key": "1", "n": 1, "v": None},
+        {"key": "2", "n": 2, "v": None},
+        {"key": "3", "n": None, "v": "{abc}"},
+        {"key": "4", "n": 4, "v": None},
+        {"key": "5", "n": None, "v": "7"},
+    ]
+    skipped = Skipped(fail=False)
+    client.set("6", '{"n": 1, "n": 2}')
+    assert rows_of(server, skipped, keys="[36]", data_type="key", read_key_enabled=True, schema=schema) == []
+    assert len(skipped.errors) == 2
+    assert any("key '6'" in error and "'n' occurs more than once" in error for error in skipped.errors)
+
+
+def test_hashes_of_several_patterns_with_their_keys(server: RedisServer, client: Any) -> None:
+    """SeaTunnel's example "Reading multiple key patterns": with the key each hash is one row, also with ``kv``."""
+    client.hset("user:1", mapping={"name": "Ann", "age": 26})
+    client.hset("order:7", mapping={"price": "1.5"})
+    shared_options: dict[str, Any] = {"data_type": "hash", "hash_key_parse_mode": "kv", "read_key_enabled": True}
+    schemas: dict[str, dict[str, str]] = {
+        "user": {"id": "string", "name": "string", "age": "int"},
+        "order": {"id": "string", "price": "double"},
+    }
+    found = {}
+    for name, fields in schemas.items():
+        given = {**shared_options, "key_field_name": "id", "schema": {"fields": fields}}
+        found[name] = rows_of(server, keys=f"{name}:*", **given)
+    assert found == {
+        "user": [{"id": "user:1", "name": "Ann", "age": 26}],
+        "order": [{"id": "order:7", "price": 1.5}],
+    }
+
+
+def test_fields_that_no_column_reads_may_be_any_bytes(server: RedisServer, client: Any) -> None:
+    client.hset("h", mapping={"id": 1, b"\xff": b"\xfe", "other": b"\xfd"})
+    assert rows_of(server, keys="h", data_type="hash", schema={"fields": {"id": "int"}}) == [{"id": 1}]
+    with pytest.raises(RowError, match="key 'h': 'utf-8' codec"):
+        rows_of(server, keys="h", data_type="hash")
+
+
+def test_places_in_messages_are_texts(server: RedisServer, client: Any) -> None:
+    client.hset("h", mapping={b"a\xff": "{}"})
+    schema = {"fields": {"field": "string", "n": "int"}}
+    with pytest.raises(RowError, match=r"key 'h', field 'a\\\\xff': "):
+        rows_of(server, keys="h", data_type="hash", hash_key_parse_mode="kv", schema=schema)
+
+
+def test_a_long_list_is_decoded_in_pieces(server: RedisServer, client: Any) -> None:
+    client.rpush("l", *range(20_000))
+    source = RedisSource(options_of(RedisSource, server.options(keys="l", data_type="list")))
+    [split] = plan(source).splits
+    batches = list(source.read(split, Skipped()))
+    assert max(batch.rows.num_rows for batch in batches) <= 8_192
+    assert [row for batch in batches for row in batch.rows.column(0).to_pylist()] == list(map(str, range(20_000)))
+
+
 def test_binary_values_are_read_as_they_are(server: RedisServer, client: Any) -> None:
     client.set(b"\xff", b"\x00\xff")
     client.set("b:1", b"\xfe")
@@ -223,6 +285,29 @@ def test_a_key_of_another_type_is_named(server: RedisServer, client: Any) -> Non
     client.rpush("a list", "1")
     with pytest.raises(SourceError, match=r"key 'a list': WRONGTYPE .*another data_type"):
         rows_of(server, keys="*", data_type="hash")
+
+
+def test_a_key_does_not_decide_what_an_error_means(server: RedisServer, client: Any) -> None:
+    """The key ``ROOM:1`` made of another type "raise maxmemory", which is retried."""
+    client.rpush("ROOM:1", "1")
+    with pytest.raises(SourceError, match=r"key 'ROOM:1': WRONGTYPE .*another data_type") as raised:
+        rows_of(server, keys="*", data_type="key")
+    assert not raised.value.retryable
+    client.set("Timeout", "no list")
+    with pytest.raises(CommitError, match=r"key 'Timeout': WRONGTYPE .*another data_type") as failed:
+        written(server, PEOPLE, data_type="list", key="Timeout")
+    assert not failed.value.retryable
+
+
+def test_a_right_to_read_that_is_missing_is_named(server: RedisServer, client: Any) -> None:
+    client.rpush("l", "1")
+    client.execute_command("ACL", "SETUSER", "reader", "reset", "on", ">p", "~*", "+ping", "+dbsize", "+scan")
+    options: dict[str, Any] = {"user": "reader", "auth": "p", "keys": "*", "data_type": "list"}
+    with pytest.raises(SourceError, match=r"key 'l': NoPermissionError.*allow the user these commands"):
+        rows_of(server, **options)
+    client.execute_command("ACL", "SETUSER", "reader", "+lrange")
+    assert rows_of(server, **options) == [{"content": "1"}]
+    client.acl_deluser("reader")
 
 
 def test_a_failed_command_repeats_none_before_it(server: RedisServer, client: Any) -> None:
