@@ -20,6 +20,7 @@ from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.save_mode import WAIT_S
 from seatunnel_core.connectors.jdbc.target import fits, no_type, plain_type
 from seatunnel_core.connectors.tables.growth import EXACT, TargetContract, wider
+from seatunnel_core.connectors.tables.messages import not_widened
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.unknown import Resolved, resolved
@@ -154,11 +155,7 @@ class Growth:
         """
         for change in changes:
             if change.unless and self.dialect.ask(connection, change.unless):
-                named = self.dialect.table_name(path)
-                raise SinkError(
-                    f"the column {change.column!r} of the table {named} has {change.lost}, so it is not widened; "
-                    "convert the column of the rows before this sink"
-                )
+                raise SinkError(not_widened(change.column, self.dialect.table_name(path), change.lost))
 
     def _added(
         self,

@@ -8,6 +8,7 @@ import pyarrow.types as of
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.tables.growth import EXACT, TargetContract, wider
+from seatunnel_core.connectors.tables.messages import not_widened
 from seatunnel_core.connectors.tables.sql_database import SqlDatabase, TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.target import stored
@@ -76,10 +77,8 @@ def _refuse_inexact(
     if database.ask(
         connection, f"SELECT 1 FROM {database.quoted(*path)} WHERE {name} > {EXACT} OR {name} < -{EXACT} LIMIT 1"
     ):
-        raise SinkError(
-            f"the column {column.name!r} of the table {'.'.join(path)} has whole numbers beyond {EXACT}, which "
-            f"{declared} would change, so it is not widened; convert the column of the rows before this sink"
-        )
+        lost = f"whole numbers beyond {EXACT}, which {declared} would change"
+        raise SinkError(not_widened(column.name, ".".join(path), lost))
 
 
 def _refuse_changed(
@@ -89,7 +88,4 @@ def _refuse_changed(
     back = f"CAST(CAST({name} AS {declared}) AS {column.declared})"
     asked = f"SELECT 1 FROM {database.quoted(*path)} WHERE {back} IS DISTINCT FROM {name} LIMIT 1"
     if database.ask(connection, asked):
-        raise SinkError(
-            f"the column {column.name!r} of the table {'.'.join(path)} has values that {declared} would change, so it "
-            "is not widened; convert the column of the rows before this sink"
-        )
+        raise SinkError(not_widened(column.name, ".".join(path), f"values that {declared} would change"))

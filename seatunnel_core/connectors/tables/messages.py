@@ -13,6 +13,7 @@ __all__ = [
     "not_empty",
     "not_own",
     "not_prepared",
+    "not_widened",
     "repeated_by_query",
     "shared_target",
     "taken_over",
@@ -60,6 +61,14 @@ def not_empty(named: str) -> str:
     return (
         f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or set "
         "APPEND_DATA"
+    )
+
+
+def not_widened(column: str, named: str, lost: str) -> str:
+    """Return the message that a wider type would change values of a column; ``lost`` describes these values."""
+    return (
+        f"the column {column!r} of the table {named} has {lost}, so it is not widened; convert the column of the rows "
+        "before this sink"
     )
 
 
