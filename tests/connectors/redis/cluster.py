@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.servers.process import free_port
 from tests.servers.redis_server import RedisServer
 
 
 @contextmanager
 def whole_cluster() -> Iterator[RedisServer]:
-    server = RedisServer(settings=("--cluster-enabled", "yes", "--databases", "1"), password="")
+    # The port for other nodes is 10,000 above by default, where the system gives ports to any client.
+    settings = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()), "--databases", "1")
+    server = RedisServer(settings=settings, password="")
     server.start()
     try:
         with server.client() as client:
