@@ -5,8 +5,12 @@ import sys
 
 import pytest
 
+from seatunnel_core.errors import ConfigError
+from seatunnel_core.server.aside.memory import BoundedMemory
+
 PLAY = """
-import resource
+import faulthandler, resource
+faulthandler.dump_traceback_later(100, exit=True)  # of a process that hangs, the failure has to show where
 from seatunnel_core.config import file, limits
 from seatunnel_core.server.aside import __main__ as aside, memory
 
@@ -41,9 +45,14 @@ for do, format, text in (
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit needs Linux")
 def test_memory_is_limited_and_the_process_goes_on() -> None:
-    played = subprocess.run([sys.executable, "-c", PLAY], capture_output=True, text=True, timeout=300, check=False)
+    played = subprocess.run([sys.executable, "-c", PLAY], capture_output=True, text=True, timeout=200, check=False)
     assert (played.returncode, played.stderr) == (0, "")
     lines = played.stdout.splitlines()
     assert len(lines) == 7
     for line in lines:
         assert "CONFIG-ERROR limit of memory exceeded: to read this text takes more than 12 MiB" in line
+
+
+def test_an_error_that_the_interpreter_lost_is_the_same() -> None:
+    with pytest.raises(ConfigError, match="limit of memory exceeded"), BoundedMemory():
+        raise SystemError("error return without exception set")

@@ -32,7 +32,8 @@ class BoundedMemory:
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         if sys.platform == "linux":
             resource.setrlimit(resource.RLIMIT_DATA, self._before)  # first, because the message needs memory, too
-        if isinstance(error, MemoryError):
+        # CPython 3.11 sometimes loses the MemoryError: "error return without exception set".
+        if isinstance(error, MemoryError | SystemError):
             raise ConfigError(
                 f"limit of memory exceeded: to read this text takes more than {MOST_BYTES >> 20:,} MiB. Split the "
                 "job, or write it without repetitions"
