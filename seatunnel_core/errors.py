@@ -153,7 +153,7 @@ class SourceChangedError(SourceError):
 
     What the engine did: it stopped reading, because otherwise parts of both states would be published.
 
-    Tried again: no, because the data stays changed. The pipeline failed immediately; the others run to their end.
+    Retried: no, because the data stays changed. The pipeline failed immediately; the others run to their end.
 
     What to do: restore the data and resume with `seatunnel -r JOB_ID`, or start a new job that reads the current data.
     Write new data under new names while a job runs.
@@ -168,7 +168,7 @@ class RowError(SourceError):
 
     What the engine did: nothing of the work unit with this row was published.
 
-    Tried again: no, because the same row gives the same error. The pipeline failed immediately; the others run to their
+    Retried: no, because the same row gives the same error. The pipeline failed immediately; the others run to their
     end.
 
     What to do: correct the row or the schema. If the connector has the option `row_error_handle_way`, SKIP skips and
@@ -234,7 +234,7 @@ class RuleError(SinkError):
     What the engine did: rules about single rows end the pipeline at the first violation; rules about the number of rows
     are checked after all rows are committed. Other sinks may have published rows.
 
-    Tried again: no, because the same rows violate the same rule. The pipeline failed immediately; the others run to
+    Retried: no, because the same rows violate the same rule. The pipeline failed immediately; the others run to
     their end.
 
     What to do: check the rows in the message, then correct the data, the job or the rule.
@@ -287,7 +287,7 @@ class SavepointError(SeaTunnelError):
 
     What the engine did: it stored no savepoint of this name. The job's checkpoints are not affected.
 
-    Tried again: not automatically. A running job continues to take checkpoints.
+    Retried: not automatically. A running job continues to take checkpoints.
 
     What to do: request it again when the cause in the message is removed. If the job has stopped for the savepoint,
     resume it from its latest checkpoint with `seatunnel -r JOB_ID`. See `seatunnel help savepoints`.
@@ -302,7 +302,7 @@ class CopyError(SeaTunnelError):
     What the engine did: it stopped before the manifest, so that no job exists at the destination; the source is
     unchanged. The next copy continues from there.
 
-    Tried again: not automatically. The command ends with exit code 1.
+    Retried: not automatically. The command ends with exit code 1.
 
     What to do: stop the job if it is running; find the damage with `seatunnel checkpoints verify`; then copy again.
 
@@ -316,7 +316,7 @@ class JobFailedError(SeaTunnelError):
     What the engine did: the other pipelines ran to their end. All committed rows stay, including those of the failed
     pipelines.
 
-    Tried again: not automatically. Retryable failures were retried before.
+    Retried: not automatically. Retryable failures were retried before.
 
     What to do: see the message and code of each failed pipeline in the report: `handle.wait().pipelines`. Correct the
     cause and resume with `job.submit(restore=JOB_ID)`.

@@ -325,7 +325,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             self._delete(checkpoints + markers)
         except Exception as error:  # whatever the error is, the checkpoint is stored and the caller must know
             self._prune_failures[owner] = error
-            logger.warning("pruning failed and will be tried again at the next checkpoint: %s", error)
+            logger.warning("pruning failed and will be retried at the next checkpoint: %s", error)
         else:
             self._prune_failures.pop(owner, None)
 

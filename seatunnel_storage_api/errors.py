@@ -1,4 +1,4 @@
-"""The error tree of the checkpoint storage: one root, with a branch for misuse and one for failures outside.
+"""The error tree of the checkpoint storage: one root, with branches for misuse and external failures.
 
 ::
 
@@ -11,19 +11,19 @@
     │   ├── CheckpointConflictError       the same key was stored before with other content
     │   ├── AttachmentNotFoundError       no attachment has this digest
     │   └── StorageClosedError            the storage was used after ``close``
-    └── StorageFailureError               the outside world did not do its part
-        ├── StorageUnavailableError       may pass by itself: the only branch with ``retryable``
-        ├── StorageAccessError            refused, and will be refused again until something is changed
-        ├── CheckpointCorruptedError      stored bytes are not what was stored
+    └── StorageFailureError               an external failure
+        ├── StorageUnavailableError       transient: the only branch with ``retryable``
+        ├── StorageAccessError            access denied until permissions or configuration change
+        ├── CheckpointCorruptedError      stored data is damaged
         ├── UnsupportedFormatError        intact, but written by a version that this one cannot read
-        ├── StaleEpochError               another engine took the pipeline over, or the job was deleted
+        ├── StaleEpochError               another engine has taken over the pipeline, or the job was deleted
         ├── ManifestConflictError         another process claimed the job
         └── StoragePluginError            an installed plugin cannot be loaded
 
-A message names the backend, the operation, the path and what to do about it; the cause is chained. No message holds
-a secret.
+A message contains the backend, the operation, the path and what to do; the cause is chained. No message contains a
+secret.
 
-Each class has a ``code``, which ``seatunnel help CODE`` explains with what its docstring says.
+Each class has a ``code``, which ``seatunnel help CODE`` explains with the class's docstring.
 """
 
 from __future__ import annotations
@@ -45,12 +45,11 @@ def code_of(error: type[Exception]) -> str:
 
 
 class CheckpointStorageError(Exception):
-    """The checkpoint storage did not do what it was asked, and no narrower code says why.
+    """A request to the checkpoint storage failed, and no more specific code applies.
 
-    What the engine did: what a plugin of a checkpoint storage does that has no separate code. The message says what
-    was tried and where.
+    What the engine did: depends on the plugin that raised it. The message describes the failed operation.
 
-    What to do: do what the message says. If it does not help, report it to the maintainer of the plugin.
+    What to do: follow the message. If it does not help, report it to the plugin's maintainer.
     """
 
     code = "CHECKPOINT-STORAGE"
@@ -70,7 +69,7 @@ class StorageUsageError(CheckpointStorageError):
 
     What the engine did: nothing. Nothing was stored, and nothing was removed.
 
-    What to do: what the message says; mostly a value is out of range.
+    What to do: follow the message; usually a value is out of range.
 
     Message: on_corrupted is '…', expected 'raise' or 'previous'
     """
@@ -81,8 +80,8 @@ class StorageConfigurationError(StorageUsageError, ValueError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
-    What to do: correct the key under `checkpoint.storage` in `seatunnel.yaml`, or in the job's own storage. `seatunnel
-    --check -c FILE` says whether it is right now, and `seatunnel help options` lists the keys.
+    What to do: correct the key under `checkpoint.storage` in `seatunnel.yaml`, or in the job's own storage. Then
+    verify it with `seatunnel --check -c FILE`; `seatunnel help options` lists the keys.
 
     Message: max-retained is '0', expected a whole number of at least 1: write max-retained: 3 to keep the three newest
     checkpoints of each pipeline
@@ -94,8 +93,8 @@ class NamespaceError(StorageConfigurationError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
-    What to do: write the namespace as the message shows it. Take care that it is the folder that older jobs are in:
-    jobs in another one are not found.
+    What to do: write the namespace as the message shows it. Make sure that it is the folder that contains existing
+    jobs: jobs in another folder are not found.
 
     Message: the namespace '…' must end with "/": write '…/'
     """
@@ -130,9 +129,9 @@ class CheckpointConflictError(StorageUsageError):
 
     What the engine did: nothing was overwritten. What was stored first is valid.
 
-    What to do: if an engine says this, two engines took one epoch, which the storage has to prevent: stop both, look at
-    what the storage promises (`seatunnel help promises`), and report it. If `seatunnel checkpoints copy` says it, the
-    destination holds another job of this id: copy to another namespace.
+    What to do: if an engine reports this, two engines claimed the same epoch, which the storage must prevent: stop
+    both, check the guarantees of the storage (`seatunnel help promises`), and report it. If `seatunnel checkpoints
+    copy` reports it, the destination contains another job with this id: copy to another namespace.
 
     Message: cannot put …: checkpoint … of pipeline … of job '…' exists with other content. Nothing was overwritten;
     store it under the next id
@@ -140,11 +139,11 @@ class CheckpointConflictError(StorageUsageError):
 
 
 class AttachmentNotFoundError(StorageUsageError, LookupError):
-    """A checkpoint names the list of what a source reads, and the job has no such attachment.
+    """A checkpoint refers to an attachment with a source's splits, but the job has no such attachment.
 
-    What the engine did: it did not restore the pipeline, for without the list it could read other rows than before.
+    What the engine did: it did not restore the pipeline, because without the splits it could read different rows.
 
-    What to do: look whether the job was deleted, or files of it were removed by hand; put them back from a copy of the
+    What to do: check whether the job was deleted, or its files were removed manually; restore them from a copy of the
     namespace. Otherwise start the job under a new id with an empty target.
 
     Message: cannot read …: job '…' has no such attachment. It lives as long as its job: was the job deleted, or is the
@@ -157,31 +156,30 @@ class StorageClosedError(StorageUsageError):
 
     What the engine did: nothing. Nothing was stored, and nothing was removed.
 
-    What to do: in a program of yours, open the storage again. If the engine says it, that is a bug: report it.
+    What to do: in your own program, open the storage again. If the engine reports it, that is a bug: report it.
 
     Message: cannot list …: this storage was closed. Create another one
     """
 
 
 class StorageFailureError(CheckpointStorageError):
-    """The outside world did not do its part: a server, a disk, a network or another process.
+    """An external failure: of a server, a disk, a network or another process.
 
-    What the engine did: what a plugin of a checkpoint storage does that has no narrower code. The message says what was
-    tried and where.
+    What the engine did: depends on the plugin that raised it. The message describes the failed operation.
 
-    What to do: what the message says.
+    What to do: follow the message.
     """
 
 
 class StorageUnavailableError(StorageFailureError):
-    """The checkpoint storage did not answer, or not in time, although it was asked several times.
+    """The checkpoint storage did not respond in time, after several attempts.
 
-    What the engine did: rows flow on and are staged, and nothing is published. The checkpoint failed; one more than
-    `checkpoint.tolerable-failure` in a row starts the pipeline again.
+    What the engine did: it continues to read and stage rows, but publishes nothing. The checkpoint failed; more than
+    `checkpoint.tolerable-failure` consecutive failures restart the pipeline.
 
-    What to do: see that the server or the disk is up, reachable and has room; a running job continues by itself.
-    Resume a failed one with `seatunnel -r JOB_ID`; nothing is lost. `seatunnel help failures` says how to let
-    a job sit through an outage.
+    What to do: make sure that the server or the disk is up, reachable and not full; a running job then continues
+    automatically. Resume a failed one with `seatunnel -r JOB_ID`; nothing is lost. `seatunnel help failures` describes
+    how a job can survive an outage.
 
     Message: cannot put …: …. Check that the storage is up and has room, then try again
     """
@@ -190,28 +188,28 @@ class StorageUnavailableError(StorageFailureError):
 
 
 class StorageAccessError(StorageFailureError):
-    """The checkpoint storage refused, and will refuse again: permissions, or a file system that is not suitable.
+    """The checkpoint storage denied a request and would deny it again: permissions, or an unsuitable file system.
 
-    What the engine did: it stored nothing more, so it publishes nothing more. What was published before stays.
+    What the engine did: it stored nothing more, so it publishes nothing more. Rows published before stay.
 
-    What to do: let the user of this process read and write the place, or choose another namespace; then resume with
-    `seatunnel -r JOB_ID`. `seatunnel --check -c FILE` tries the place.
+    What to do: allow the user of this process to read and write the location, or choose another namespace; then resume
+    with `seatunnel -r JOB_ID`. `seatunnel --check -c FILE` tests the location.
 
     Message: cannot put …: …. Make the place readable and writable for this user, or choose another namespace
     """
 
 
 class CheckpointCorruptedError(StorageFailureError):
-    """Stored bytes are not what was stored: flipped, missing, extra or misplaced ones.
+    """Stored data is damaged: bytes are flipped, missing, added or misplaced.
 
-    What the engine did: nothing of it was used, and nothing was removed. It does not take an older checkpoint by
-    itself, for then rows could be published twice.
+    What the engine did: it used none of the data, and removed nothing. It does not fall back to an older checkpoint
+    automatically, because rows could then be published twice.
 
-    What to do: put the object back from a copy. Without one, `seatunnel checkpoints verify` says which checkpoints are
-    intact; going back to one of those has to be asked for, as `seatunnel help restore` says.
+    What to do: restore the object from a copy. Without one, `seatunnel checkpoints verify` lists the intact
+    checkpoints; restoring one of those must be requested explicitly, see `seatunnel help restore`.
 
-    Message: cannot read …: it is damaged: its bytes do not give the SHA-256 at its end. Restore the object from a copy,
-    or take an older checkpoint
+    Message: cannot read …: it is damaged: its SHA-256 does not match the one at its end. Restore the object from a
+    copy, or take an older checkpoint
     """
 
     info: CheckpointInfo | None
@@ -223,11 +221,12 @@ class CheckpointCorruptedError(StorageFailureError):
 
 
 class UnsupportedFormatError(StorageFailureError):
-    """The object is intact, but a version of this library that is newer than the running one wrote it.
+    """The object is intact, but was written by a newer version of this library than the running one.
 
-    What the engine did: nothing of it was used, and nothing was changed.
+    What the engine did: it used none of the data, and changed nothing.
 
-    What to do: run the version that wrote it, or a newer one. `seatunnel help versions` says which version reads what.
+    What to do: run the version that wrote it, or a newer one. `seatunnel help versions` lists which version reads
+    which format.
 
     Message: cannot read …: it has format version 9, this library reads version …. Use the version that wrote it, or a
     newer one
@@ -235,14 +234,14 @@ class UnsupportedFormatError(StorageFailureError):
 
 
 class StaleEpochError(StorageFailureError):
-    """Another engine took the pipeline over, or the job was deleted: this engine's marker is gone or not the newest.
+    """Another engine has taken over the pipeline, or the job was deleted: this engine's marker is missing or outdated.
 
     What the engine did: its last checkpoint is orphaned, and it commits nothing more, so no row is published twice.
     The whole job has ended in this process; the other one continues it.
 
-    What to do: let the other process work. Find out how it was started if that was unexpected: `seatunnel -l` lists the
-    jobs of this machine. To take the job back, stop the other and run `seatunnel -r JOB_ID`. `seatunnel help failures`
-    says what an engine may do that has lost its job.
+    What to do: let the other process continue. Find out how it was started if that was unexpected: `seatunnel -l` lists
+    the jobs of this machine. To take over the job again, stop the other process and run `seatunnel -r JOB_ID`.
+    `seatunnel help failures` describes what an engine may do that has lost its job.
 
     Message: put …, but epoch … was claimed: another engine runs pipeline … of job '…', or the job was deleted. Nothing
     may be committed any more; stop this engine
@@ -250,11 +249,11 @@ class StaleEpochError(StorageFailureError):
 
 
 class ManifestConflictError(StorageFailureError):
-    """Two processes started, resumed or ended one job in the same moment, and the other one was first.
+    """Two processes started, resumed or ended one job at the same time, and the other process won.
 
-    What the engine did: this process leaves the job to the other one and changes nothing of it.
+    What the engine did: this process leaves the job to the other one and changes nothing.
 
-    What to do: let the other process work, or stop it and start again to take the job over.
+    What to do: let the other process continue, or stop it and start again to take over the job.
 
     Message: cannot put …: version … of the manifest exists, so another process claimed job '…'. Stop one of the two, or
     start again to take the job over
@@ -262,12 +261,12 @@ class ManifestConflictError(StorageFailureError):
 
 
 class StoragePluginError(StorageFailureError):
-    """An installed plugin of a checkpoint storage, or of its credentials, cannot be loaded or is not what it should be.
+    """A plugin of a checkpoint storage or its credentials cannot be loaded or does not have the expected interface.
 
     What the engine did: nothing. The job was not started, and no row moved.
 
-    What to do: install the plugin again, or another version of it; of two with one name, uninstall one. `seatunnel
-    plugins` shows what is wrong with each.
+    What to do: reinstall the plugin, or install another version; if two plugins have the same name, uninstall one.
+    `seatunnel plugins` lists the problems of each.
 
     Message: … cannot be loaded: …. Install it again, or another version of it
     """

@@ -139,6 +139,6 @@ def _loaded(point: "EntryPoint") -> SecretStore:
         ) from cause
     if not isinstance(store, SecretStore):
         raise StorageConfigurationError(
-            f"{point.value} gives no store of secrets: it must have the hook seatunnel_secret_store that returns one"
+            f"{point.value} returns no secret store: it must have the hook seatunnel_secret_store that returns one"
         )
     return store

@@ -224,7 +224,7 @@ class Coordinator:
         too_early = pending is not None and pending.storing_since_ms is None
         if event.ref.epoch != self._context.epoch or (restoring and not is_restore_point) or too_early:
             raise IllegalEventError(
-                f"checkpoint {event.ref} was stored, and epoch {self._context.epoch} did not ask for it"
+                f"checkpoint {event.ref} was stored, but epoch {self._context.epoch} did not request it"
             )
 
     def _complete(self, pending: PendingCheckpoint) -> None:

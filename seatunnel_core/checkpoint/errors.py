@@ -13,44 +13,44 @@ from seatunnel_core.errors import SeaTunnelError
 
 
 class ProtocolError(SeaTunnelError):
-    """The checkpoint protocol cannot continue, for a reason that has no narrower code.
+    """The checkpoint protocol cannot continue, for a reason without a more specific code.
 
-    What the engine did: the pipeline has ended as it was; its stored checkpoints are untouched.
+    What the engine did: the pipeline has ended; its stored checkpoints are unchanged.
 
-    What to do: what the message says.
+    What to do: follow the message.
     """
 
 
 class IllegalEventError(ProtocolError):
-    """A pipeline received an event that cannot come in its state. This is a bug, and no mistake of yours.
+    """A pipeline received an event that is not legal in its state. This is a bug in the engine.
 
-    What the engine did: the state is as it was before, and the stored checkpoints are untouched.
+    What the engine did: the state and the stored checkpoints are unchanged.
 
     What to do: resume the job with `seatunnel -r JOB_ID`, and report it with the log (without its secrets).
 
-    Message: epoch 3 was claimed, and at least 100000 was asked for
+    Message: epoch 3 was claimed; expected at least 100000
     """
 
 
 class RestoreRefusedError(ProtocolError):
     """A state cannot be restored: it is missing, does not fit the job, or could lose rows or publish them twice.
 
-    What the engine did: nothing was restored, taken back or published.
+    What the engine did: nothing was restored, rolled back or published.
 
-    What to do: what the message says. `seatunnel help restore` says what can be restored, what may change in a job, and
-    what `--retract`, `--accept-duplicates` and `--allow-non-restored-state` do.
+    What to do: follow the message. `seatunnel help restore` describes what can be restored, what may change in a job,
+    and what `--retract`, `--accept-duplicates` and `--allow-non-restored-state` do.
 
     Message: checkpoint 200000-7 …. These can be restored: …
     """
 
 
 class StateFormatError(ProtocolError):
-    """A stored state cannot be understood. Its seal was intact, so another version or another program wrote it.
+    """A stored state cannot be read. Its seal was intact, so another version or another program wrote it.
 
-    What the engine did: nothing of it was used, and nothing was changed.
+    What the engine did: it used none of the state, and changed nothing.
 
-    What to do: run the version of the engine that wrote it, or a newer one; `seatunnel help versions` says which
-    version reads what.
+    What to do: run the version of the engine that wrote it, or a newer one; `seatunnel help versions` lists which
+    version reads which state.
 
     Message: … has version 99; this version of the engine reads …: upgrade it
     """

@@ -226,11 +226,9 @@ class PipelineProtocol:
             case events.CheckpointStored():
                 self._coordinator.require_own(event)
             case events.StorageFailed(ref=None) if self.phase not in BEFORE_RUNNING:
-                raise IllegalEventError(
-                    "a running pipeline asks the storage for nothing but stores: name the checkpoint"
-                )
+                raise IllegalEventError("a running pipeline only stores checkpoints: name the checkpoint")
             case events.TriggerRequested(checkpoint_type=kind) if kind is not CheckpointType.CHECKPOINT:
-                raise IllegalEventError(f"{CheckpointType.CHECKPOINT} can be asked for, {kind} cannot")
+                raise IllegalEventError(f"cannot request {kind}, only {CheckpointType.CHECKPOINT}")
 
     @staticmethod
     def _known(vertices: dict[str, Vertex], name: str, kind: str) -> Vertex:

@@ -76,9 +76,7 @@ class Start:
     def require_large_enough(self, event: events.EpochClaimed) -> None:
         """Raise ``IllegalEventError`` if the claimed epoch is below the requested minimum."""
         if event.epoch < self._epoch_minimum:
-            raise IllegalEventError(
-                f"epoch {event.epoch} was claimed, and at least {self._epoch_minimum} was asked for"
-            )
+            raise IllegalEventError(f"epoch {event.epoch} was claimed; expected at least {self._epoch_minimum}")
 
     def epoch_claimed(self, event: events.EpochClaimed) -> None:
         """List the stored checkpoints: any older engine that checks from now on sees this epoch's marker (R4a)."""
@@ -110,7 +108,7 @@ class Start:
         """Raise ``IllegalEventError`` unless the loaded checkpoint is the requested one."""
         asked = None if self._context.base.cut is None else self._context.base.cut.ref
         if event.state.ref != asked:
-            raise IllegalEventError(f"checkpoint {event.state.ref} was loaded, and {asked} was asked for")
+            raise IllegalEventError(f"checkpoint {event.state.ref} was loaded; expected {asked}")
 
     def checkpoint_loaded(self, event: events.CheckpointLoaded) -> None:
         """Restore the vertices from the state of the base."""

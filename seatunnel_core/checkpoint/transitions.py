@@ -211,8 +211,7 @@ def require_legal(phase: Phase, event: Event) -> None:
     if (phase, type(event)) not in _LEGAL:
         legal = sorted(row.event.__name__ for row in TRANSITIONS if row.phase is phase)
         raise IllegalEventError(
-            f"{type(event).__name__} cannot come while the pipeline is {phase.value}; "
-            f"what may come then: {', '.join(legal)}"
+            f"{type(event).__name__} is not legal while the pipeline is {phase.value}; legal events: {', '.join(legal)}"
         )
 
 

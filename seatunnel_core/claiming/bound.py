@@ -50,16 +50,16 @@ class Bound:
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
         """Return a sentence for each sink that could not find the output published since ``base``, of ``epoch``."""
-        twice = "put that back, or restore with accept_duplicates=True, and rows come twice there"
+        twice = "put that back, or restore with accept_duplicates=True, which duplicates rows there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
             if changed:
                 yield (
-                    f"the sink {sink.name!r} cannot find what it has published, to take it back: its "
+                    f"the sink {sink.name!r} cannot find its published output to roll it back: its "
                     f"{'; its '.join(changed)}; {twice}"
                 )
         for name in sorted(base.sinks.keys() - {sink.name for sink in pipeline.sinks}):
-            yield f"the sink {name!r}, which the job has no more, cannot take back what it has published: {twice}"
+            yield f"the sink {name!r} was removed from the job and cannot roll back its published output: {twice}"
 
     def _changes(self, sink: PlannedSink, epoch: int) -> list[str]:
         """Return how the options that bind the committables of an epoch differ from the current ones."""

@@ -223,7 +223,7 @@ class _Moving:
             self._problems.append(
                 f"{stands}, and {' and '.join(map(repr, same))} may write where it wrote: rows that follow the "
                 "savepoint would be published twice. Give the sinks other targets, or begin with "
-                "accept_duplicates=True. To take them back instead, let the job itself go back: "
+                "accept_duplicates=True. To roll them back instead, restore the old job itself: "
                 f"-r {self._old_id} --restore-with-savepoint {self._begin_with.savepoint.name} --retract"
             )
 

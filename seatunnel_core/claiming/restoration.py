@@ -275,7 +275,7 @@ class _Restoring:
                 continue
             states = self._states(latest)
             if isinstance(states, str):
-                self._notes.append(f"What is stored of pipeline {number}, which is dropped, cannot be read: {states}")
+                self._notes.append(f"The stored state of dropped pipeline {number} cannot be read: {states}")
                 continue
             waiting = left_behind(self._job_id, number, states, self._stored)
             if waiting is not None:

@@ -73,6 +73,6 @@ def _summary(arguments: RunArguments, job_id: str, pid: int, output: Path, secre
     return (
         f"Job {job_id} runs in the background, in process {pid}. If it stops, resume it with:\n"
         f"  {resume}\n"
-        f"How it stands: {seatunnel} -j {job_id}    to stop it: {seatunnel} -can {job_id}\n"
-        f"What it says: {output}"
+        f"Status: {seatunnel} -j {job_id}    stop: {seatunnel} -can {job_id}\n"
+        f"Output: {output}"
     )

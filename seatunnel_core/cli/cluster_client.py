@@ -257,7 +257,7 @@ def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> 
                 if "finishTime" in job:
                     break
                 if not state:
-                    raise UsageError(f"the cluster knows no job {job_id} any more")
+                    raise UsageError(f"job {job_id} no longer exists in the cluster")
                 line.tell(job)
             time.sleep(POLL_S)
     print(_closing(job))
@@ -289,7 +289,7 @@ def _closing(job: Mapping[str, Any]) -> str:
 def _job(client: ClusterClient, job_id: str) -> dict[str, Any]:
     found = client.ask("GET", f"/job-info/{job_id}")
     if "jobStatus" not in found:
-        raise UsageError(f"the cluster knows no job {job_id}: it never ran there, or its history has expired")
+        raise UsageError(f"job {job_id} does not exist in the cluster: it never ran there, or its history has expired")
     return dict(found)
 
 

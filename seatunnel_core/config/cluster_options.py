@@ -10,22 +10,22 @@ MODE = Option(
     "mode",
     ENUM("local", "cluster"),
     default="local",
-    doc="What the script `seatunnel.sh` does where neither `-m` nor `SEATUNNEL_MODE` says it: run a job itself, or "
-    "submit it to the cluster. The command `seatunnel` runs jobs itself.",
+    doc="Mode of the script `seatunnel.sh` unless `-m` or `SEATUNNEL_MODE` sets it: run a job itself, or submit it to "
+    "the cluster. The command `seatunnel` runs jobs itself.",
 )
 SERVER_MODE = Option(
     "cluster.server-mode",
     ENUM("all", "job", "query"),
     default="all",
-    doc="What a node does where `-r` of `seatunnel-cluster` does not say it: `all` and `job` lead and run jobs, "
-    "`query` takes requests and hands them to the leader.",
+    doc="Role of a node unless `-r` of `seatunnel-cluster` sets it: `all` and `job` lead and run jobs, `query` accepts "
+    "requests and forwards them to the leader.",
 )
 WORKER_GRACE = Option(
     "cluster.worker-grace-seconds",
     _SECONDS,
     default=60,
     unit="s",
-    doc="A worker of a cluster (`seatunnel-cluster -r worker`) that has found no master for so long ends.",
+    doc="Time after which a worker (`seatunnel-cluster -r worker`) without a master exits.",
 )
 SPARK_MASTER = Option(
     "cluster.spark-master",
@@ -64,7 +64,7 @@ HEART_BEAT_TIMEOUT = Option(
     _SECONDS,
     default=10,
     unit="s",
-    doc="A leader without a new beat for so long is replaced; the same on all nodes.",
+    doc="Time without a heartbeat after which the leader is replaced; the same on all nodes.",
 )
 
 CLUSTER: tuple[Option[Any], ...] = (

@@ -23,7 +23,7 @@ QUEUE_TYPE = Option(
     "queue-type",
     ENUM("blockingqueue", "disruptor"),
     default="blockingqueue",
-    doc="The queue between tasks.",
+    doc="Queue between tasks.",
     no_effect="rows do not pass through queues of the engine",
 )
 PRINT_EXECUTION_INFO = Option(
@@ -31,35 +31,36 @@ PRINT_EXECUTION_INFO = Option(
     _SECONDS,
     default=60,
     unit="s",
-    doc="How often a line of the log, of the level INFO, says what the engine is busy with.",
+    doc="Interval at which the engine logs its current activity (level INFO).",
 )
 PRINT_JOB_METRICS = Option(
     "print-job-metrics-info-interval",
     _SECONDS,
     default=60,
     unit="s",
-    doc="How often each pipeline's counters are printed where there is no terminal; with `--log-format json`, logged.",
+    doc="Interval at which each pipeline's counters are printed if there is no terminal, or logged with "
+    "`--log-format json`.",
 )
 METRICS_BACKUP = Option(
     "job-metrics-backup-interval",
     _SECONDS,
     default=10,
     unit="s",
-    doc="How often counters are put aside.",
+    doc="Interval at which counters are backed up.",
     no_effect="rows and bytes are part of each checkpoint; all else is counted by the process of the job alone",
 )
 THREAD_SHARE_MODE = Option(
     "task_execution_thread_share_mode",
     ENUM("ALL", "OFF", "PART"),
     default="PART",
-    doc="Which work units share Spark jobs: those of all pipelines, those of one pipeline only (`OFF`), or (`PART`) of "
-    "all pipelines those that are predicted to be short.",
+    doc="Work units that may share a Spark job: those of all pipelines (`ALL`), of one pipeline only (`OFF`), or of "
+    "all pipelines if they are predicted to be short, and otherwise of one pipeline (`PART`).",
 )
 DYNAMIC_SLOT = Option(
     "slot-service.dynamic-slot",
     BOOLEAN,
     default=True,
-    doc="Whether Spark's slots alone bound the running work units.",
+    doc="True if only Spark's slots limit concurrent work units.",
 )
 SLOT_NUM = Option(
     "slot-service.slot-num",
@@ -73,50 +74,48 @@ SCHEDULE_STRATEGY = Option(
     "job-schedule-strategy",
     ENUM("REJECT", "WAIT"),
     default="REJECT",
-    doc="What a job does that is submitted while other jobs of the same process have all slots: it is refused, or it "
-    "waits until one of them ends. In a cluster: the same of the slots of all nodes; a small job may pass by a larger "
-    "one until that has waited for a minute. Of no matter when slots are dynamic.",
+    doc="Handling of a job submitted while other jobs of the process hold all slots: `REJECT` rejects it, `WAIT` "
+    "queues it until a job ends. In a cluster, this applies to the slots of all nodes, and a small job may overtake a "
+    "larger one that has waited for less than a minute. No effect with dynamic slots.",
 )
 HISTORY_EXPIRE = Option(
     "history-job-expire-minutes",
     _COUNT,
     default=1440,
     unit="minutes",
-    doc="How long finished jobs are listed.",
+    doc="Time for which finished jobs are listed.",
     no_effect="only the nodes of a cluster (seatunnel-cluster) list finished jobs",
 )
 CHECKPOINT_INTERVAL = Option(
-    "checkpoint.interval", DURATION_MS, default=300_000, unit="ms", doc="The time between two checkpoints."
+    "checkpoint.interval", DURATION_MS, default=300_000, unit="ms", doc="Time between two checkpoints."
 )
-CHECKPOINT_TIMEOUT = Option(
-    "checkpoint.timeout", DURATION_MS, default=600_000, unit="ms", doc="How long a checkpoint may take."
-)
+CHECKPOINT_TIMEOUT = Option("checkpoint.timeout", DURATION_MS, default=600_000, unit="ms", doc="Checkpoint timeout.")
 CHECKPOINT_MIN_PAUSE = Option(
     "checkpoint.min-pause",
     within(-1, 2**31 - 1),
     default=-1,
     unit="ms",
-    doc="The least time between the end of one checkpoint and the start of the next; -1 is none.",
+    doc="Minimum time between the end of one checkpoint and the start of the next; -1 for none.",
 )
 MAX_CONCURRENT = Option(
-    "checkpoint.max-concurrent", _COUNT, default=1, doc="How many checkpoints of a pipeline may be under way at once."
+    "checkpoint.max-concurrent", _COUNT, default=1, doc="Maximum number of concurrent checkpoints of a pipeline."
 )
 TOLERABLE_FAILURE = Option(
     "checkpoint.tolerable-failure",
     within(0, 1_000_000),
     default=0,
-    doc="How many checkpoints may fail in a row before the pipeline is started again.",
+    doc="Number of consecutive checkpoint failures that a pipeline tolerates; one more restarts it.",
 )
 RETAIN_AFTER_CANCEL = Option(
     "checkpoint.retain-after-job-cancelled",
     BOOLEAN,
     default=True,
-    doc="Whether a cancelled job's checkpoints stay.",
+    doc="True to retain the checkpoints of a cancelled job.",
     no_effect="the checkpoints of a cancelled job always stay in this version",
 )
-STORAGE_TYPE = Option("type", STRING, default="localfile", doc="The name of the checkpoint storage plugin.")
-MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="How many checkpoints each pipeline keeps.")
-PLUGIN_CONFIG = Option("plugin-config", MAP, doc="Keys of the plugin, passed as texts.", secret=True)
+STORAGE_TYPE = Option("type", STRING, default="localfile", doc="Name of the checkpoint storage plugin.")
+MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="Number of checkpoints to retain for each pipeline.")
+PLUGIN_CONFIG = Option("plugin-config", MAP, doc="Keys of the plugin, passed as strings.", secret=True)
 
 STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
 """Keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
@@ -125,7 +124,7 @@ METRIC_ENABLED = Option(
     "telemetry.metric.enabled",
     BOOLEAN,
     default=False,
-    doc="Whether a node serves its metrics, as `/metrics` and `/openmetrics` of REST.",
+    doc="True to serve a node's metrics at `/metrics` and `/openmetrics` of REST.",
     no_effect="there is no REST server in the process of a job; `seatunnel --metrics JOB_ID --open-metrics` prints the "
     "page that Prometheus reads",
 )
@@ -134,7 +133,7 @@ _NO_EVENTS = "only the nodes of a cluster (seatunnel-cluster) report events"
 EVENT_URL = Option(
     "event-report-http.url",
     HTTP_URL,
-    doc="Where the leader of a cluster posts what happens to its jobs, as lists of JSON objects.",
+    doc="URL to which the leader of a cluster posts job events, as lists of JSON objects.",
     no_effect=_NO_EVENTS,
 )
 EVENT_HEADERS = Option(

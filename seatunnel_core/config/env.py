@@ -11,86 +11,86 @@ PARALLELISM = Option(
     "parallelism",
     within(1, 100_000),
     default=1,
-    doc="How many work units of each source may run at the same time; a source's own `parallelism` overrides it.",
+    doc="Maximum number of concurrent work units of each source; a source's own `parallelism` overrides it.",
 )
-JOB_NAME = Option("job.name", STRING, default="SeaTunnel_Job", doc="The name of the job, for people.")
+JOB_NAME = Option("job.name", STRING, default="SeaTunnel_Job", doc="Name of the job, for display.")
 STATE_NAME = Option(
     "state.name",
     STRING,
-    doc="The name under which the cursors of sources with `incremental` are kept; unset: `job.name`.",
+    doc="Name under which the cursors of sources with `incremental` are stored; by default `job.name`.",
 )
 STREAMING = "STREAMING"
 JOB_MODE = Option(
     "job.mode",
     ENUM("BATCH", STREAMING),
     default="BATCH",
-    doc="`BATCH` ends when its sources end and checkpoints only if `checkpoint.interval` stands here. `STREAMING` "
-    "always checkpoints, and some sources never end by themselves in it: `FakeSource` waits after its rows.",
+    doc="`BATCH` ends when its sources end and checkpoints only if `checkpoint.interval` is set here. `STREAMING` "
+    "always checkpoints, and some sources never end in it: `FakeSource` waits after its rows.",
 )
 RETRY_TIMES = Option(
     "job.retry.times",
     within(0, 1_000_000),
     default=3,
-    doc="How often a failed pipeline is started again; ten minutes without a failure give all of them back.",
+    doc="Maximum number of restarts of a failed pipeline; the count resets after ten minutes without a failure.",
 )
 RETRY_INTERVAL = Option(
     "job.retry.interval.seconds",
     within(0, 86_400),
     default=3,
     unit="seconds",
-    doc="The longest wait before the first new start; it doubles with each further one, up to 5 minutes, until rows "
-    "are committed again, and a random part of it is waited.",
+    doc="Maximum delay before the first restart. It doubles with each further restart, up to 5 minutes, until rows are "
+    "committed again; the actual delay is random, up to this value.",
 )
 CHECKPOINT_INTERVAL = Option(
     "checkpoint.interval",
     DURATION_MS,
     unit="ms",
-    doc="The time between two checkpoints. Unset: a streaming job, and one with a source that never ends by itself, "
-    "takes the engine's, a batch job takes none.",
+    doc="Time between two checkpoints. By default, batch jobs take none, and streaming jobs and jobs with an unbounded "
+    "source use the engine's interval.",
 )
 CHECKPOINT_TIMEOUT = Option(
     "checkpoint.timeout",
     DURATION_MS,
     unit="ms",
-    doc="How long a checkpoint may take, from its barriers on; unset: the engine's. It needs an interval.",
+    doc="Checkpoint timeout, from the barriers on; by default the engine's. Requires an interval.",
 )
 CHECKPOINT_MIN_PAUSE = Option(
     "checkpoint.min-pause",
     within(-1, 2**31 - 1),
     aliases=("min-pause",),
     unit="ms",
-    doc="The least time between the end of one checkpoint and the start of the next; unset: the engine's.",
+    doc="Minimum time between the end of one checkpoint and the start of the next; by default the engine's.",
 )
 RETAIN_AFTER_CANCEL = Option(
     "checkpoint.retain-after-job-cancelled",
     BOOLEAN,
-    doc="Whether a cancelled job's checkpoints stay; unset: the engine's.",
+    doc="True to retain the checkpoints of a cancelled job; by default the engine's setting.",
     no_effect="the checkpoints of a cancelled job always stay in this version",
 )
 CHECKPOINT_STORAGE = Option(
     "checkpoint.storage",
     NESTED,
     secret=True,
-    doc="Another checkpoint storage than the engine's, for this job only: `type`, `max-retained`, `plugin-config`.",
+    doc="Checkpoint storage for this job only, instead of the engine's: `type`, `max-retained`, `plugin-config`.",
 )
 ROWS_PER_SECOND = Option(
     "read_limit.rows_per_second",
     within(1, 2**31 - 1),
-    doc="How fast each source of each pipeline is read, in rows. Where it can be cut, it is cut into splits of about a "
-    "second; each of them is read at full speed.",
+    doc="Read rate limit of each source of each pipeline, in rows per second. Sources that can be split get splits of "
+    "about a second each; a split is read at full speed.",
     unit="rows/s",
 )
 BYTES_PER_SECOND = Option(
     "read_limit.bytes_per_second",
     LONG,
-    doc="The same in bytes; both limits hold where both are set.",
+    doc="The same in bytes per second; if both are set, both apply.",
     unit="bytes/s",
 )
 SAVE_MODE_LOCATION = Option(
     "savemode.execute.location",
     ENUM("CLIENT", "CLUSTER"),
     default="CLUSTER",
-    doc="Where save modes act.",
+    doc="Process that applies save modes.",
     no_effect="save modes always act in the engine, after the restore point is stored",
 )
 FLUSH_INTERVAL = Option(

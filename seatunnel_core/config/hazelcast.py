@@ -159,36 +159,45 @@ def _attributes(written: Any) -> dict[str, str]:
 
 _ATTRIBUTES = OptionType(name="block of attributes", parse=_attributes, textual=True, nested=True)
 
-NAME = Option("cluster-name", STRING, default="seatunnel", doc="Processes of another name are not of this cluster.")
-TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="Whether members are found by their list.")
+NAME = Option(
+    "cluster-name",
+    STRING,
+    default="seatunnel",
+    doc="Name of the cluster; processes with another name do not belong to it.",
+)
+TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="True to find members by their list.")
 MEMBER_LIST = Option("network.join.tcp-ip.member-list", _MEMBERS, default=(), doc="The members.")
-MEMBERS = Option("network.join.tcp-ip.members", _MEMBERS, default=(), doc="The members, in one text with commas.")
-PORT = Option("network.port.port", _PORT, default=5801, doc="The port of each process.")
-AUTO_INCREMENT = Option("network.port.auto-increment", BOOLEAN, default=True, doc="Whether the next ports are tried.")
-PORT_COUNT = Option("network.port.port-count", within(1, 10_000), default=100, doc="How many ports are tried.")
+MEMBERS = Option("network.join.tcp-ip.members", _MEMBERS, default=(), doc="The members, in one string with commas.")
+PORT = Option("network.port.port", _PORT, default=5801, doc="Port of each process.")
+AUTO_INCREMENT = Option(
+    "network.port.auto-increment", BOOLEAN, default=True, doc="Try the next ports if the port is taken."
+)
+PORT_COUNT = Option("network.port.port-count", within(1, 10_000), default=100, doc="Number of ports tried.")
 PUBLIC_ADDRESS = Option(
     "network.public-address",
     OptionType(name="address", parse=_one_member, textual=True),
-    doc="How others reach this process.",
+    doc="Address at which other processes reach this one.",
 )
 USES_INTERFACES = Option(
-    "network.interfaces.enabled", BOOLEAN, default=False, doc="Whether the list below chooses the process's address."
+    "network.interfaces.enabled", BOOLEAN, default=False, doc="True to choose the process's address by the list below."
 )
 INTERFACES = Option(
     "network.interfaces.interfaces",
     OptionType(name="list of addresses", parse=_interfaces, textual=True),
     default=(),
-    doc="Addresses of this machine, with `*` and ranges; the first one that it has is how others reach this process.",
+    doc="Addresses of this machine, with `*` and ranges; other processes reach this one at the first that matches.",
 )
 REST_API = Option(
     "network.rest-api.enabled",
     BOOLEAN,
     default=False,
-    doc="Whether users may ask by REST v1, `/hazelcast/rest/…`, on the member port.",
+    doc="True to serve REST v1, `/hazelcast/rest/…`, on the member port.",
 )
-PROPERTIES = Option("properties", MAP, doc="Settings of Hazelcast itself; this engine does without it.")
-ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="The tags of the members, by which jobs may choose them.")
-CLUSTER_MEMBERS = Option("network.cluster-members", _MEMBERS, default=(), doc="The processes that a client may ask.")
+PROPERTIES = Option("properties", MAP, doc="Settings of Hazelcast, which this engine does not use.")
+ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="Tags of the members, by which jobs may choose them.")
+CLUSTER_MEMBERS = Option(
+    "network.cluster-members", _MEMBERS, default=(), doc="Addresses of the cluster members that a client connects to."
+)
 
 CLUSTER_OPTIONS: tuple[Option[Any], ...] = (
     *(NAME, TCP_IP, MEMBER_LIST, MEMBERS, PORT, AUTO_INCREMENT, PORT_COUNT, PUBLIC_ADDRESS),

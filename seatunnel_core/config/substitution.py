@@ -138,7 +138,7 @@ class _Resolver:
         self.problems.budget.tick(lambda: self.place(node.offset))
         self.steps += 1
         if self.steps > _MAX_STEPS:
-            raise self.error(f"values lead to values more than {_MAX_STEPS} levels deep", node.offset)
+            raise self.error(f"substitutions are nested more than {_MAX_STEPS} levels deep", node.offset)
         try:
             return self._node(node)
         finally:

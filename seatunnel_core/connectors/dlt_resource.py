@@ -25,7 +25,7 @@ PLACE = Option(
     doc='The resource or the source of dlt: "package.module:name", of a module that driver and tasks can import.',
 )
 ARGUMENTS = Option("arguments", NESTED, secret=True, doc="The arguments with which it is called, by their names.")
-RESOURCE = Option("resource", STRING, doc="Which resource of a source of dlt; needed where it has several.")
+RESOURCE = Option("resource", STRING, doc="Resource of a dlt source; required if the source has several.")
 
 
 class DltSource(PythonFunctionSource):

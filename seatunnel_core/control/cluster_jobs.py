@@ -376,7 +376,7 @@ class Following:
                 raise
             return self.view
         if not found.state:
-            raise UsageError(f"the cluster knows no job {found.job_id} any more, so its result is unknown")
+            raise UsageError(f"job {found.job_id} no longer exists in the cluster, so its result is unknown")
         self._heard_at = time.monotonic()
         self._checkpoint = found.checkpoint if found.checkpoint is not None else self._checkpoint
         self.view = evolve(found, checkpoint=self._checkpoint)

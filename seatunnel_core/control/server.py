@@ -99,7 +99,7 @@ class _Server(BoundedServer):
         self._leaving.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        logger.debug("an answer did not arrive: whoever asked has left")
+        logger.debug("a response was not delivered: the client disconnected")
 
 
 class _Handler(socketserver.StreamRequestHandler):

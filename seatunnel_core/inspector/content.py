@@ -219,11 +219,11 @@ def _sink(name: str, state: SinkState, info: CheckpointInfo, folder: str | None)
     words = [f"{pick(state.rows_committed, 'row')} committed, {state.bytes_committed:,} bytes"]
     if waiting:
         rows = sum(committable.rows for committable in waiting)
-        words.append(f"{pick(len(waiting), 'committable')} with {pick(rows, 'row')} not known to be committed")
+        words.append(f"{pick(len(waiting), 'committable')} with {pick(rows, 'row')} pending commit")
     else:
-        words.append("nothing waits to be committed")
+        words.append("nothing is pending commit")
     if state.save_mode_pending:
-        words.append("data_save_mode has still to act")
+        words.append("data_save_mode is still to be applied")
     facts: dict[str, Scalar] = {
         "rows_committed": state.rows_committed,
         "bytes_committed": state.bytes_committed,

@@ -172,7 +172,7 @@ class _Copy:
             if is_latest:
                 raise CopyError(
                     f"job {self.job.job_id} is not copied: the latest checkpoint of pipeline {info.pipeline_id} cannot "
-                    f"be read, and without it the job would silently go back: {error}"
+                    f"be read, and without it the job would silently resume from an older checkpoint: {error}"
                 ) from error
             self.left_behind.append(str(error))
             return None

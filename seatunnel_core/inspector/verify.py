@@ -195,8 +195,8 @@ class _Reading:
             words = "cannot be resumed: none of its live checkpoints is intact"
         else:
             words = (
-                f"does not resume by itself: the latest, {ref}, cannot be used. The newest that can is {restorable}; "
-                "what was committed after it would be published a second time"
+                f"cannot resume automatically: the latest checkpoint, {ref}, is unusable. The newest usable one is "
+                f"{restorable}; rows committed after it would be published twice"
             )
         return Verdict(
             job_id=job.job_id,

@@ -127,5 +127,5 @@ def record_id(name: str) -> str:
     """
     written = re.sub(r"[^A-Za-z0-9-]", lambda found: "".join(f"_{byte:02x}" for byte in found[0].encode()), name)
     if not name or len(written) > _LONGEST:
-        raise UsageError(f"the name {name[:40]!r} of a state is empty or too long; write a shorter one as state.name")
+        raise UsageError(f"state.name = {name[:40]!r} is empty or too long; set a shorter name")
     return PREFIX + written

@@ -127,13 +127,17 @@ class Restore:
         if self.checkpoints and self.savepoint is not None:
             raise UsageError("checkpoints and a savepoint cannot be restored together: name only one of them")
         if self.retract and self.accept_duplicates:
-            raise UsageError("published rows are either rolled back or accepted twice: choose one")
+            raise UsageError(
+                "retract and accept_duplicates exclude each other: published rows are either rolled back or "
+                "duplicated. Set only one"
+            )
         if self.from_savepoint is None:
             if self.from_storage is not None:
                 raise UsageError('from_storage is the storage of a savepoint: give from_savepoint="JOB_ID/NAME" too')
         elif self.job_id is not None or self.goes_back or self.take_over:
             raise UsageError(
-                "from_savepoint begins a new job: give neither the ID of a job, checkpoints, savepoint nor take_over"
+                "from_savepoint starts a new job: it cannot be combined with job_id, checkpoints, savepoint or "
+                "take_over"
             )
         elif self.retract:
             raise UsageError(
@@ -179,7 +183,7 @@ class Asked:
         pair = stored.items(record, "ref")
         rewind = stored.text(record, "rewind")
         if len(pair) != 2 or rewind not in REWINDS:
-            raise StoredValueError("a requested rewind is not an epoch, an ID and a mode")
+            raise StoredValueError("a stored rewind request is invalid: expected an epoch, an ID and a mode")
         ref = {"epoch": pair[0], "id": pair[1]}
         return cls(
             ref=CheckpointRef(stored.number(ref, "epoch"), stored.number(ref, "id")),

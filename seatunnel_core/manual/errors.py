@@ -13,7 +13,7 @@ import seatunnel_core.checkpoint.errors  # noqa: F401 - so that its classes are 
 from seatunnel_core.errors import ConnectorError, SeaTunnelError, UsageError
 from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError, StorageUsageError
 
-ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Tried again", "What to do", "An example"
+ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Retried", "What to do", "An example"
 
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, NEXT: NEXT, "Message": MESSAGE}
 """Headings by the first word of a paragraph in a docstring."""

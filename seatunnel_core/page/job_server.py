@@ -98,7 +98,7 @@ class _Server(BoundedServer, HTTPServer):
         return f"127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        logger.debug("an answer of the page did not arrive: whoever asked has left")
+        logger.debug("a response of the page was not delivered: the client disconnected")
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -59,7 +59,7 @@ def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> 
         held = promise(pipeline, sink)
         if held.guarantee is not Guarantee.EXACTLY_ONCE:
             problems.error(
-                f"the sink {sink.name!r} asks for exactly-once, and its pipeline gives {held.guarantee.value}: "
+                f"the sink {sink.name!r} requires exactly-once, but its pipeline provides {held.guarantee.value}: "
                 f"{held.reason}",
                 suggestion=f"Use other parts, or set {EXACTLY_ONCE.key} = false",
             )

@@ -90,9 +90,9 @@ def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> Non
         return
     why = "a streaming job" if pipeline.streaming else f"the source {endless[0]!r}, which never ends,"
     raise TransformError(
-        f"transform {transform!r} looks across rows, by {clause}: {why} has no last row, so each work unit would be "
-        "summed, sorted or joined by itself. Leave it out, or run a batch job with bounded sources; scope = unit "
-        "processes each unit by itself"
+        f"transform {transform!r} combines rows ({clause}), but {why} has no last row, so each work unit would be "
+        "aggregated, sorted or joined separately. Remove it, or run a batch job with bounded sources; scope = unit "
+        "accepts results per work unit"
     )
 
 

@@ -62,9 +62,9 @@ def _refuse_partial(
         key = source.source.increment_key if reads_in_increments(source.source) else ()
         if set(partitions) != set(key):
             problems.error(
-                f"the sink {sink.name!r} replaces the partitions of ({', '.join(partitions)}) of which a row arrives, "
-                f"and its source {source.name!r} reads only rows that are new or changed (incremental): a partition "
-                "that arrives in part would lose its other rows. Write write_mode = merge; or replace_partitions = "
+                f"the sink {sink.name!r} replaces each partition ({', '.join(partitions)}) that receives a row, but "
+                f"its source {source.name!r} reads only new or changed rows (incremental): the other rows of the "
+                "partition would be lost. Write write_mode = merge; or replace_partitions = "
                 f"[{', '.join(key) or 'the columns of incremental.key'}], the key of the increment, so that each "
                 "partition is one row; or partitions_arrive_complete = true if a partition always arrives as a whole"
             )

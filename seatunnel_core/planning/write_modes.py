@@ -23,8 +23,8 @@ def refuse_unfit_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
             other = at.setdefault(mode.target, sink) if mode is not None else sink
             if mode is not None and other is not sink:
                 problems.error(
-                    f"the sinks {other.name!r} and {sink.name!r} write into one target, {mode.target}, and what it "
-                    "holds in the end would depend on which of them came last: merge or replace with one sink only"
+                    f"the sinks {other.name!r} and {sink.name!r} write to the same target {mode.target}, so its final "
+                    "content would depend on which one finishes last: use write_mode merge or replace in one sink only"
                 )
 
 
@@ -40,8 +40,8 @@ def _refuse_others(pipelines: tuple[PlannedPipeline, ...], sink: PlannedSink, pr
         adds = others.target == mode.target and not (other.sink.needs_order or other.sink.needs_end)
         if adds or others.target.startswith(f"{mode.target}/"):
             problems.error(
-                f"the sink {sink.name!r} replaces what {mode.target} holds when its last row has come, and the sink "
-                f"{other.name!r} writes into {others.target}: its rows would be lost. Give it a target elsewhere"
+                f"the sink {sink.name!r} replaces the content of {mode.target} when its last row has arrived, and the "
+                f"sink {other.name!r} writes to {others.target}: its rows would be lost. Use a different target"
             )
 
 
@@ -49,15 +49,16 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
     if sink.sink.needs_end and not pipeline.bounded:
         problems.error(
             f"the sink {sink.name!r} has write_mode = {'prune' if sink.sink.prunes else 'replace'}, which acts when "
-            "the last row has come, and its pipeline never ends: write merge or append, or read from a source that ends"
+            "the last row has arrived, but its pipeline never ends: write merge or append, or read from a source that "
+            "ends"
         )
     reaching = upstream(pipeline, sink)
     sources = [source.name for source in pipeline.sources if source.name in reaching]
     if sink.sink.needs_order and len(sources) > 1:
         problems.error(
-            f"the sink {sink.name!r} merges rows, where the last row of a key wins, and reads from the "
-            f"sources {', '.join(map(repr, sources))}, between which there is no order: read them in one source "
-            "(tables_configs), or in jobs that follow each other"
+            f"the sink {sink.name!r} merges rows, so the last row of a key wins, but the rows of its sources "
+            f"{', '.join(map(repr, sources))} have no relative order: read them with one source (tables_configs), or "
+            "in separate jobs, one after the other"
         )
 
 

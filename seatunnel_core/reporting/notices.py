@@ -57,7 +57,7 @@ class Notices:
 
     def retracted(self, removed: int) -> None:
         """Log the number of published outputs that were rolled back."""
-        self._log.info("went back: %d published things were taken back", removed)
+        self._log.info("rolled back %d published outputs", removed)
 
     def begun_again(self, order: commands.RunUnit, sinks: Sequence[str]) -> None:
         """Warn that a work unit is repeated and its rows may be duplicated in these sinks."""

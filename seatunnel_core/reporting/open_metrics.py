@@ -205,7 +205,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         name="seatunnel_checkpoint_phase_seconds",
         kind="summary",
-        help=f"How long completed checkpoints took: {_PHASES}.",
+        help=f"Duration of completed checkpoints: {_PHASES}.",
         labels=("phase",),
         measure=_phase_sums,
     ),

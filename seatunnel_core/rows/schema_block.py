@@ -128,7 +128,8 @@ def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None =
     block = block or {}
     if block.get("metadata_table_id"):
         raise ValueError(
-            "schema.metadata_table_id needs a metadata service, and this version knows none: write the columns"
+            "schema.metadata_table_id needs a metadata service, which this version does not support: declare the "
+            "columns"
         )
     names = None if columns is None else columns.names
     comment = block.get("comment")

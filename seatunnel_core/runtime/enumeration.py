@@ -32,7 +32,7 @@ def thaw(body: bytes) -> Enumeration:
     try:
         schemas = tuple(map(_thaw_schema, stored.items(document, "schemas")))
     except StoredValueError as error:
-        raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
+        raise StateFormatError(f"the stored enumeration is invalid: {error}") from error
     return Enumeration(schemas=schemas, splits=splits_of(document))
 
 

@@ -230,7 +230,7 @@ class JobRun:
             CheckpointStorageError: The storage cannot be read.
         """
         if self._storage is None:
-            raise UsageError("the job's checkpoint storage is closed; ask before the job is closed")
+            raise UsageError("the job's checkpoint storage is closed; call this before closing the job")
         listings = self._storage.scan_job(self.job_id)
         return tuple(info for number in sorted(listings) for info in listings[number].checkpoints)
 

@@ -138,7 +138,9 @@ class PipelineIO:
         """
         state = self.storage.get_checkpoint(self.job_id, self.planned.id, ref.checkpoint_id, epoch=ref.epoch)
         if state is None:
-            raise CheckpointStorageError(f"checkpoint {ref} of pipeline {self.planned.id} was listed and is gone")
+            raise CheckpointStorageError(
+                f"checkpoint {ref} of pipeline {self.planned.id} was listed but no longer exists"
+            )
         if ref.epoch >= self.settled_below:
             return state
         return codec.without_staged(state)
@@ -376,6 +378,6 @@ def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]
         return
     raise UsageError(
         f"source {source!r} began with {frozen} splits and would continue with {len(splits)}: a transform that "
-        "looks across rows, and so reads all splits in one query, was added, changed or removed. Restore the "
+        "combines rows, and so reads all splits in one query, was added, changed or removed. Restore the "
         "transforms, or start a new job"
     )

@@ -259,10 +259,10 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event, settl
             is_logged = True
             logger.warning("no executor yet from the cluster at %s; waiting up to %d s", context.master, seconds)
         if given_up.wait(0.1):
-            raise PlatformError(f"the cluster at {context.master} gave no executor before the job was stopped")
+            raise PlatformError(f"the cluster at {context.master} provided no executor before the job was stopped")
     if known:
         return known
-    raise PlatformError(f"the cluster at {context.master} gave no executor within {seconds} s. {_WHY_NO_EXECUTOR}")
+    raise PlatformError(f"the cluster at {context.master} provided no executor within {seconds} s. {_WHY_NO_EXECUTOR}")
 
 
 def probe_executors(

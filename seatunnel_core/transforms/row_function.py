@@ -68,7 +68,7 @@ class RowsOfBatches:
         except RowError as error:
             said = "its columns are those of its input, unless @st.transform(schema=…) declares others"
             hint = f"; {said}" if self._columns is None else ""
-            raise TransformError(f"Python: {self._place} gave for one batch: {error}{hint}") from error
+            raise TransformError(f"Python: {self._place} returned for one batch: {error}{hint}") from error
         if not made.count:
             yield _empty(columns)
 

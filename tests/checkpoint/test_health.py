@@ -320,5 +320,5 @@ class TestWhatIsTold:
         wiring = played.protocol._wiring
         wiring.deliver = lambda: None  # type: ignore[method-assign]
         played.at(1_000).fire("trigger")
-        with pytest.raises(IllegalEventError, match="checkpoint 1-2 was stored, and epoch 1 did not ask for it"):
+        with pytest.raises(IllegalEventError, match="checkpoint 1-2 was stored, but epoch 1 did not request it"):
             played.stored(2)

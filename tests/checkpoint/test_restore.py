@@ -50,9 +50,9 @@ class TestTheBase:
         with pytest.raises(RestoreRefusedError) as refused:
             choose_base(HISTORY, RestoreRequest(ref=REF(1, 6)))
         said = str(refused.value)
-        assert said.startswith("checkpoint 1-6 is not the latest: 1-7, 1-8, 2-10, 2-11 came after it")
-        assert "retract=True to take them back from the targets first" in said
-        assert "accept_duplicates=True to leave them there and get them twice" in said
+        assert said.startswith("checkpoint 1-6 is not the latest: 1-7, 1-8, 2-10, 2-11 is newer")
+        assert "retract=True to roll them back first" in said
+        assert "accept_duplicates=True to accept duplicates" in said
 
     @pytest.mark.parametrize("asked", [REF(1, 7), REF(1, 8)])
     def test_a_savepoint_and_the_checkpoint_of_its_cut_are_the_same(self, asked: CheckpointRef) -> None:
@@ -236,7 +236,7 @@ class TestGoingBack:
 
     def test_it_is_refused_before_anything_is_stored(self) -> None:
         for request, said in (
-            (RestoreRequest(ref=OLD.ref), "1-7 is not the latest: 1-9 came after it"),
+            (RestoreRequest(ref=OLD.ref), "1-7 is not the latest: 1-9 is newer"),
             (RestoreRequest(ref=REF(4, 4), rewind=Rewind.ACCEPTED), "4-4 is not there"),
         ):
             played = listed(request)
@@ -247,9 +247,8 @@ class TestGoingBack:
     def test_sinks_that_cannot_take_back_are_named_before_anything_is_stored(self) -> None:
         played = listed(RestoreRequest(ref=OLD.ref, rewind=Rewind.RETRACTED), ONE_TO_ONE)
         assert failure(played).kind is FailureKind.USAGE
-        assert (
-            "to checkpoint 1-7 with retract=True needs sinks that take back what they published, and 'out' cannot"
-            in (failure(played).message)
+        assert "checkpoint 1-7 with retract=True requires sinks that can roll back published rows; 'out' cannot" in (
+            failure(played).message
         )
 
     def test_a_restart_goes_on_from_what_the_first_start_restored(self) -> None:
@@ -262,9 +261,9 @@ class TestGoingBack:
         played = listed(RestoreRequest(ref=OLD.ref, rewind=Rewind.ACCEPTED))
         played.deliver(events.CheckpointDamaged(now_ms=0, ref=OLD.ref, intact=NEW.ref, message="a byte is wrong"))
         said = failure(played).message
-        assert said.startswith("the checkpoint that was asked for, 1-7 is damaged (a byte is wrong)")
-        assert "retract=True, which deletes" in said
-        assert "accept_duplicates=True, which leaves" in said
+        assert said.startswith("the requested checkpoint 1-7 is damaged (a byte is wrong)")
+        assert "retract=True to delete" in said
+        assert "accept_duplicates=True to leave" in said
 
 
 UNPUBLISHED = evolve(
@@ -301,7 +300,7 @@ class TestVertices:
 
     def test_a_dropped_sink_publishes_first(self) -> None:
         with pytest.raises(
-            RestoreRefusedError, match="sink 'more', which the job has no more, may have 1 committables"
+            RestoreRefusedError, match="sink 'more' was removed from the job but may have 1 committables"
         ):
             fitted(UNPUBLISHED, ONE_TO_ONE, allow_non_restored=True)
         assert fitted(UNPUBLISHED, ONE_TO_ONE, allow_non_restored=True, is_published=True)

@@ -233,7 +233,7 @@ AFTER_SWAP = VertexStates(
         (ONE_TO_ONE, codec.encode(VertexStates.at_start(SWAPPED)), "it also has sink more, source also"),
         (SWAPPED, codec.encode(HELD), r"unit 3 of source 'in' has staged rows for \['out'\]"),
         (SWAPPED, codec.encode(AFTER_SWAP), r"unit 3 of source 'in' has staged rows for \['out'\]"),
-        (ONE_TO_ONE, b"{}", "not one that this version wrote"),
+        (ONE_TO_ONE, b"{}", "the stored state is invalid"),
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(topology: Topology, states: bytes, said: str) -> None:

@@ -227,7 +227,7 @@ def test_published_rows_are_not_looked_for_by_names_of_today(told: Told) -> None
         told.stored(number, ["out"])
     back = at("1", retract=True)
     said = told.refused(back, file("/data/x"))
-    assert "the sink 'out' cannot find what it has published" in said
+    assert "the sink 'out' cannot find its published output" in said
     assert "file_name_expression was 'part-${transactionId}' and is not set" in said
     assert "path was '/data/x'" in told.refused(back, other(before, "/data/x", "/data/y"))
     assert told.again(back, before).restores[1].rewind.value == "retracted"
@@ -247,7 +247,7 @@ def test_a_sink_that_is_gone_takes_nothing_back(told: Told) -> None:
     for number in (1, 2):
         told.stored(number, ["out", "second"])
     how = at("1", retract=True, allow_non_restored_state=True)
-    assert "the sink 'second', which the job has no more, cannot take back" in told.refused(how, file("/data/x"))
+    assert "the sink 'second' was removed from the job and cannot roll back" in told.refused(how, file("/data/x"))
 
 
 def test_a_pipeline_is_not_given_up_because_its_staging_folder_cannot_be_found(tmp_path: Path) -> None:

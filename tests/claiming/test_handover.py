@@ -179,7 +179,7 @@ def test_a_sink_that_is_gone_with_rows_to_publish_is_refused_before_anything_sta
         if uncommitted:
             assert "'shown'" in played.refusal(Restore())
             said = played.refusal(Restore(allow_non_restored_state=True))
-            assert "sink 'shown', which the job has no more, may have 1 committables to publish" in said
+            assert "sink 'shown' was removed from the job but may have 1 committables to publish" in said
     claim = played.restore(Restore(allow_non_restored_state=True))
     assert claim.restores[1].allow_non_restored
     assert claim.notes == ("matched by name: 2; dropped, with their stored state: shown",)

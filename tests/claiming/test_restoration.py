@@ -53,8 +53,8 @@ def test_one_that_a_restore_went_back_behind_is_void(one: Played) -> None:
 def test_a_rewind_says_what_would_be_doubled_and_both_ways_out(one: Played) -> None:
     one.store(4, 8, uncommitted=1)
     said = one.refusal(at("2"))
-    assert "Pipeline 1 (a -> a_out): checkpoint 100000-2 is not the latest: 100000-3, 100000-4 came after it" in said
-    assert "up to 5 rows that were published since then would be published a second time" in said, (
+    assert "Pipeline 1 (a -> a_out): checkpoint 100000-2 is not the latest: 100000-3, 100000-4 is newer" in said
+    assert "up to 5 rows published since then would be published twice" in said, (
         "8 that are, one that is about to be, 4 that were"
     )
     assert "retract=True" in said
@@ -74,13 +74,13 @@ def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
     """Seen in a message that told one checkpoint more than a person counts who looks at the list."""
     one.store(4, 6, kind=CheckpointType.SAVEPOINT)
     one.store(5, 8)
-    said = "checkpoint 100000-3 is not the latest: 100000-5 came after it, and up to 2 rows"
+    said = "checkpoint 100000-3 is not the latest: 100000-5 is newer, and up to 2 rows"
     assert said in one.refusal(at("3"))
 
 
 def test_rows_are_taken_back_only_from_sinks_that_can(one: Played) -> None:
     said = one.refusal(at("2", retract=True), sink="Console")
-    assert "'a_out' cannot: with accept_duplicates=True up to 2 rows come twice there" in said
+    assert "'a_out' cannot. With accept_duplicates=True, up to 2 rows will be duplicated there" in said
     assert one.restore(at("2", accept_duplicates=True), sink="Console").restores[1].rewind is Rewind.ACCEPTED
 
 

@@ -183,7 +183,7 @@ def tables(ground: Ground) -> tuple[st.Job, Path]:
 def test_python_asks_for_the_same(ground: Ground) -> None:
     ground.begin("finished")
     built, engine = tables(ground)
-    with pytest.raises(st.UsageError, match="retract=True to take them back"):
+    with pytest.raises(st.UsageError, match="retract=True to roll them back"):
         built.submit(restore=st.Restore(OLD, savepoint="middle"), engine_config=engine)
     report = built.run(restore=st.Restore(OLD, savepoint="middle", retract=True), engine_config=engine)
     assert report.outcome is st.JobOutcome.FINISHED
@@ -206,8 +206,8 @@ def test_python_begins_a_new_job_with_a_savepoint(ground: Ground) -> None:
     [
         ({"retract": True}, "needs the ID of a job to resume, or from_savepoint"),
         ({"from_storage": "x.zip"}, 'give from_savepoint="JOB_ID/NAME" too'),
-        ({"from_savepoint": "a/b", "job_id": "c"}, "begins a new job"),
-        ({"from_savepoint": "a/b", "savepoint": "c"}, "begins a new job"),
+        ({"from_savepoint": "a/b", "job_id": "c"}, "starts a new job"),
+        ({"from_savepoint": "a/b", "savepoint": "c"}, "starts a new job"),
         ({"from_savepoint": "a/b", "retract": True}, r"restore=st.Restore\(JOB_ID, savepoint=NAME, retract=True\)"),
         ({"job_id": "a", "checkpoints": "latest"}, "such as 100000-7"),
     ],

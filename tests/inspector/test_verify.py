@@ -60,8 +60,8 @@ def test_a_damaged_latest_says_what_going_back_costs(made: Made) -> None:
     assert [damage.path for damage in found.damaged] == [str(path)]
     (verdict,) = found.verdicts
     assert (verdict.latest, verdict.restorable) == (CheckpointRef(200_000, 6), CheckpointRef(200_000, 5))
-    assert "does not resume by itself" in verdict.words
-    assert "published a second time" in verdict.words
+    assert "cannot resume automatically" in verdict.words
+    assert "published twice" in verdict.words
 
 
 def test_a_damaged_older_one_harms_no_restore(made: Made) -> None:

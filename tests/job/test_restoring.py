@@ -50,7 +50,7 @@ def test_what_names_no_savepoint_is_answered_with_how_one_is_written(written: st
 def test_what_contradicts_itself_is_refused() -> None:
     with pytest.raises(UsageError, match="name only one of them"):
         Restore(checkpoints=(ChosenCheckpoint.parse("7"),), savepoint="x")
-    with pytest.raises(UsageError, match="choose one"):
+    with pytest.raises(UsageError, match="Set only one"):
         Restore(retract=True, accept_duplicates=True)
 
 
@@ -66,10 +66,10 @@ def test_what_is_asked_for() -> None:
     ("wrong", "says"),
     [
         ({"from_storage": "x.zip"}, 'give from_savepoint="JOB_ID/NAME" too'),
-        ({"from_savepoint": "a/b", "job_id": "c"}, "begins a new job"),
-        ({"from_savepoint": "a/b", "checkpoints": "7"}, "begins a new job"),
-        ({"from_savepoint": "a/b", "savepoint": "c"}, "begins a new job"),
-        ({"from_savepoint": "a/b", "take_over": True}, "begins a new job"),
+        ({"from_savepoint": "a/b", "job_id": "c"}, "starts a new job"),
+        ({"from_savepoint": "a/b", "checkpoints": "7"}, "starts a new job"),
+        ({"from_savepoint": "a/b", "savepoint": "c"}, "starts a new job"),
+        ({"from_savepoint": "a/b", "take_over": True}, "starts a new job"),
         ({"from_savepoint": "a/b", "retract": True}, r"st.Restore\(JOB_ID, savepoint=NAME, retract=True\)"),
     ],
 )

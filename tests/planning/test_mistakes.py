@@ -168,7 +168,7 @@ MISTAKES = {
     ),
     "exactly-once where it cannot be": (
         GOOD.replace("plugin_input = a", "plugin_input = a, exactly_once = true"),
-        "the sink 'Console-sink-a' asks for exactly-once, and its pipeline gives at-least-once: "
+        "the sink 'Console-sink-a' requires exactly-once, but its pipeline provides at-least-once: "
         "the sink 'Console-sink-a' (Console) cannot take rows back. Use other parts, or set exactly_once = false",
     ),
 }

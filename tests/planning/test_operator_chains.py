@@ -140,7 +140,7 @@ def test_several_sources_cannot_be_distinguished_by_unit(query: str) -> None:
 def test_streaming_refuses_it_with_the_clause(transform: str, clause: str) -> None:
     sources = ("a", "b") if "b" in transform else ("a",)
     planned = pipeline(transform, {"s": "x"}, *sources, mode="STREAMING")
-    with pytest.raises(TransformError, match=f"'x' looks across rows, by {clause}: a streaming job has no last row"):
+    with pytest.raises(TransformError, match=rf"'x' combines rows \({clause}\), but a streaming job has no last row"):
         made(planned, a=2, b=2)
 
 

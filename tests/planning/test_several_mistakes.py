@@ -110,7 +110,7 @@ FILES = {
           Console {{ plugin_input = a, rows_per_unit = few }}
         }}
         """,
-        ("replaces what", "'rows_per_unit'"),
+        ("replaces the content of", "'rows_per_unit'"),
     ),
     "entries of lists": (
         f"""

@@ -181,7 +181,7 @@ def test_a_prune_that_fails_is_reported_and_tried_again(storage: Disturbed, capl
         storage.store_checkpoint(checkpoint(epoch, number))
     assert len(refs(storage)) == 5
     assert "Permission denied" in str(storage.prune_failures[JOB, 1])
-    assert "tried again" in caplog.text
+    assert "will be retried" in caplog.text
     storage.disturbance = lambda operation, key: None
     storage.store_checkpoint(checkpoint(epoch, 6))
     assert refs(storage) == [(epoch, 4), (epoch, 5), (epoch, 6)]

@@ -84,7 +84,7 @@ def test_a_secret_and_a_part_of_one(own: Own) -> None:
         ("secret://own/db#deep", "has no text 'deep'"),
         ("secret://own", "names no secret"),
         ("secret://owm/x", "there is no store of secrets 'owm'; installed: own, torn, twice, wrong"),
-        ("secret://wrong/x", "one:wrong gives no store of secrets"),
+        ("secret://wrong/x", "one:wrong returns no secret store"),
         ("secret://twice/x", "two stores of secrets are named 'twice': one:twice, two:twice"),
         ("secret://torn/x", "the store of secrets 'torn' cannot be loaded: KeyError: 'three:torn'"),
     ],

@@ -145,14 +145,14 @@ def follow_a_job_in_the_background(node: Node) -> None:
     assert seatunnel(node, "-c", "slow.conf", "--async", "-r", "8").returncode == 0
     assert seatunnel(node, "-can", "8").returncode == 0
     until("it is cancelled", lambda: '"CANCELED"' in seatunnel(node, "-j", "8").stdout)
-    assert "knows no job 99" in seatunnel(node, "-can", "99").stderr
+    assert "job 99 does not exist in the cluster" in seatunnel(node, "-can", "99").stderr
 
 
 def cancel_several_jobs(node: Node) -> None:
     several = [seatunnel(node, "-c", "slow.conf", "--async", "--set-job-id", each).returncode for each in ("11", "12")]
     assert several == [0, 0]
     cancelled = seatunnel(node, "-can", "11", "99", "12", "-f")
-    assert (cancelled.returncode, "knows no job 99" in cancelled.stderr) == (2, True)
+    assert (cancelled.returncode, "job 99 does not exist in the cluster" in cancelled.stderr) == (2, True)
     assert cancelled.stdout.count("is to be cancelled") == 2, "whatever became of the one between"
 
 

@@ -57,7 +57,7 @@ def test_the_page_is_below_the_prefix_of_rest_and_names_its_files_from_there(age
 def test_help_on_an_error_and_on_a_page(agent: Agent) -> None:
     error = json.loads(answered(agent, "/help/stale-epoch")[2])
     assert error["code"] == "STALE-EPOCH"
-    assert {"Tried again", "What to do"} <= set(error["parts"])
+    assert {"Retried", "What to do"} <= set(error["parts"])
     assert "# " in json.loads(answered(agent, "/help/restore")[2])["text"]
     for path in ("/help/nothing", "/help/..%2Frestore", "/help/restore.md"):
         assert answered(agent, path)[0] == 404

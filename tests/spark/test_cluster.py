@@ -257,7 +257,7 @@ def test_a_cluster_that_gives_no_executor_is_waited_for_as_long_as_the_option_sa
     too_much = {"spark.executor.memory": "64g", WAIT_OPTION: "12s"}
     backend = SparkBackend(evolve(wanted, options={**wanted.options, **too_much}))
     with pytest.raises(
-        PlatformError, match=rf"gave no executor within 12 s\. .*spark\.executor\.memory.*{WAIT_OPTION}"
+        PlatformError, match=rf"provided no executor within 12 s\. .*spark\.executor\.memory.*{WAIT_OPTION}"
     ):
         backend.start()
     assert f"no executor yet from the cluster at {master}; waiting up to 12 s" in caplog.text
@@ -273,7 +273,7 @@ def test_a_cluster_that_gives_no_executor_is_waited_for_as_long_as_the_option_sa
     timer = threading.Timer(1, backend.give_up)
     timer.start()
     begun = time.monotonic()
-    with pytest.raises(PlatformError, match="gave no executor before the job was stopped"):
+    with pytest.raises(PlatformError, match="provided no executor before the job was stopped"):
         backend.start()
     assert time.monotonic() - begun < 300
     timer.join()

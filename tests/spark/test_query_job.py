@@ -173,9 +173,9 @@ def test_a_scope_that_the_job_says(files: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("behind", "clause"),
     [
-        (lambda rows: rows.sql("SELECT DISTINCT k FROM orders"), "by DISTINCT"),
-        (lambda rows: rows.map_frame(lambda t: t.groupBy("k").count()), "by GROUP BY or an aggregate function"),
-        (lambda rows: rows.sql("SELECT k FROM orders", scope="all"), "by scope = all"),
+        (lambda rows: rows.sql("SELECT DISTINCT k FROM orders"), "DISTINCT"),
+        (lambda rows: rows.map_frame(lambda t: t.groupBy("k").count()), "GROUP BY or an aggregate function"),
+        (lambda rows: rows.sql("SELECT k FROM orders", scope="all"), "scope = all"),
     ],
 )
 def test_streaming_refuses_what_looks_across_rows(
@@ -183,6 +183,6 @@ def test_streaming_refuses_what_looks_across_rows(
 ) -> None:
     job = st.Job("streaming", {"job.mode": "STREAMING"})
     behind(reading(job, files, "orders", ORDERS)).sink("LocalFile", path=str(tmp_path / "out"), file_format_type="csv")
-    with pytest.raises(JobFailedError, match=f"looks across rows, {clause}: a streaming job has no last row"):
+    with pytest.raises(JobFailedError, match=rf"combines rows \({clause}\), but a streaming job has no last row"):
         run(job, tmp_path)
     assert not published(tmp_path / "out")

@@ -41,7 +41,7 @@ def test_no_more_is_promised_than_is_kept(tmp_path: Path) -> None:
     assert "the option idempotent states that this changes nothing" in said
     for more in ("", ", idempotent = true"):
         with pytest.raises(
-            JobError, match=r"asks for exactly-once, and its pipeline gives .* may write a checkpoint's rows"
+            JobError, match=r"requires exactly-once, but its pipeline provides .* may write a checkpoint's rows"
         ):
             planned(tmp_path, f"exactly_once = true{more}")
     with pytest.raises(JobError, match=r"cannot take the rows .* 'partition_by': .* no column 'nam'"):

@@ -112,7 +112,7 @@ def test_good_rows_pass() -> None:
         ({"field_name": "a", "rule_type": "LENGTH", "min_length": "x"}, "LENGTH: expected a whole number, found 'x'"),
         ({"field_name": "a", "rule_type": "REGEX", "pattern": "("}, r"'\(' is not a regular expression"),
         ({"field_name": "a", "rules": ["NOT_NULL"]}, "column a: rules is a list of blocks"),
-        ({"field_name": "a", "rules": []}, "it has no rule"),
+        ({"field_name": "a", "rules": []}, "no rule is set"),
     ],
 )
 def test_rules_that_are_written_wrongly(entry: dict[str, Any], message: str) -> None:

@@ -198,7 +198,7 @@ def test_the_kinds_of_the_rows_that_stay() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ([], "it has no entry"),
+        ([], "it is empty"),
         ([column("$.a"), column("$.b")], "names a dest_field twice"),
         ([{"src_field": "data", "path": "$"}], "an entry needs dest_field"),
         ([column("$.a[")], r"the path '\$\.a\[' cannot be understood"),

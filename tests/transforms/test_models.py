@@ -216,7 +216,7 @@ def test_texts_go_together_and_the_dimension_is_asked_for_once(service: HttpServ
     service.asked.clear()
     passed(Embedding, api_path=f"{service.url}/embeddings", dimension=2, **fields)
     assert [asked.json["input"] for asked in service.asked] == [["Joy", ""]]
-    with pytest.raises(TransformError, match="gives vectors of 2 numbers, and dimension is 3"):
+    with pytest.raises(TransformError, match="returns vectors of 2 numbers, and dimension is 3"):
         passed(Embedding, api_path=f"{service.url}/embeddings", dimension=3, **fields)
 
 
@@ -287,7 +287,7 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
     assert "429 Too Many Requests: the quota is used up" in str(told["/429"])
     assert (told["/429"].retryable, told["/401"].retryable) == (True, False)
     assert len(service.of("/429")) == 2, "two attempts"
-    assert "with what is not JSON" in str(told["/html"])
+    assert "but the response is not JSON" in str(told["/html"])
     assert "has nothing at $" in str(told["/empty"])
     assert not any(KEY in str(each) for each in told.values())
     assert KEY not in repr(options_of(plugin, {"model_provider": "OPENAI", "model": "m", "api_key": KEY, **more}))
@@ -301,14 +301,14 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
         (Llm, {"model_provider": "CUSTOM"}, "CUSTOM has no usual url"),
         (Llm, {"api_key": ""}, "'api_key': it is missing, the key for OPENAI"),
         (Llm, {"custom_config": {"custom_response_parse": "$.a"}}, "it belongs to model_provider = CUSTOM"),
-        (Llm, {"model_provider": "CUSTOM", "custom_config": {"parse": "$.a"}}, "it has no 'parse'"),
+        (Llm, {"model_provider": "CUSTOM", "custom_config": {"parse": "$.a"}}, "unknown key 'parse'"),
         (Embedding, {"model_provider": "KIMIAI"}, "KIMIAI has no usual url"),
         (
             Embedding,
             {"vectorization_fields": {"v": {"field": "x", "modality": "jpeg"}}},
             "only texts have vectors here",
         ),
-        (Embedding, {"vectorization_fields": {}}, "it has no column"),
+        (Embedding, {"vectorization_fields": {}}, "no column is set"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(plugin: Any, options: Any, told: str) -> None:

@@ -11,13 +11,13 @@ from seatunnel_dagster.asset import seatunnel_asset
 class SeaTunnelJob(dg.Component, dg.Model, dg.Resolvable):
     """A cluster job and the assets that it materializes."""
 
-    job: str = Field(description="The file of the job, next to this one.")
-    assets: list[dg.ResolvedAssetSpec] = Field(description="What the job makes.")
+    job: str = Field(description="Path of the job file, relative to this file.")
+    assets: list[dg.ResolvedAssetSpec] = Field(description="Assets that the job materializes.")
     variables: dict[str, str] = Field(default_factory=dict, description="Values for ${…} in the job.")
-    job_name: str = Field(default="", description="Instead of the job's own name.")
-    timeout_s: float | None = Field(default=None, description="After so long the job is cancelled.")
+    job_name: str = Field(default="", description="Name of the job; overrides the one in its file.")
+    timeout_s: float | None = Field(default=None, description="Time after which the job is cancelled, in seconds.")
     cancel_when_interrupted: bool = True
-    resource_key: str = Field(default="seatunnel", description="Of the resource SeaTunnelCluster.")
+    resource_key: str = Field(default="seatunnel", description="Key of the resource SeaTunnelCluster.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the assets."""

@@ -31,11 +31,11 @@ def entries(content: bytes) -> tuple[KeytabEntry, ...]:
         ValueError: The content is not a complete keytab.
     """
     if not content.startswith(_VERSION):
-        raise ValueError("it does not begin as a keytab does")
+        raise ValueError("the version bytes at its start are wrong")
     try:
         return tuple(_entry(_Reader(record)) for record in _records(_Reader(content[len(_VERSION) :])))
     except (EOFError, UnicodeDecodeError) as cause:
-        raise ValueError("it is damaged, or a part of it is missing") from cause
+        raise ValueError("it is damaged or incomplete") from cause
 
 
 class _Reader(io.BytesIO):

@@ -141,7 +141,7 @@ def fetch(folder: Folder, entry: Entry) -> bytes | None:
         return entry
     value = folder.read(entry.name)
     if value is not None and (len(value) != entry.size_bytes or hashlib.sha256(value).digest() != entry.sha256):
-        raise frames.damaged(folder.where(entry.name), "its bytes do not give the SHA-256 that the log names")
+        raise frames.damaged(folder.where(entry.name), "its SHA-256 does not match the one in the log")
     return value
 
 

@@ -181,9 +181,9 @@ def require_agreed(
     newer = sorted(ref for ref in lineage.live(checkpoints) if ref > chosen)
     named = ", ".join(map(str, newer[:_NAMED])) + (f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else "")
     raise RestoreRefusedError(
-        f"checkpoint {asked} is not the latest: {named} came after it, and {rows} that were published since then "
-        "would be published a second time. Restore it with retract=True to take them back from the targets first, "
-        "which the sinks have to be able to do, or with accept_duplicates=True to leave them there and get them twice"
+        f"checkpoint {asked} is not the latest: {named} is newer, and {rows} published since then would be "
+        "published twice. Restore it with retract=True to roll them back first (the sinks must support this), or with "
+        "accept_duplicates=True to accept duplicates"
     )
 
 
@@ -205,8 +205,8 @@ def require_retracting(
     """
     if rewind is Rewind.RETRACTED and unable:
         raise RestoreRefusedError(
-            f"going back to checkpoint {asked} with retract=True needs sinks that take back what they published, and "
-            f"{', '.join(map(repr, unable))} cannot: with accept_duplicates=True {rows} come twice there"
+            f"restoring checkpoint {asked} with retract=True requires sinks that can roll back published rows; "
+            f"{', '.join(map(repr, unable))} cannot. With accept_duplicates=True, {rows} will be duplicated there"
         )
 
 
@@ -221,14 +221,14 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
         intact: The newest readable checkpoint.
         reason: The damage.
     """
-    which = "the latest checkpoint" if latest else "the checkpoint that was asked for,"
+    which = "the latest checkpoint" if latest else "the requested checkpoint"
     remedy = (
         "none that is stored can be read. Restore the files of one from a backup, or empty the targets and begin again "
         "under a new id"
         if intact is None
-        else f"the newest intact one is {intact}. Going back to an older one may publish rows a second time, so it has "
-        "to be asked for: restore that one with retract=True, which deletes from the targets first what was published "
-        "after it, or with accept_duplicates=True, which leaves it there"
+        else f"the newest intact one is {intact}. Restoring an older one may publish rows twice, so it must be "
+        "requested: restore it with retract=True to delete from the targets first what was published after it, or with "
+        "accept_duplicates=True to leave it there"
     )
     return f"{which} {info} is damaged ({reason}); {remedy}"
 

@@ -129,8 +129,8 @@ def _require_same_ends(states: VertexStates, topology: Topology) -> None:
         if state.attachment is not None and source.bounded is not (state.memory is None):
             was, is_now = ("never ended by itself", "ends") if source.bounded else ("ended", "never ends by itself")
             raise RestoreRefusedError(
-                f"source {source.name!r} {was} and now {is_now}: put its options and job.mode back as they were, or "
-                "give the source another name, and it begins from the start"
+                f"source {source.name!r} {was} and now {is_now}: restore its options and job.mode, or rename the "
+                "source to read it from the beginning"
             )
 
 
@@ -140,8 +140,8 @@ def _require_published(states: VertexStates, topology: Topology) -> None:
     for name, sink in states.sinks.items():
         if name not in named and sink.uncommitted:
             raise RestoreRefusedError(
-                f"sink {name!r}, which the job has no more, may have {len(sink.uncommitted)} committables to publish: "
-                "put it back, run the job once more and stop it with a savepoint, then drop the sink"
+                f"sink {name!r} was removed from the job but may have {len(sink.uncommitted)} committables to publish: "
+                "restore it, run the job, stop it with a savepoint, then remove the sink"
             )
 
 

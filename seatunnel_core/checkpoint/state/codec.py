@@ -97,7 +97,7 @@ def decode(encoded: bytes) -> VertexStates:
             _require_version(versioned, "version", newest, f"the state of {ascii(text)[:60]}", oldest=VERTEX_VERSION)
             states[vertex] = _READERS[vertex.kind](stored.member(versioned, "state"))
     except StoredValueError as error:
-        raise StateFormatError(f"the stored state is not one that this version wrote ({error})") from error
+        raise StateFormatError(f"the stored state is invalid: {error}") from error
     return VertexStates.of(states, retracting=retracting)
 
 

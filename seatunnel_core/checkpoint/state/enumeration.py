@@ -30,7 +30,7 @@ def document_of(body: bytes) -> Mapping[str, object]:
         document: Mapping[str, object] = stored.parse(body)
         version = stored.number(document, "version")
     except StoredValueError as error:
-        raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
+        raise StateFormatError(f"the stored enumeration is invalid: {error}") from error
     if version != FORMAT_VERSION:
         raise StateFormatError(
             f"the enumeration has format version {version}; this engine reads {FORMAT_VERSION}: "
@@ -48,7 +48,7 @@ def splits_of(document: Mapping[str, object]) -> tuple[Split, ...]:
     try:
         return tuple(_split(index, written) for index, written in enumerate(stored.items(document, "splits")))
     except StoredValueError as error:
-        raise StateFormatError(f"the enumeration is not one that this version wrote ({error})") from error
+        raise StateFormatError(f"the stored enumeration is invalid: {error}") from error
 
 
 def _split(index: int, written: object) -> Split:

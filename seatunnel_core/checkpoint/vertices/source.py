@@ -92,7 +92,7 @@ class SourceVertex:
     def require_awaited(self, event: Enumerated) -> None:
         """Raise ``IllegalEventError`` unless ``event`` is the requested enumeration, without gaps."""
         if not self._awaiting_enumeration:
-            raise IllegalEventError(f"source {event.source!r} got its splits without being asked")
+            raise IllegalEventError(f"source {event.source!r} received splits without a request")
         if self.state.attachment not in (None, event.attachment):
             raise IllegalEventError(
                 f"source {event.source!r} was frozen as {self.state.attachment!r}, and is {event.attachment!r} now"
@@ -105,7 +105,7 @@ class SourceVertex:
             if split.index != index:
                 raise IllegalEventError(
                     f"the splits of source {event.source!r} must be numbered from 0 without gaps; "
-                    f"number {split.index} stands at position {index}"
+                    f"number {split.index} is at position {index}"
                 )
 
     def enumerated(self, event: Enumerated) -> None:
@@ -119,7 +119,7 @@ class SourceVertex:
     def require_polling(self, event: Found | PollFailed) -> None:
         """Raise ``IllegalEventError`` unless ``event`` answers a poll, with splits that continue without a gap."""
         if self._polling is None or not self._polling.is_under_way:
-            raise IllegalEventError(f"source {event.source!r} found more without being asked")
+            raise IllegalEventError(f"source {event.source!r} reported new splits without a request")
         found = event.splits if isinstance(event, Found) else ()
         first = self._next_index
         if [split.index for split in found] != list(range(first, first + len(found))):

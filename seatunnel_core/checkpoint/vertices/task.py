@@ -228,7 +228,7 @@ class TaskVertex:
             expected = (event.task, event.attempt.unit, event.attempt.epoch)
             if said != expected:
                 raise IllegalEventError(
-                    f"committable {committable.id!r} says source, unit, epoch = {said}; its result says {expected}"
+                    f"committable {committable.id!r} has source, unit, epoch = {said}; expected {expected}"
                 )
 
     def finished(self, event: UnitFinished) -> None:

@@ -112,7 +112,7 @@ class Fence:
     def _require(self) -> None:
         if not self._files.exists(self._fence):
             raise SinkError(
-                f"{self._target.who}: {self._fence} is gone: another engine has taken over this job, or the "
+                f"{self._target.who}: {self._fence} no longer exists: another engine has taken over this job, or the "
                 f"job has ended, so nothing is removed from {self._target.root}"
             )
 

@@ -77,7 +77,9 @@ class Replacing:
     def _found(self) -> "Table":
         table = self.target.found()
         if table is None:
-            raise SinkError(f"{self.target.who}: the table {self.target.named} is gone: somebody dropped or renamed it")
+            raise SinkError(
+                f"{self.target.who}: the table {self.target.named} no longer exists: it was dropped or renamed"
+            )
         self.target.refuse_replaced(table)
         return table
 

@@ -111,8 +111,8 @@ class TargetTable:
         self.refuse_replaced(table)
         if self.branch != MAIN and self.branch not in table.metadata.refs:
             raise CommitError(
-                f"{self.who}: the branch {self.branch} of the table {self.named}, in which rows were collected, is "
-                "gone: somebody removed it; begin the job anew"
+                f"{self.who}: the branch {self.branch} of the table {self.named}, in which rows were collected, no "
+                "longer exists: it was removed by another program; start a new job"
             )
         return table
 
@@ -216,8 +216,8 @@ class TargetTable:
             if each.spec != spec.spec_id and not (each.spec is None and spec.is_unpartitioned()):
                 raise CommitError(
                     f"{self.who}: rows of {self.named} were divided by its partition spec {each.spec}, and now it has "
-                    f"{spec.spec_id} ({spec}): give the table its former partitions back, go on with "
-                    "this job until it has ended or was stopped, and change them then"
+                    f"{spec.spec_id} ({spec}): restore the table's former partitions, continue "
+                    "this job until it ends or is stopped, and change them then"
                 )
 
     def _add(self, table: "Table", transaction: "Transaction", staged: Sequence[StagedFiles]) -> None:
@@ -250,8 +250,8 @@ class TargetTable:
 
     def _gone(self, error: FileNotFoundError) -> CommitError:
         return CommitError(
-            f"{self.who}: a data file that was staged is gone ({error}), and no snapshot of {self.named} names it: is "
-            "the table's location shared with the tasks, and did somebody remove orphan files?"
+            f"{self.who}: a staged data file no longer exists ({error}), and no snapshot of {self.named} refers to it. "
+            "Check that the table's location is shared with the tasks, and that no program removes orphan files"
         )
 
     def _data_files(self, table: "Table", staged: StagedFiles) -> "list[DataFile]":
@@ -344,8 +344,8 @@ class TargetTable:
         if rewritten:
             raise SinkError(
                 f"{self.who}: the rows of {len(rewritten)} units are no longer in the files of the table "
-                f"{self.named} in which they were published: somebody rewrote or removed these. Set the table back to "
-                "the snapshot before them, or go on with --accept-duplicates"
+                f"{self.named} in which they were published: another program rewrote or removed these. Set the table "
+                "back to the snapshot before them, or continue with --accept-duplicates"
             )
         _remove(table, files, history.identity(self.context, retracted=sorted(there)))
         return len(files)

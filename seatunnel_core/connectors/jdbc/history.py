@@ -70,9 +70,9 @@ class History:
             if not fitting:
                 have = "has none" if column is None else f"has {column.declared}"
                 raise SinkError(
-                    f"keep_history needs a column {name!r} of a type as {wanted}, and the table {target.named} {have}; "
-                    f"add it and fill it for the rows that are there ({self.current} with true), or choose a table "
-                    "that is not there yet"
+                    f"keep_history needs a column {name!r} of a type such as {wanted}, but the table {target.named} "
+                    f"{have}; add it and fill it for the existing rows ({self.current} with true), or choose a table "
+                    "that does not exist yet"
                 )
         for column in self.beside(table).columns:
             if column.name not in target.names and not column.generated:
@@ -83,8 +83,8 @@ class History:
         current, there = dialect.quoted(self.current), dialect.quoted(*target.path)
         if dialect.ask(connection, f"SELECT 1 FROM {there} WHERE {current} IS NULL LIMIT 1"):
             raise SinkError(
-                f"the table {target.named} has rows of which {self.current} is null, so that it is not known which "
-                "version is the current one; fill it with true or false"
+                f"the table {target.named} has rows with {self.current} = null, so it is undefined which version is "
+                "the current one; set it to true or false"
             )
 
     def moves(self, dialect: Dialect, target: Target, staging: str) -> Iterator[str]:

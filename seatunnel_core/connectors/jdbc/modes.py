@@ -44,7 +44,7 @@ def mode_of(options: Options) -> WriteMode | None:
             raise _contradiction(
                 "primary_keys",
                 "with it a row replaces the one with its key, and write_mode = append adds rows; write enable_upsert = "
-                "false to be told of a key that is there, or write_mode = merge",
+                "false to get an error for an existing key, or write_mode = merge",
             )
         return mode
     if options.is_set(opt.EXACTLY_ONCE) and not options[opt.EXACTLY_ONCE]:
@@ -54,7 +54,7 @@ def mode_of(options: Options) -> WriteMode | None:
     if not mode.merges:
         return mode
     if not options[opt.UPSERT]:
-        raise _contradiction("enable_upsert", "false refuses a key that is there, and write_mode = merge replaces it")
+        raise _contradiction("enable_upsert", "false rejects an existing key, and write_mode = merge replaces it")
     if keys and mode.key and set(keys) != set(mode.key):
         raise _contradiction("primary_keys", f"it has {', '.join(keys)}, and merge_key has {', '.join(mode.key)}")
     return evolve(mode, key=mode.key or keys)

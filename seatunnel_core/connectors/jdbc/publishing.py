@@ -247,8 +247,8 @@ class Publishing:
         except Exception as error:
             if self.dialect.is_missing_table(error):
                 raise CommitError(
-                    f"{self.who}: the table {part['staging']} was staged and is gone, and {COMMITS} does not say that "
-                    f"{committable.id} was committed: did somebody drop it?"
+                    f"{self.who}: the table {part['staging']} was staged and is gone, and {COMMITS} does not "
+                    f"record {committable.id} as committed: it may have been dropped"
                 ) from error
             raise
 

@@ -75,7 +75,7 @@ GROUP = Option(
     "consumer.group",
     STRING,
     default="SeaTunnel-Consumer-Group",
-    doc="Consumer group whose offsets group_offsets starts at and commit_on_checkpoint commits. It does not "
+    doc="Consumer group: group_offsets starts at its offsets, and commit_on_checkpoint commits them. It does not "
     "assign partitions.",
 )
 COMMIT = Option(

@@ -159,7 +159,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
             unclear = f"SELECT 1 FROM {table} WHERE {self._database.quoted(history[2])} IS NULL LIMIT 1"
             if self._database.ask(connection, unclear):
                 raise SinkError(
-                    f"the table {target.named} has rows of which {history[2]} is null, so it is undefined which "
+                    f"the table {target.named} has rows with {history[2]} = null, so it is undefined which "
                     "version is the current one; set it to true or false"
                 )
         if repeated := repeated_key(self._database, connection, target, history):

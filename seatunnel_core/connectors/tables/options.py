@@ -19,13 +19,13 @@ SCHEMA_SAVE_MODE = Option(
     "schema_save_mode",
     ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
     default="CREATE_SCHEMA_WHEN_NOT_EXIST",
-    doc="What happens with the table when the job first starts.",
+    doc="Handling of the existing table when the job first starts.",
 )
 DATA_SAVE_MODE = Option(
     "data_save_mode",
     ENUM("APPEND_DATA", "DROP_DATA", "ERROR_WHEN_DATA_EXISTS"),
     default="APPEND_DATA",
-    doc="What happens with rows that are in the table when the job first starts.",
+    doc="Handling of existing rows when the job first starts.",
 )
 TABLE = Option(
     "table",

@@ -242,5 +242,5 @@ def applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", sc
     names = made.columns
     if len(set(names)) < len(names):
         twice = repeated(names)
-        raise TransformError(f"{transform.identifier} gives several columns named {', '.join(twice)}: rename them")
+        raise TransformError(f"{transform.identifier} returns several columns named {', '.join(twice)}: rename them")
     return made

@@ -77,7 +77,7 @@ class Embedding(Transform):
                 )
             self._fields[name] = source
         if not self._fields:
-            raise UsageError("option 'vectorization_fields': it has no column; write { title_vector = title }")
+            raise UsageError("option 'vectorization_fields': no column is set; write { title_vector = title }")
         self._dimension: int | None = options[DIMENSION]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
@@ -112,7 +112,7 @@ class Embedding(Transform):
     def _checked(self, vector: Any, kind: pa.DataType, table: str, source: str) -> Any:
         if len(vector) != kind.list_size:
             raise TransformError(
-                f"Embedding: table {table}, column {source}: the model gives vectors of {len(vector)} numbers, and "
+                f"Embedding: table {table}, column {source}: the model returns vectors of {len(vector)} numbers, and "
                 f"dimension is {kind.list_size}"
             )
         try:
@@ -152,7 +152,7 @@ class Embedding(Transform):
             return str(parsed(client.send(request).content)["access_token"])
         except (ValueError, KeyError, TypeError):
             raise TransformError(
-                f"Embedding: {request.shown} gives no access_token: look at api_key and secret_key"
+                f"Embedding: {request.shown} returned no access_token: check api_key and secret_key"
             ) from None
 
 

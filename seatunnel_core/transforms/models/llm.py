@@ -120,7 +120,7 @@ class Llm(Transform):
         try:
             return plain(said, self._type)
         except ValueError as error:
-            raise TransformError(f"LLM: table {table}: of what the model said, {error}") from None
+            raise TransformError(f"LLM: table {table}: the model's reply {error}") from None
 
 
 def _listed(values: list[Any], count: int) -> list[Any] | None:

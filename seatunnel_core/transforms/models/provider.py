@@ -167,7 +167,9 @@ class Provider:
         try:
             return parsed(answer.content)
         except ValueError as error:
-            raise client.refused(request, answer.status, f"with what is not JSON ({error})", answer.text) from None
+            raise client.refused(
+                request, answer.status, f"but the response is not JSON ({error})", answer.text
+            ) from None
 
     def filled(self, values: Mapping[str, Any]) -> Any:
         """Return the body of ``custom_config`` with the placeholders replaced."""
@@ -208,7 +210,9 @@ def _custom(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
     config = config or {}
     unknown = [key for key in config if key not in (_PARSE, _HEADERS, _BODY)]
     if unknown:
-        raise UsageError(f"option 'custom_config': it has no {unknown[0]!r}; it has {_PARSE}, {_HEADERS} and {_BODY}")
+        raise UsageError(
+            f"option 'custom_config': unknown key {unknown[0]!r}; expected {_PARSE}, {_HEADERS} or {_BODY}"
+        )
     if config.get(_PARSE):
         try:
             compiled(config[_PARSE])

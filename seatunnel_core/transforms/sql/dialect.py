@@ -100,7 +100,7 @@ def read(text: str) -> Statement:
             raise UsageError(f"option 'query': {_word(name)} is not possible: {_ONE_ROW}")
     source = select.args.get("from_")
     if source is None:
-        raise UsageError("option 'query': it has no FROM; write SELECT … FROM t")
+        raise UsageError("option 'query': the query has no FROM; write SELECT … FROM t")
     if not isinstance(source.this, exp.Table) or not source.this.name or source.this.args.get("joins"):
         raise UsageError(f"option 'query': a query inside of FROM is not possible: {_ONE_ROW}")
     _check_table(source.this)

@@ -152,10 +152,10 @@ UNIT = {"number": 1, "splits": [], "committables": None}
 @pytest.mark.parametrize(
     ("encoded", "said"),
     [
-        (b"", "not one that this version wrote"),
-        (b"\xff\xfe", "not one that this version wrote"),
-        (b"[]", "not one that this version wrote"),
-        (b"[" * 100_000, "not one that this version wrote"),
+        (b"", "the stored state is invalid"),
+        (b"\xff\xfe", "the stored state is invalid"),
+        (b"[]", "the stored state is invalid"),
+        (b"[" * 100_000, "the stored state is invalid"),
         (b"{}", "'format' is missing"),
         (b'{"format": NaN}', "NaN is not a value of JSON"),
         (b'{"format": 1e999}', "1e999 is too large"),

@@ -88,12 +88,12 @@ def test_list_of_an_ended_job_and_of_one_that_has_stored_nothing(terminal: Termi
 
 def test_show_says_of_an_ended_job_that_it_has_ended(terminal: Terminal) -> None:
     """It said that rows were not known to be committed."""
-    assert "not known to be committed" in terminal.run("show", JOB)
+    assert "pending commit" in terminal.run("show", JOB)
     terminal.made.end()
     text = terminal.run("show", JOB)
     assert text.startswith("Job job-1 ended 2023-11-1")
     assert "all that its checkpoints name is committed, and -r job-1 moves no row" in text
-    assert "nothing waits to be committed" in text
+    assert "nothing is pending commit" in text
 
 
 def test_what_a_storage_holds_cannot_steer_the_terminal(terminal: Terminal, tmp_path: Path) -> None:

@@ -17,15 +17,15 @@ NOT_YET = "seatunnel_core.server."
 _MADE = "<!-- made by python -m tests.cli.help.error_pages from the class in the code -->"
 _HEAD = """# Every error by its code
 
-When a job or a command fails, a line behind the message names a code, as in `More: seatunnel help STALE-EPOCH`. That
-command prints the page of the code. The log has it as `code` with `--log-format json`, and so have the pipelines of a
-report in Python. A code stays as it is for as long as the major version does; messages may change.
+When a job or a command fails, a line after the message shows a code, as in `More: seatunnel help STALE-EPOCH`. That
+command prints the page of the code. With `--log-format json`, log records have it as `code`; so do the pipelines in a
+Python report. Codes do not change within a major version; messages may.
 
 A plugin's error without a code has that of its base class. Errors of other libraries and the operating system have no
 code; see [failures](../guides/failures.md) for their handling. The pages are generated from the classes in the code by
 `python -m tests.cli.help.error_pages`, and a test compares them.
 
-| code | what | tried again |
+| code | what | retried |
 |---|---|---|
 """
 _AGAIN = {"Yes": "yes", "No": "no", "Only": "it depends"}

@@ -135,7 +135,8 @@ def _section(plugin: Plugin) -> str:
     table = (
         ["| option | type | default | meaning |", "|---|---|---|---|", *rows] if rows else ["It has no own options."]
     )
-    needs = [f"Its tasks need {', '.join(declared.task_modules)}.\n"] if declared.task_modules else []
+    modules = ", ".join(f"`{name}`" for name in declared.task_modules)
+    needs = [f"Python packages that its tasks import: {modules}.\n"] if modules else []
     return "\n".join(
         [
             f"## The {plugin.kind}\n",

@@ -48,7 +48,7 @@ def test_a_killed_job_is_restored_to_every_row_once(mode: str, tmp_path: Path) -
 def test_two_sources_are_not_merged_by_chance(tmp_path: Path) -> None:
     with ground_in(tmp_path) as ground:
         ground.work.mkdir()
-        said = "reads from the sources 'a', 'b', between which there is no order"
+        said = "the rows of its sources 'a', 'b' have no relative order"
         with pytest.raises(SeaTunnelError, match=said):
             run_through(ground.run(text(ground, "write_mode = merge, merge_key = id", sources="ab")))
 

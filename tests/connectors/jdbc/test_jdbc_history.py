@@ -85,7 +85,7 @@ def test_a_commit_that_is_repeated_adds_no_version(database: Database) -> None:
 def test_tables_that_cannot_keep_history_are_refused(database: Database) -> None:
     database.run("CREATE TABLE people (id bigint, name varchar(20))", "INSERT INTO people VALUES (1, 'a')")
     with pytest.raises(
-        SinkError, match=r"needs a column 'valid_from' of a type as timestamp, and the table .* has none"
+        SinkError, match=r"needs a column 'valid_from' of a type such as timestamp, but the table .* has none"
     ):
         run(database, [(NEW, 1, "a")], **HISTORY)
     for column in ("valid_from timestamp NULL", "valid_to timestamp NULL", "is_current boolean", "note varchar(9)"):
@@ -93,7 +93,7 @@ def test_tables_that_cannot_keep_history_are_refused(database: Database) -> None
     with pytest.raises(SinkError, match="has a column 'note', which the rows lack, so that new versions would lose"):
         run(database, [(NEW, 1, "a")], **HISTORY)
     database.run("ALTER TABLE people DROP COLUMN note")
-    with pytest.raises(SinkError, match="rows of which is_current is null"):
+    with pytest.raises(SinkError, match="rows with is_current = null"):
         run(database, [(NEW, 1, "a")], **HISTORY)
     database.run("UPDATE people SET is_current = true")
     run(database, [(NEW, 1, "b")], job="next", **HISTORY)

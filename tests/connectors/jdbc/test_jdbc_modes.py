@@ -171,7 +171,7 @@ SQLITE = {"url": "jdbc:sqlite:/nowhere.db", "table": "people"}
     ("options", "said"),
     [
         ({**MERGE, "primary_keys": "name"}, r"'primary_keys': it has name, and merge_key has id"),
-        ({**MERGE, "enable_upsert": False}, "'enable_upsert': false refuses a key that is there"),
+        ({**MERGE, "enable_upsert": False}, "'enable_upsert': false rejects an existing key"),
         ({**MERGE, "is_exactly_once": False}, "'is_exactly_once': rows are written at once"),
         ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': rows are written at once"),
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),

@@ -31,7 +31,7 @@ SHOWN = ("localhost:8080", "localhost:8443")
 _HEAD = """# Mistakes with services and their messages
 
 The messages of [`Http`](../reference/connectors/Http.md) and of models. No message contains a token or the part of a
-URL after `?`, and quoted answers are cleared of them. `python -m tests.connectors.mistakes.services_page` makes each
+URL after `?`, and they are masked in quoted responses. `python -m tests.connectors.mistakes.services_page` makes each
 mistake and generates this page.
 
 ## Reading
@@ -53,7 +53,7 @@ _READING = {
     "a port without a server": (_URL, "http://localhost:1/people"),
     "another path": (_URL, "http://localhost:8080/peple"),
     "a wrong token": ("the-right-token", "the-wrong-token"),
-    "a right that is missing": (_URL, "http://localhost:8080/forbidden"),
+    "a missing permission": (_URL, "http://localhost:8080/forbidden"),
     "a certificate that is not trusted": (_URL, "https://localhost:8443/people"),
     "`https` where there is `http`": (_URL, "https://localhost:8080/people"),
     "another method": (_URL, "http://localhost:8080/posted"),
@@ -61,14 +61,14 @@ _READING = {
     "lines of JSON": (_URL, "http://localhost:8080/lines"),
     "a path that finds nothing": ("$.data[*]", "$.dta[*]"),
     "a path of a column that finds nothing": ("schema {", 'json_field { id = "$[*].id", name = "$[*].nam" }, schema {'),
-    "a path that is wrong": ("$.data[*]", "$.data[*"),
-    "no path to the rows": ('content_field = "$.data[*]", ', ""),
-    "columns of something else": ("id = bigint, name = string", "key = bigint, title = string"),
-    "a quota that is used up": (_URL, "http://localhost:8080/busy"),
-    "a service that is broken": (_URL, "http://localhost:8080/broken"),
-    "a page that has moved": (_URL, "http://localhost:8080/moved"),
+    "an invalid path": ("$.data[*]", "$.data[*"),
+    "content_field not set": ('content_field = "$.data[*]", ', ""),
+    "columns that the response does not have": ("id = bigint, name = string", "key = bigint, title = string"),
+    "an exhausted quota": (_URL, "http://localhost:8080/busy"),
+    "a server error": (_URL, "http://localhost:8080/broken"),
+    "a redirect to another host": (_URL, "http://localhost:8080/moved"),
     "no scheme": ("http://localhost:8080", "localhost:8080"),
-    "the placeholder of the page forgotten": ("retry = 0", "retry = 0, pageing { use_placeholder_replacement = true }"),
+    "no placeholder for the page": ("retry = 0", "retry = 0, pageing { use_placeholder_replacement = true }"),
 }
 
 
@@ -89,16 +89,16 @@ _SENDING = (
     Sent("a certificate that is not trusted", "https://localhost:8443/rows", _TOKEN),
     Sent("another path", "http://localhost:8080/rws", _TOKEN),
     Sent("a wrong token", "http://localhost:8080/rows", {"headers": {"Authorization": "Bearer the-wrong-token"}}),
-    Sent("a row that is refused", "http://localhost:8080/picky", _TOKEN),
-    Sent("a quota that is used up", "http://localhost:8080/busy", _TOKEN),
-    Sent("a webhook that is not known", "http://localhost:8080/hook?key=secret-key", {}, WeChat),
+    Sent("a rejected row", "http://localhost:8080/picky", _TOKEN),
+    Sent("an exhausted quota", "http://localhost:8080/busy", _TOKEN),
+    Sent("an unknown webhook", "http://localhost:8080/hook?key=secret-key", {}, WeChat),
 )
 _ASKING = {
     "a wrong key": {"api_path": "http://localhost:8080/chat", "api_key": "the-wrong-token"},
-    "a model that is not known": {"api_path": "http://localhost:8080/chat", "model": "gpt-0"},
-    "a quota that is used up": {"api_path": "http://localhost:8080/busy"},
-    "a model that talks": {"api_path": "http://localhost:8080/talks", "output_data_type": "INT"},
-    "a service that is none": {"api_path": "http://localhost:8080/page"},
+    "an unknown model": {"api_path": "http://localhost:8080/chat", "model": "gpt-0"},
+    "an exhausted quota": {"api_path": "http://localhost:8080/busy"},
+    "a reply that is not a value": {"api_path": "http://localhost:8080/talks", "output_data_type": "INT"},
+    "a URL that is not a model API": {"api_path": "http://localhost:8080/page"},
 }
 _PEOPLE = TableSchema(table="people", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
 _ROWS = pa.RecordBatch.from_pydict({"id": [1, 2], "name": ["Joy", "Kin"]}, schema=_PEOPLE.columns)
@@ -122,7 +122,7 @@ def page() -> str:
         + "\n\n## Sending\n\nHost, port and certificate are checked when a job starts; a task reports the rest "
         f"with the first rejected row.\n\n{table}"
         + "\n".join(sending)
-        + "\n\n## Asking models\n\nA task reports these for the transforms `LLM` and `Embedding`, and publishes "
+        + "\n\n## Calling models\n\nA task reports these for the transforms `LLM` and `Embedding`, and publishes "
         f"nothing of its work unit.\n\n{table}" + "\n".join(asking) + "\n"
     )
 

@@ -17,7 +17,7 @@ from tests.transforms.tables import PEOPLE, changed, made
         ("SELECT TRIM(LEADING 'x') FROM t", "expected FROM after LEADING"),
         ("INSERT INTO t VALUES (1)", "one statement SELECT"),
         ("SELECT id FROM t; SELECT name FROM t", "one statement SELECT"),
-        ("SELECT 1", "it has no FROM"),
+        ("SELECT 1", "the query has no FROM"),
         ("SELECT id FROM t JOIN u ON t.id = u.id", "a JOIN or a second table is not possible.*SparkSql"),
         ("SELECT id FROM t, u", "a JOIN or a second table is not possible"),
         ("SELECT id FROM (SELECT id FROM t)", "a query inside of FROM is not possible"),

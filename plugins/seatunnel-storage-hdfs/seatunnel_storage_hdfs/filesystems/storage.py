@@ -98,8 +98,8 @@ class FileSystemStorage(BlobStorage):
     def _require_put_if_absent(self) -> None:
         if not never_overwrites(self):
             raise StorageAccessError(
-                "a second put replaced the first, although it was asked not to: two engines could overwrite each "
-                "other's checkpoints here. Install a newer version of its package, or choose another place"
+                "a second put replaced the first instead of failing: two engines could overwrite each other's "
+                "checkpoints here. Install a newer version of its package, or choose another location"
             )
 
     def _path(self, key: str) -> str:

@@ -106,8 +106,8 @@ class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no
             return self._provider.get_credentials()
         except ClientError as cause:
             raise StorageUnavailableError(
-                f"the metadata service gives no keys at {self._metadata}. Attach a RAM role to this instance, and end "
-                f"{METADATA} with the role's name"
+                f"the metadata service returned no credentials at {self._metadata}. Attach a RAM role to this "
+                f"instance; {METADATA} must end with the role's name"
             ) from cause
 
 
@@ -156,8 +156,8 @@ def _from_instance(configuration: Mapping[str, str]) -> CredentialsProvider:
     written = configuration.get(METADATA) or ""
     if not written or written.endswith("/"):
         raise StorageConfigurationError(
-            f"{METADATA} missing: write where the metadata service has the keys of this instance's role, as in "
-            f"{_METADATA_SERVICE}my-role"
+            f"{METADATA} is missing or has no role name: set it to the metadata URL of this instance's RAM role, "
+            f"such as {_METADATA_SERVICE}my-role"
         )
     return InstanceProfile(written)
 

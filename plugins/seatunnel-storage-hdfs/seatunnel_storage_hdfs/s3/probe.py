@@ -43,8 +43,8 @@ def _list(storage: S3Storage) -> None:
 def _require_put_if_absent(storage: S3Storage) -> None:
     if not never_overwrites(storage):
         raise StorageAccessError(
-            "the server overwrites objects although it is asked not to (If-None-Match), so two engines could destroy "
-            "each other's checkpoints. Use a version of it that knows conditional puts, or another storage.type"
+            "the server ignores If-None-Match and overwrites objects, so two engines could destroy each other's "
+            "checkpoints. Use a version that supports conditional writes, or another storage.type"
         )
 
 

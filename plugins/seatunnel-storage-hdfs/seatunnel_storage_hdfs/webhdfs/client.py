@@ -200,8 +200,8 @@ def _unwritten(answer: requests.Response) -> hdfs.HdfsError | StorageUnavailable
     if error.exception != _EXISTS:
         return error
     return StorageUnavailableError(
-        "the DataNode was asked twice for the same new file, so something on the way repeats requests. Look at the "
-        "proxies between this host and the DataNodes"
+        "the DataNode received the request to create a file twice, so something on the network path repeats requests. "
+        "Check the proxies between this host and the DataNodes"
     )
 
 

@@ -151,7 +151,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
         return StorageUnavailableError(f"{said}. {_LOOK}")
     return StorageAccessError(
         f"{said}. Check that {HTTP_ADDRESS} is the web server of a NameNode, that WebHDFS is on (dfs.webhdfs.enabled), "
-        "and that no proxy stands between (HTTP_PROXY, NO_PROXY)"
+        "and that no proxy is in between (HTTP_PROXY, NO_PROXY)"
     )
 
 

@@ -11,7 +11,7 @@ from tests.checkpoint.simulation.jobs.scenario import Node
 
 _TOLD_OTHERWISE = re.compile(r"sink '([^']+)' (?:has|cannot find)[^\n]*")
 _CHANGED = re.compile(r"(\w+) was (not set|'[^']*') and is (?:not set|'[^']*')")
-_MISSING = re.compile(r"sink '([^']+)', which the job has no more, ")
+_MISSING = re.compile(r"sink '([^']+)' was removed from the job ")
 
 
 @define

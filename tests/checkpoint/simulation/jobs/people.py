@@ -158,7 +158,7 @@ class People:
         said = ("exists already", "another process has just started", "there is no job", "not the latest", "orphaned")
         said += (  # type: ignore[assignment]
             "no such checkpoint",
-            "going back",
+            "restoring checkpoint",
             "cannot be restored",
             "is not there",
             "has no savepoint",
@@ -166,7 +166,7 @@ class People:
             "Put that back",
             "put that back",
             "put them back",
-            "put it back",
+            "restore it, run the job",
         )
         return any(each in str(refusal) for each in said)
 
