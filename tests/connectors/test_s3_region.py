@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("botocore")
 from botocore.exceptions import ClientError
-from seatunnel_storage_hdfs.s3.answers import translated
 
 from seatunnel_core.connectors.filesystems.s3.client import os_errors
 from seatunnel_storage_api.errors import StorageAccessError
+from seatunnel_storage_clients.s3.answers import translated
 
 
 def answered(status: int, code: str, *, body: dict[str, str] | None = None, header: str = "") -> ClientError:

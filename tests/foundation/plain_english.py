@@ -20,7 +20,8 @@ from pathlib import Path
 from attrs import frozen
 
 ROOT = Path(__file__).parents[2]
-READ = ("README.md", "CONTRIBUTING.md", "docs", "examples", "plugins", "seatunnel_core", "seatunnel_storage_api")
+PACKAGES = ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients")
+READ = ("README.md", "CONTRIBUTING.md", "docs", "examples", "plugins", *PACKAGES)
 """The files and folders that are read without arguments."""
 
 RULES = {

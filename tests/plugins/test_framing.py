@@ -11,8 +11,9 @@ import pytest
 import requests
 from botocore.credentials import Credentials
 from botocore.exceptions import ConnectionClosedError
-from seatunnel_storage_hdfs.framing import is_whole, require_whole
-from seatunnel_storage_hdfs.s3.client import open_client
+
+from seatunnel_storage_clients.framing import is_whole, require_whole
+from seatunnel_storage_clients.s3.client import open_client
 
 Speaker = Callable[[bytes], str]
 

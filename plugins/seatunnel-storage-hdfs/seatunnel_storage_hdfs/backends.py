@@ -10,9 +10,9 @@ from attrs import frozen
 
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.storage import CheckpointStorage
+from seatunnel_storage_clients import keys
 
 STORAGE_TYPE = "storage.type"
-DEFAULT_FS = "fs.defaultFS"
 
 
 @frozen(kw_only=True)
@@ -62,34 +62,7 @@ S3 = Backend(
     name="S3",
     module="s3",
     extra="s3",
-    keys=frozenset(
-        {
-            "s3.bucket",
-            "fs.s3a.access.key",
-            "fs.s3a.secret.key",
-            "fs.s3a.session.token",
-            "fs.s3a.aws.credentials.provider",
-            "fs.s3a.assumed.role.arn",
-            "fs.s3a.assumed.role.credentials.provider",
-            "fs.s3a.assumed.role.external.id",
-            "fs.s3a.assumed.role.policy",
-            "fs.s3a.assumed.role.session.duration",
-            "fs.s3a.assumed.role.session.name",
-            "fs.s3a.assumed.role.sts.endpoint",
-            "fs.s3a.assumed.role.sts.endpoint.region",
-            "fs.s3a.connection.ssl.enabled",
-            "fs.s3a.endpoint",
-            "fs.s3a.endpoint.region",
-            "fs.s3a.path.style.access",
-            "fs.s3a.proxy.host",
-            "fs.s3a.proxy.password",
-            "fs.s3a.proxy.port",
-            "fs.s3a.proxy.username",
-            "fs.s3a.security.credential.provider.path",
-            "fs.s3a.ssl.ca-file",
-            "hadoop.security.credential.provider.path",
-        }
-    ),
+    keys=keys.S3,
     prefixes=("seatunnel.credentials.",),
 )
 
@@ -97,25 +70,7 @@ OSS = Backend(
     name="OSS",
     module="oss",
     extra="oss",
-    keys=frozenset(
-        {
-            "oss.bucket",
-            "fs.oss.endpoint",
-            "fs.oss.region",
-            "fs.oss.accessKeyId",
-            "fs.oss.accessKeySecret",
-            "fs.oss.securityToken",
-            "fs.oss.credentials.provider",
-            "fs.oss.ecs.metadata",
-            "fs.oss.connection.secure.enabled",
-            "fs.oss.connection.establish.timeout",
-            "fs.oss.connection.timeout",
-            "fs.oss.proxy.host",
-            "fs.oss.proxy.port",
-            "fs.oss.proxy.username",
-            "fs.oss.proxy.password",
-        }
-    ),
+    keys=keys.OSS,
     prefixes=("seatunnel.credentials.",),
 )
 
@@ -123,19 +78,7 @@ HDFS = Backend(
     name="HDFS",
     module="webhdfs",
     extra="hdfs",
-    keys=frozenset(
-        {
-            "disable.cache",
-            "kerberosPrincipal",
-            "kerberosKeytab",
-            "kerberosKeytabFilePath",
-            "krb5_path",
-            "hdfs_site_path",
-            "dfs.namenode.http-address",
-            "hadoop.user.name",
-            "hadoop.proxy.user",
-        }
-    ),
+    keys=keys.HDFS,
     prefixes=("seatunnel.hadoop.",),
 )
 

@@ -6,7 +6,8 @@ from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
-from seatunnel_storage_hdfs.backends import BACKENDS, DEFAULT_FS, STORAGE_TYPE, of_type
+from seatunnel_storage_clients.keys import DEFAULT_FS
+from seatunnel_storage_hdfs.backends import BACKENDS, STORAGE_TYPE, of_type
 
 _SHARED = frozenset({STORAGE_TYPE, DEFAULT_FS})
 """Keys that select the backend."""

@@ -66,7 +66,7 @@ _STORAGE = {
 def file_system(options: Options) -> FileSystem:
     """Return the cluster of a source or a sink."""
     try:
-        from seatunnel_storage_hdfs import webhdfs
+        from seatunnel_storage_clients.webhdfs import connection
     except ModuleNotFoundError as error:
         raise UsageError(f"HdfsFile needs the package {error.name}: {install_command('hdfs')}") from error
     given = {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
@@ -75,7 +75,7 @@ def file_system(options: Options) -> FileSystem:
         missing = KEYTAB if options[PRINCIPAL] else PRINCIPAL
         raise UsageError(f"option {missing.key!r}: required with Kerberos")
     try:
-        name = webhdfs.address_of(given).name
+        name = connection.address_of(given).name
     except StorageConfigurationError as error:
         raise UsageError(message_of(error)) from error
     return HdfsFileSystem(top=name, configuration=given)

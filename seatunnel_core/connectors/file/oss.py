@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import MAP, STRING, Option, Options
@@ -16,9 +16,7 @@ from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.oss.store import OssStore, message_of
 from seatunnel_core.installing import install_command
 from seatunnel_storage_api.errors import StorageConfigurationError
-
-if TYPE_CHECKING:
-    from seatunnel_storage_hdfs.backends import Backend
+from seatunnel_storage_clients import keys
 
 BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as oss://name.")
 ENDPOINT = Option(
@@ -75,11 +73,10 @@ logger = logging.getLogger("seatunnel.connectors")
 def file_system(options: Options) -> FileSystem:
     """Return the bucket of a source or a sink."""
     try:
-        from seatunnel_storage_hdfs import backends
-        from seatunnel_storage_hdfs.oss.storage import connect
+        from seatunnel_storage_clients.oss.client import connect
     except ModuleNotFoundError as error:
         raise UsageError(f"OssFile needs the package {error.name}: {install_command('oss')}") from error
-    given = _properties(options[PROPERTIES] or {}, backends.OSS)
+    given = _properties(options[PROPERTIES] or {})
     given |= {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
     try:
         bucket = connect(given).bucket_name  # Sends no request yet.
@@ -89,14 +86,14 @@ def file_system(options: Options) -> FileSystem:
     return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
 
 
-def _properties(written: Mapping[str, Any], backend: "Backend") -> dict[str, str]:
+def _properties(written: Mapping[str, Any]) -> dict[str, str]:
     """Return the Hadoop properties that the client supports. Reject unknown ones."""
     given = {}
     for key, value in written.items():
         if key.startswith(_TUNING):
             logger.warning("hadoop_oss_properties: %r tunes Hadoop's client and has no effect", key)
-        elif not backend.knows(key) or key in _STORAGE.values():
-            known = ", ".join(sorted(backend.keys.difference(_STORAGE.values())))
+        elif not key.startswith("seatunnel.credentials.") and key not in keys.OSS.difference(_STORAGE.values()):
+            known = ", ".join(sorted(keys.OSS.difference(_STORAGE.values())))
             raise UsageError(f"option 'hadoop_oss_properties': {key!r} has no effect; write one of {known}")
         else:
             given[key] = str(value)

@@ -25,7 +25,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavaila
 from seatunnel_storage_api.retry import Backoff
 
 if TYPE_CHECKING:
-    from seatunnel_storage_hdfs.webhdfs.client import WebHdfs
+    from seatunnel_storage_clients.webhdfs.client import WebHdfs
 
 Answer = TypeVar("Answer")
 
@@ -62,7 +62,7 @@ class HdfsFileSystem(RemoteFileSystem):
 
     gives_receipts: ClassVar[bool] = True
     publishes_at_once: ClassVar[int] = 8
-    task_modules: ClassVar[tuple[str, ...]] = ("hdfs", "requests", "seatunnel_storage_hdfs")
+    task_modules: ClassVar[tuple[str, ...]] = ("hdfs", "requests")
 
     @property
     def schemes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -73,9 +73,9 @@ class HdfsFileSystem(RemoteFileSystem):
         key = repr((os.getpid(), self.top, sorted(self.configuration.items())))
         with _making:
             if key not in _clients:
-                from seatunnel_storage_hdfs import webhdfs
+                from seatunnel_storage_clients.webhdfs import connection
 
-                made = webhdfs.connect(self.configuration)
+                made = connection.connect(self.configuration)
                 _FIRST.call(lambda: made.status("/"))
                 _clients[key] = made
             return _clients[key]
@@ -271,7 +271,7 @@ def _os_errors(path: str) -> Iterator[None]:
 
 
 def _number(error: CheckpointStorageError) -> int:
-    from seatunnel_storage_hdfs.webhdfs.refusals import QuotaExceededError
+    from seatunnel_storage_clients.webhdfs.refusals import QuotaExceededError
 
     if isinstance(error, QuotaExceededError):
         return errno.EDQUOT  # The next attempt of the unit uses another name.

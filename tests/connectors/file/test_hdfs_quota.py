@@ -6,10 +6,10 @@ from unittest.mock import Mock
 
 import hdfs
 import pytest
-from seatunnel_storage_hdfs.webhdfs.refusals import refusal
 
 from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem
 from seatunnel_core.connectors.staging.target import _TRANSIENT
+from seatunnel_storage_clients.webhdfs.refusals import refusal
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from seatunnel_storage_hdfs.keytab import KeytabEntry, entries
+
+from seatunnel_storage_clients.keytab import KeytabEntry, entries
 
 HEAD = b"\x05\x02"
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from seatunnel_storage_hdfs.webhdfs.address import cluster
-from seatunnel_storage_hdfs.webhdfs.site import properties
 
 from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_clients.webhdfs.address import cluster
+from seatunnel_storage_clients.webhdfs.site import properties
 
 PAIR = {
     "dfs.nameservices": "other, ha",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import requests
-from seatunnel_storage_hdfs.webhdfs.client import WebHdfs
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
+from seatunnel_storage_clients.webhdfs.client import WebHdfs
 
 
 class Mouthpiece(http.server.ThreadingHTTPServer):

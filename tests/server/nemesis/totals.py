@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import asdict, field, frozen
 
 ROOT = Path(__file__).parents[3]
+PRODUCT = ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients", "plugins")
 STATE = Path(__file__).parent / "played.jsonl"
 
 
@@ -77,7 +78,7 @@ def commit_of_this_tree() -> str:
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
-    changed = git("status", "--porcelain", "--", "seatunnel_core", "seatunnel_storage_api", "plugins")
+    changed = git("status", "--porcelain", "--", *PRODUCT)
     return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
 
 

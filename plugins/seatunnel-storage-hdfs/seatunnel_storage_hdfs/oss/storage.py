@@ -8,49 +8,23 @@ versioning; ``create`` detects and rejects such a bucket.
 import base64
 import hashlib
 import itertools
-import logging
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import oss2
 
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.blob import Blob, BlobStorage
-from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError
-from seatunnel_storage_hdfs.framing import require_whole
-from seatunnel_storage_hdfs.oss import credentials
-from seatunnel_storage_hdfs.oss.errors import translated
+from seatunnel_storage_api.errors import StorageAccessError
+from seatunnel_storage_clients.oss.client import BUCKET, connect
+from seatunnel_storage_clients.oss.errors import translated
 from seatunnel_storage_hdfs.probe import KEY as PROBE
 from seatunnel_storage_hdfs.probe import closed_on_failure, probe
-from seatunnel_storage_hdfs.proxy import proxies
-
-BUCKET = "oss.bucket"
-ENDPOINT = "fs.oss.endpoint"
-REGION = "fs.oss.region"
-SECURE = "fs.oss.connection.secure.enabled"
-CONNECT_TIMEOUT = "fs.oss.connection.establish.timeout"
-READ_TIMEOUT = "fs.oss.connection.timeout"
-PROXY = ("fs.oss.proxy.host", "fs.oss.proxy.port", "fs.oss.proxy.username", "fs.oss.proxy.password")
 
 _MOST_KEYS = 1_000
 """Number of keys in one page of a listing, and in one batched delete."""
 
-_CONNECTIONS = 32
 _PROBES = 5
 """Number of attempts to put the probe: another engine that starts at the same time may remove it in between."""
-
-_REGION = re.compile(r"(?:.*\.)?oss-([a-z]{2}-[a-z0-9-]+?)(?:-internal)?\.aliyuncs\.com")
-
-
-class _NoSecrets(logging.Filter):
-    """Filter for records below WARNING: the client logs signed and sent data with tokens and the proxy's password."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return record.levelno >= logging.WARNING
-
-
-for _name in ("oss2.api", "oss2.auth", "oss2.http"):
-    logging.getLogger(_name).addFilter(_NoSecrets())
 
 
 class OssStorage(BlobStorage):
@@ -160,90 +134,3 @@ def create(configuration: Mapping[str, str]) -> OssStorage:
         storage.read_only = shared.read_only(configuration)
         storage.probe()
     return storage
-
-
-def connect(configuration: Mapping[str, str]) -> oss2.Bucket:
-    """Return a client that has sent no request yet and never retries, because ``BlobStorage`` does.
-
-    Raises:
-        StorageConfigurationError: A key is missing or wrong.
-    """
-    name = _bucket_name(configuration)
-    endpoint = _endpoint(configuration, name)
-    region = _region(configuration, endpoint)
-    provider = credentials.provider(configuration)
-    return oss2.Bucket(
-        oss2.ProviderAuthV4(provider) if region else oss2.ProviderAuth(provider),
-        endpoint,
-        name,
-        session=_session(),
-        connect_timeout=(_seconds(configuration, CONNECT_TIMEOUT, 5), _seconds(configuration, READ_TIMEOUT, 60)),
-        enable_crc=False,  # Content-MD5 and the seal of every blob detect more, and earlier
-        proxies=proxies(configuration, PROXY),
-        region=region,
-    )
-
-
-def _session() -> oss2.Session:
-    session = oss2.Session(pool_size=_CONNECTIONS)
-    session.session.hooks["response"].append(require_whole)
-    return session
-
-
-def _bucket_name(configuration: Mapping[str, str]) -> str:
-    written = configuration.get(BUCKET) or ""
-    name = written.removeprefix("oss://").rstrip("/")
-    if not name:
-        raise StorageConfigurationError(
-            f"{BUCKET} missing: write the name of the bucket, as in {BUCKET}: my-checkpoints"
-        )
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
-        raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which is not the name of a bucket: 3 to 63 of a-z, 0-9 and -, as in "
-            "my-checkpoints; a folder in it is written as namespace"
-        )
-    return name
-
-
-def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
-    """Return the endpoint with its scheme; the default is https."""
-    written = (configuration.get(ENDPOINT) or "").rstrip("/")
-    if not written and configuration.get(REGION):
-        written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
-    if not written:
-        raise StorageConfigurationError(
-            f"{ENDPOINT} missing: write the endpoint of the bucket's region, as in "
-            f"{ENDPOINT}: oss-cn-hangzhou.aliyuncs.com, or {REGION}: cn-hangzhou"
-        )
-    scheme, separator, host = written.rpartition("://")
-    if scheme not in ("", "http", "https") or not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
-        raise StorageConfigurationError(
-            f"{ENDPOINT} is {written!r}, which is no host: write the endpoint of the bucket's region, as in "
-            "oss-cn-hangzhou.aliyuncs.com"
-        )
-    if host.startswith(bucket + "."):
-        raise StorageConfigurationError(
-            f"{ENDPOINT} begins with the name of the bucket: write {ENDPOINT}: {host.removeprefix(bucket + '.')}"
-        )
-    if separator:
-        return written
-    return f"{'https' if shared.flag(configuration, SECURE, default=True) else 'http'}://{host}"
-
-
-def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
-    """Return the configured region or the one in the endpoint; ``None`` selects the older signature."""
-    written = configuration.get(REGION)
-    if written:
-        return written.removeprefix("oss-")
-    found = _REGION.fullmatch(endpoint.partition("://")[2])
-    return found[1] if found else None
-
-
-def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> float:
-    """Return a key's value in seconds; the configuration has milliseconds, as in Hadoop."""
-    written = configuration.get(key) or f"{default_s * 1_000:.0f}"
-    if not re.fullmatch(r"[1-9][0-9]{0,6}", str(written)):
-        raise StorageConfigurationError(
-            f"{key} is {written!r}, expected milliseconds, as in {key}: {default_s * 1000:.0f}"
-        )
-    return int(written) / 1_000

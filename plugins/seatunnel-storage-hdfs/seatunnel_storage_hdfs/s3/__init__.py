@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.errors import (
@@ -11,9 +10,8 @@ from seatunnel_storage_api.errors import (
     StorageConfigurationError,
     StorageUnavailableError,
 )
+from seatunnel_storage_clients.s3.connection import connect
 from seatunnel_storage_hdfs.probe import closed_on_failure
-from seatunnel_storage_hdfs.s3.client import endpoint_of, open_client, region_of
-from seatunnel_storage_hdfs.s3.credentials import find
 from seatunnel_storage_hdfs.s3.probe import probe
 from seatunnel_storage_hdfs.s3.storage import BACKEND, PATIENCE, S3Storage
 
@@ -34,7 +32,7 @@ def create(configuration: Mapping[str, str]) -> S3Storage:
     """
     name, namespace, max_retained = bucket(configuration), _namespace(configuration), shared.max_retained(configuration)
     try:
-        client = _client(configuration)
+        client = PATIENCE.call(lambda: connect(configuration))
         with closed_on_failure(client):
             storage = S3Storage(client=client, bucket=name, namespace=namespace, max_retained=max_retained)
             storage.read_only = shared.read_only(configuration)
@@ -42,12 +40,6 @@ def create(configuration: Mapping[str, str]) -> S3Storage:
     except (StorageAccessError, StorageUnavailableError) as error:
         raise type(error)(f"cannot use s3://{name}{namespace} ({BACKEND}): {error}") from (error.__cause__ or error)
     return storage
-
-
-def _client(configuration: Mapping[str, str]) -> Any:
-    credentials = PATIENCE.call(lambda: find(configuration))
-    endpoint, region = endpoint_of(configuration), region_of(configuration)
-    return open_client("s3", credentials, configuration, endpoint=endpoint, region=region)
 
 
 def bucket(configuration: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_hdfs.s3.answers import code_of, require_deleted, translated
+from seatunnel_storage_clients.s3.answers import code_of, require_deleted, translated
 
 BACKEND = "hdfs on S3"
 

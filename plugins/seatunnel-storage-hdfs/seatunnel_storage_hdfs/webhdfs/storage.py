@@ -8,7 +8,7 @@ from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageFailureError
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_hdfs.webhdfs.client import WebHdfs
+from seatunnel_storage_clients.webhdfs.client import WebHdfs
 
 BACKEND = "HDFS"
 

@@ -47,7 +47,7 @@ class OssStore(ObjectStore):
     configuration: Mapping[str, str] = field(repr=False)
     """Options, by the keys of the storage."""
 
-    task_modules: ClassVar[tuple[str, ...]] = ("oss2", "seatunnel_storage_hdfs")
+    task_modules: ClassVar[tuple[str, ...]] = ("oss2",)
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -59,13 +59,13 @@ class OssStore(ObjectStore):
         key = repr((os.getpid(), sorted(self.configuration.items())))
         with _making:
             if key not in _clients:
-                from seatunnel_storage_hdfs.oss.storage import connect
+                from seatunnel_storage_clients.oss.client import connect
 
                 _clients[key] = connect(self.configuration)
             return _clients[key]
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
-        from seatunnel_storage_hdfs.oss.errors import translated
+        from seatunnel_storage_clients.oss.errors import translated
 
         def asked() -> Answer:
             with translated():

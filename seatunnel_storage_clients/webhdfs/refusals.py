@@ -14,7 +14,7 @@ from attrs import frozen
 from hdfs import HdfsError
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
-from seatunnel_storage_hdfs.webhdfs.site import HTTP_ADDRESS, PROXY_USER, SITE_PATH, USER
+from seatunnel_storage_clients.webhdfs.site import HTTP_ADDRESS, PROXY_USER, SITE_PATH, USER
 
 _CLEAR = "Put another namespace in plugin-config, or clear the way"
 

@@ -15,8 +15,15 @@ from hdfs.client import _Request, _to_error
 from requests.adapters import HTTPAdapter
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
-from seatunnel_storage_hdfs.framing import require_whole
-from seatunnel_storage_hdfs.webhdfs.refusals import NotWebHdfs, Server, innermost_cause, no_answer, no_datanode, refusal
+from seatunnel_storage_clients.framing import require_whole
+from seatunnel_storage_clients.webhdfs.refusals import (
+    NotWebHdfs,
+    Server,
+    innermost_cause,
+    no_answer,
+    no_datanode,
+    refusal,
+)
 
 _CONNECT_WITHIN_S = 10.0
 _ANSWER_WITHIN_S = 60.0

@@ -19,8 +19,8 @@ from botocore.session import Session
 
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_hdfs.framing import is_whole
-from seatunnel_storage_hdfs.proxy import proxies
+from seatunnel_storage_clients.framing import is_whole
+from seatunnel_storage_clients.proxy import proxies
 
 ENDPOINT = "fs.s3a.endpoint"
 REGION = "fs.s3a.endpoint.region"

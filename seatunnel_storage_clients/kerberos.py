@@ -22,7 +22,7 @@ import requests
 from attrs import define, field
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
-from seatunnel_storage_hdfs import keytab
+from seatunnel_storage_clients import keytab
 
 PRINCIPAL = "kerberosPrincipal"
 KEYTAB = "kerberosKeytabFilePath"

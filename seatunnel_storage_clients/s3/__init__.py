@@ -1,0 +1,1 @@
+"""S3 and servers with the same protocol, by boto3."""

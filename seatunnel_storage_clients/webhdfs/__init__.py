@@ -1,0 +1,1 @@
+"""HDFS over WebHDFS, by the package hdfs."""
