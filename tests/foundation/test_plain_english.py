@@ -25,7 +25,7 @@ CEILINGS = {
     "seatunnel_storage_api/testing": 5,
     "seatunnel_storage_clients/oss": 1,
     "seatunnel_storage_clients/s3": 2,
-    "seatunnel_storage_clients/webhdfs": 7,
+    "seatunnel_storage_clients/webhdfs": 6,
 }
 """Maximum number of findings of each folder; 0 for a folder that is missing.
 
