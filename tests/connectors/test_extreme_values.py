@@ -24,8 +24,8 @@ from seatunnel_core.connector_api.testing import commit, options_of, plan
 from seatunnel_core.connector_api.testing.drive import Skipped, begin, finished, place, sink_place
 from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.connectors.http.content import Content
-from seatunnel_core.connectors.redis.commands import RowCommands
-from seatunnel_core.connectors.redis.source import _Found
+from seatunnel_core.connectors.messages.decoding import Message as Found
+from seatunnel_core.connectors.redis.sink import RowCommands
 from seatunnel_core.errors import RowError, RuleError, SinkError
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.batch import Batch, TableSchema
@@ -138,7 +138,7 @@ def redis_way() -> Way:
         source: Any = lookup.source("Redis")
         given = {"host": "localhost", "port": 6379, "keys": "rows", "data_type": "list", "schema": schema_of(columns)}
         made = source(options_of(source, given))
-        elements = [_Found("an element", value) for *_, value in sink.kept.sent]
+        elements = [Found("an element", value) for *_, value in sink.kept.sent]
         batches = [batch.rows for batch in made._decoder.batches(elements, Skipped())]
         return pa.Table.from_batches(batches, columns)
 

@@ -1,19 +1,15 @@
 """Encode rows as messages: the value in a format, the key, and the partition."""
 
-import io
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import field, frozen
 
-from seatunnel_core.config.problem import nearest
-from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
-from seatunnel_core.connector_api.errors import ConnectorError, RowError, SinkError
-from seatunnel_core.connectors.file.formats.writer import FileStyle
-from seatunnel_core.connectors.kafka.avro import avro_schema
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SinkError
+from seatunnel_core.connectors.column_options import require_columns
+from seatunnel_core.connectors.messages.encoding import RowFormat
 
 Message = tuple[str, int, bytes | None, bytes]
 """Topic, partition (-1: the client chooses), key and value."""
@@ -21,27 +17,9 @@ Message = tuple[str, int, bytes | None, bytes]
 _OVERHEAD = 200
 """Maximum overhead of a batch of one message, in addition to key and value; the brokers' limit applies to the batch."""
 
-_JSON = FileStyle(format="json", delimiter=",")
-
-_ADDED: dict[str, tuple[bytes, bytes]] = {
-    "canal_json": (b'{"data":[', b'],"type":"INSERT"}'),
-    "debezium_json": (b'{"before":null,"after":', b',"op":"c"}'),
-    "maxwell_json": (b'{"data":', b',"type":"insert"}'),
-    "ogg_json": (b'{"before":null,"after":', b',"op_type":"I"}'),
-}
-_TAKEN: dict[str, tuple[bytes, bytes]] = {
-    "canal_json": (b'{"data":[', b'],"type":"DELETE"}'),
-    "debezium_json": (b'{"before":', b',"after":null,"op":"d"}'),
-    "maxwell_json": (b'{"data":', b',"type":"delete"}'),
-    "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
-}
-"""Texts around an inserted row, and around a deleted one. An update is two messages, one for the old and one for the
-new row.
-"""
-
 
 @frozen(kw_only=True)
-class Encoder:
+class Encoder(RowFormat):
     """Encoder configured by the options of a sink; picklable."""
 
     topic: str
@@ -49,11 +27,6 @@ class Encoder:
 
     topic_column: str | None
     """Column that contains the name of the topic."""
-
-    format: str
-    delimiter: str
-    null: str
-    """Text for null in ``text``."""
 
     key_columns: tuple[str, ...]
     partition: int | None
@@ -69,26 +42,11 @@ class Encoder:
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``SinkError`` unless the columns in options exist and the format can encode all columns."""
-        names = schema.columns.names
-        for option, column in (
-            *(("partition_key_fields", name) for name in self.key_columns),
-            *((("topic", self.topic_column),) if self.topic_column is not None else ()),
-        ):
-            if column not in names:
-                meant = nearest(column, names)
-                raise SinkError(
-                    f"option {option!r}: the table {schema.table} has no column {column!r}; it has {', '.join(names)}"
-                    + (f"; did you mean {meant}?" if meant else "")
-                )
+        require_columns("partition_key_fields", self.key_columns, schema)
+        require_columns("topic", (self.topic_column,) if self.topic_column is not None else (), schema)
         if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):
             raise SinkError(f"option 'topic': the column {self.topic_column!r} of {schema.table} is not a string")
-        try:
-            if self.format == "avro":
-                avro_schema(schema.columns)
-            elif self.format == "text":
-                FileStyle(format="text").writer.refuse(schema.columns)
-        except ConnectorError as error:
-            raise SinkError(f"the table {schema.table}: {error}") from None
+        super().check(schema)
 
     def messages(self, batch: Batch) -> list[Message]:
         """Return the messages of a batch, in order.
@@ -99,10 +57,10 @@ class Encoder:
         rows = batch.rows
         if not rows.num_rows:
             return []
-        values = self._values(batch)
+        values = self.values(batch)
         keys: Sequence[bytes | None] = [None] * rows.num_rows
         if self.key_columns:
-            keys = lines(_JSON, rows.select(list(self.key_columns)))
+            keys = RowFormat().lines(rows.select(list(self.key_columns)))
         topics = self._topics(batch)
         found = [
             (topic, self._partition(topic, value), key, value)
@@ -143,77 +101,3 @@ class Encoder:
                     f"table {table}: a row is a message of {size:,} bytes for topic {topic}, which accepts "
                     f"{largest:,}: raise max.message.bytes of the topic and max.request.size in kafka.config"
                 )
-
-    # -- values ---------------------------------------------------------------------------------------------------
-
-    def _values(self, batch: Batch) -> Sequence[bytes]:
-        if self.format in _ADDED:
-            return self._changes(batch)
-        old = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
-        if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(old, pa.int8()))).as_py():
-            raise RowError(
-                f"table {batch.table}: rows are deleted or updated, which {self.format} cannot represent; set "
-                "format = debezium_json or canal_json, or filter the rows with the transform FilterRowKind"
-            )
-        if self.format == "avro":
-            return self._avro(batch.rows)
-        if self.format == "text":
-            return lines(FileStyle(format="text", delimiter=self.delimiter, null=self.null), batch.rows)
-        return lines(_JSON, batch.rows)
-
-    def _changes(self, batch: Batch) -> Sequence[bytes]:
-        rows = lines(_JSON, batch.rows)
-        before, behind = _ADDED[self.format]
-        if batch.kinds is None:
-            return [before + row + behind for row in rows]
-        around = (_ADDED[self.format], _TAKEN[self.format])
-        gone = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
-        sides = [around[kind in gone] for kind in batch.kinds.to_pylist()]
-        return [before + row + behind for (before, behind), row in zip(sides, rows, strict=True)]
-
-    def _avro(self, rows: pa.RecordBatch) -> Sequence[bytes]:
-        import fastavro
-
-        schema = fastavro.parse_schema(avro_schema(rows.schema))
-        found = []
-        columns = [_avro_values(*each) for each in zip(rows.schema, rows.columns, strict=True)]
-        for values in zip(*columns, strict=True):
-            stream = io.BytesIO()
-            try:
-                fastavro.schemaless_writer(stream, schema, dict(zip(rows.schema.names, values, strict=True)))
-            except (ValueError, TypeError, OverflowError) as error:
-                raise RowError(f"a row cannot be written as avro: {str(error)[:200]}") from None
-            found.append(stream.getvalue())
-        return found
-
-
-def _avro_values(column: pa.Field, values: pa.Array) -> list[Any]:
-    try:
-        return [_avro_value(value, column.type) for value in values.to_pylist()]
-    except ValueError as error:
-        raise RowError(f"column {column.name!r}: {error}", column=column.name) from None
-
-
-def _avro_value(value: Any, kind: pa.DataType) -> Any:
-    """Return a value with dicts for maps, at any depth; Arrow returns maps as lists of pairs."""
-    if value is None or not pa.types.is_nested(kind):
-        return value
-    if pa.types.is_struct(kind):
-        return {part.name: _avro_value(value[part.name], part.type) for part in kind}
-    if not pa.types.is_map(kind):
-        return [_avro_value(element, kind.value_type) for element in value]
-    found = {key: _avro_value(item, kind.item_type) for key, item in value}
-    if len(found) < len(value):
-        raise ValueError("a map has a key more than once, which avro does not allow")
-    return found
-
-
-def lines(style: FileStyle, rows: pa.RecordBatch) -> list[bytes]:
-    """Return the encoded rows; JSON and text have no line break inside a row, so each row is a line."""
-    stream = pa.BufferOutputStream()
-    writer = style.open(stream, rows.schema)
-    writer.write(style.writer.prepared(style, rows))
-    writer.close()
-    found: list[bytes] = stream.getvalue().to_pybytes().split(b"\n")[:-1]
-    assert len(found) == rows.num_rows, "a row is a line"
-    return found

@@ -4,8 +4,9 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, LONG, MAP, NESTED, SCHEMA, STRING, Option, within
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, LONG, MAP, SCHEMA, STRING, Option, within
 from seatunnel_core.connector_api.several_tables import tables_option
+from seatunnel_core.connectors.messages import options as formats
 from seatunnel_core.connectors.schema_options import INFERENCE
 
 _NOT_PROTOBUF = "the protobuf format is not supported"
@@ -45,18 +46,6 @@ FORMAT = Option(
     default="json",
     doc="Format of a message. canal_json, debezium_json, maxwell_json and ogg_json are change streams. The last "
     "four are rejected.",
-)
-DELIMITER = Option("field_delimiter", STRING, default=",", doc="Delimiter between the fields of text.")
-NULL_FORMAT = Option(
-    "null_format",
-    STRING,
-    doc="Text that means null in text messages, such as \\N. If unset, null is written as the empty text.",
-)
-EMPTY_VALUE = Option(
-    "empty_value",
-    ENUM("NULL", "TEXT"),
-    default="NULL",
-    doc="Meaning of an empty text field in a string column: null, as in SeaTunnel, or the empty text.",
 )
 PROTOBUF = (
     Option("protobuf_message_name", STRING, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),
@@ -125,30 +114,15 @@ DISCOVERY = Option(
     doc="Interval at which a streaming job checks for new partitions and topics, which are read from the "
     "beginning. Below 1, it does not check.",
 )
-INCLUDES_SCHEMA = Option(
-    "debezium_record_include_schema",
-    BOOLEAN,
-    default=True,
-    doc="True if Debezium messages have the form { schema, payload }. Messages without that form are accepted too.",
-)
-TABLE_FILTER = Option(
-    "debezium_record_table_filter",
-    NESTED,
-    doc="Table to read from Debezium messages: database_name, schema_name, table_name. Other tables are skipped.",
-)
 NO_LEADER = Option(
     "ignore_no_leader_partition",
     BOOLEAN,
     default=False,
     doc="True to skip partitions without a leader when the job starts, with a warning. If false, they are an error.",
 )
-ROW_ERRORS = Option(
-    "row_error_handle_way",
-    ENUM("FAIL", "SKIP"),
-    default="FAIL",
-    aliases=("format_error_handle_way",),
-    doc="Handling of a message that cannot be read: fail the pipeline, or count and skip it.",
-)
+
+
+ROW_ERRORS = evolve(formats.ROW_ERRORS, aliases=("format_error_handle_way",))
 
 _OF_A_TABLE: tuple[Option[Any], ...] = (
     TOPIC,
@@ -159,16 +133,16 @@ _OF_A_TABLE: tuple[Option[Any], ...] = (
     SCHEMA_BLOCK,
     *INFERENCE,
     FORMAT,
-    DELIMITER,
-    NULL_FORMAT,
-    EMPTY_VALUE,
+    formats.DELIMITER,
+    formats.NULL_FORMAT,
+    formats.EMPTY_VALUE,
     START,
     START_TIMESTAMP,
     END_TIMESTAMP,
     START_OFFSETS,
     DISCOVERY,
-    INCLUDES_SCHEMA,
-    TABLE_FILTER,
+    formats.INCLUDES_SCHEMA,
+    formats.TABLE_FILTER,
     NO_LEADER,
     *PROTOBUF,
     Option("strip_schema_registry_header", BOOLEAN, default=False, no_effect=_NOT_PROTOBUF, doc="Of protobuf."),
@@ -235,8 +209,8 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     CONFIG,
     SINK_TOPIC,
     FORMAT,
-    DELIMITER,
-    NULL_FORMAT,
+    formats.DELIMITER,
+    formats.NULL_FORMAT,
     SEMANTICS,
     STAGING_PATH,
     KEY_FIELDS,

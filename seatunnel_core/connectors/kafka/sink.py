@@ -29,6 +29,7 @@ from seatunnel_core.connectors.kafka.identity import topic_ids
 from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.writer import DirectWriter, StagingWriter
+from seatunnel_core.connectors.messages.options import DELIMITER, NULL_FORMAT
 from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.target import Target
 
@@ -268,8 +269,8 @@ def _encoder(options: Options) -> Encoder:
         topic="" if column else topic,
         topic_column=column[1] if column else None,
         format=format,
-        delimiter=options[opt.DELIMITER],
-        null=options[opt.NULL_FORMAT] or "",
+        delimiter=options[DELIMITER],
+        null=options[NULL_FORMAT] or "",
         key_columns=options[opt.KEY_FIELDS] or (),
         partition=options[opt.PARTITION],
         assigned=options[opt.ASSIGN] or (),

@@ -5,13 +5,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import zip_longest
+from operator import methodcaller
 from typing import Any, ClassVar
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
-from seatunnel_core.connector_api.schema import table_without_name
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
     Enumeration,
@@ -23,17 +23,17 @@ from seatunnel_core.connector_api.source import (
 )
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.kafka import options as opt
-from seatunnel_core.connectors.kafka.changes import CHANGES
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster, errors_of_source
-from seatunnel_core.connectors.kafka.decoding import CONTENT, Decoder
 from seatunnel_core.connectors.kafka.identity import note_of, require_same, topic_ids
 from seatunnel_core.connectors.kafka.open_transactions import OpenTransactions
 from seatunnel_core.connectors.kafka.reading import Range, messages
-from seatunnel_core.connectors.kafka.sampling import Sampling
 from seatunnel_core.connectors.kafka.settings import WITHOUT_EFFECT, translated
 from seatunnel_core.connectors.kafka.starting import Place, Starting
+from seatunnel_core.connectors.messages.changes import CHANGES
+from seatunnel_core.connectors.messages.decoding import Decoder, declared_or_content
+from seatunnel_core.connectors.messages.options import DELIMITER, EMPTY_VALUE, NULL_FORMAT, TABLE_FILTER
+from seatunnel_core.connectors.messages.sampling import Sampling
 from seatunnel_core.rows.inference.shape import Shape
-from seatunnel_core.rows.schema_block import described_table, table_schema
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 MOST_OFFSETS = 100_000
@@ -80,7 +80,7 @@ class KafkaSource(Source):
         self._starting = Starting.of(options, self._cluster)
         self.remarks = self._starting.unused(options)
         self._decoder = _decoder(options, self._starting)
-        self._sampling = Sampling.of(options, format=self._decoder.format, declared=self._decoder.declared)
+        self._sampling = Sampling.of(options, self._decoder, _identity)
         self._schema: TableSchema = self._decoder.schema
         self.acknowledges = options[opt.COMMIT]
         self._open_transactions = OpenTransactions(self._starting)
@@ -258,33 +258,35 @@ def _decoder(options: Options, starting: Starting) -> Decoder:
     format = options[opt.FORMAT].replace("-", "_")
     if format in opt.REFUSED:
         raise UsageError(f"option 'format': {format} is not supported; use json, text, avro or {', '.join(CHANGES)}")
-    block, empty = options[opt.SCHEMA_BLOCK], options[opt.EMPTY_VALUE]
-    name = starting.topics[0] if len(starting.topics) == 1 and not starting.pattern else table_without_name(options)
-    block = {"table": name, **(block or {})}
-    try:
-        schema = table_schema(block)
-        if schema is None and format not in ("json", "text"):
-            raise UsageError(
-                f"option 'schema': required for format = {format}; write schema {{ fields {{ id = bigint }} }}"
-            )
-        table_filter = {
-            key: str(value) for key, value in (options[opt.TABLE_FILTER] or {}).items() if value is not None
-        }
-        if unknown := set(table_filter) - {"database_name", "schema_name", "table_name"}:
-            raise UsageError(f"option 'debezium_record_table_filter': unknown key {sorted(unknown)[0]}")
-        return Decoder(
-            schema=schema or described_table(block, CONTENT),
-            format=format,
-            declared=schema is not None,
-            delimiter=options[opt.DELIMITER],
-            nulls=tuple(
-                each for each in (options[opt.NULL_FORMAT], "" if empty == "NULL" else None) if each is not None
-            ),
-            ragged=not options.is_set("row_error_handle_way"),
-            table_filter=table_filter,
+    alone = starting.topics[0] if len(starting.topics) == 1 and not starting.pattern else None
+    schema, declared = declared_or_content(options, alone)
+    if not declared and format not in ("json", "text"):
+        raise UsageError(
+            f"option 'schema': required for format = {format}; write schema {{ fields {{ id = bigint }} }}"
         )
-    except ValueError as error:
-        raise UsageError(f"option 'schema': {error}") from None
+    table_filter = {key: str(value) for key, value in (options[TABLE_FILTER] or {}).items() if value is not None}
+    if unknown := set(table_filter) - {"database_name", "schema_name", "table_name"}:
+        raise UsageError(f"option 'debezium_record_table_filter': unknown key {sorted(unknown)[0]}")
+    nulls = (options[NULL_FORMAT], "" if options[EMPTY_VALUE] == "NULL" else None)
+    return Decoder(
+        schema=schema,
+        format=format,
+        declared=declared,
+        delimiter=options[DELIMITER],
+        nulls=tuple(each for each in nulls if each is not None),
+        ragged=not options.is_set(opt.ROW_ERRORS),
+        table_filter=table_filter,
+        value_of=methodcaller("value"),
+        place=_where,
+    )
+
+
+def _identity(message: Any) -> tuple[str, int, int]:
+    return message.topic(), message.partition(), message.offset()
+
+
+def _where(message: Any) -> str:
+    return "topic {}, partition {}, offset {}".format(*_identity(message))
 
 
 def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: PlanningContext) -> list[Range]:

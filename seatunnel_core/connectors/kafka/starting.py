@@ -11,6 +11,7 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.cluster import Cluster, patiently
 from seatunnel_core.connectors.kafka.identity import noted_id, require_same, topic_ids
+from seatunnel_core.connectors.unused_options import without_effect
 
 SHORTER_S = 10.0
 """Time for which a partition may end before its known offset: a new leader may briefly know less."""
@@ -189,12 +190,10 @@ class Starting:
 
     def unused(self, options: Options) -> tuple[str, ...]:
         """Return a warning for each option of another ``start_mode``."""
-        modes = ((opt.START_TIMESTAMP, "timestamp"), (opt.END_TIMESTAMP, "timestamp"))
-        return tuple(
-            f"option {option.key!r} has no effect: it requires start_mode = {mode}, found {self.mode}"
-            for option, mode in (*modes, (opt.START_OFFSETS, "specific_offsets"))
-            if options.is_set(option) and self.mode != mode
-        )
+        timestamps = ((opt.START_TIMESTAMP, "timestamp"), (opt.END_TIMESTAMP, "timestamp"))
+        modes = (*timestamps, (opt.START_OFFSETS, "specific_offsets"))
+        needed = ((option, f"start_mode = {mode}, found {self.mode}", self.mode == mode) for option, mode in modes)
+        return without_effect(options, *needed)
 
     def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
         """Return the offset of the first message at or after a time; the end if there is none."""

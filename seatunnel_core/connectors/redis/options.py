@@ -4,9 +4,9 @@ from typing import Any
 
 from attrs import evolve
 
-from seatunnel_core.connector_api.errors import UsageError
-from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, SCHEMA, STRING, Option, Options, within
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, SCHEMA, STRING, Option, within
 from seatunnel_core.connector_api.several_tables import tables_option
+from seatunnel_core.connectors.messages.options import DELIMITER, ROW_ERRORS
 
 HOST = Option("host", STRING, required=True, unless=("nodes",), doc="Host of the server.")
 PORT = Option("port", within(1, 65_535), default=6379, doc="Port of the server.")
@@ -25,7 +25,6 @@ SERVER: tuple[Option[Any], ...] = (HOST, PORT, USER, AUTH, DB_NUM, MODE, NODES, 
 TYPES = ENUM("key", "string", "hash", "list", "set", "zset")
 DATA_TYPE = Option("data_type", TYPES, required=True, doc="Type of the keys. key and string both mean a single value.")
 FORMAT = Option("format", ENUM("json", "text"), default="json", doc="Format of a value that contains a row.")
-DELIMITER = Option("field_delimiter", STRING, default=",", doc="Delimiter of the fields in text.")
 BATCH = Option("batch_size", within(1, 100_000), default=1_000, doc="Number of keys or rows per request.")
 
 KEYS = Option("keys", STRING, required=True, doc="Pattern of the keys to read, with *, ? and [ ]; all of a type.")
@@ -39,11 +38,10 @@ HASH_MODE = Option(
 READ_KEY = Option("read_key_enabled", BOOLEAN, default=False, doc="Add the key to each row.")
 KEY_FIELD = Option("key_field_name", STRING, doc="Column of the key, by default key; with kv the column of the field.")
 SINGLE = Option("single_field_name", STRING, doc="Column of a value that is no JSON object, beside a key or field.")
-WAY = Option("row_error_handle_way", ENUM("FAIL", "SKIP"), default="FAIL", doc="Fail at a bad value, or skip it.")
 _MORE: tuple[Option[Any], ...] = (FORMAT, DELIMITER, BATCH, COLUMNS, HASH_MODE, READ_KEY, KEY_FIELD, SINGLE)
 _FIRST = tuple(evolve(option, unless=("tables_configs",)) for option in (KEYS, DATA_TYPE))
 _TABLES = tables_option((KEYS, DATA_TYPE, *_MORE))
-SOURCE_OPTIONS: tuple[Option[Any], ...] = (*SERVER, *_FIRST, *_MORE, _TABLES, WAY)
+SOURCE_OPTIONS: tuple[Option[Any], ...] = (*SERVER, *_FIRST, *_MORE, _TABLES, ROW_ERRORS)
 
 KEY = Option("key", STRING, required=True, doc="Column with the key, or the key; ${table_name} stands for the table.")
 CUSTOM = Option("support_custom_key", BOOLEAN, default=False, doc="Replace ${column} and {column} in key with values.")
@@ -54,19 +52,3 @@ _SECONDS = within(-(2**31), 2**31 - 1)
 EXPIRE = Option("expire", _SECONDS, default=-1, unit="s", doc="Time to live of written keys; none if it is below 1.")
 _WRITTEN: tuple[Option[Any], ...] = (KEY, DATA_TYPE, FORMAT, DELIMITER, BATCH, CUSTOM, VALUE, HASH_KEY, HASH_VALUE)
 SINK_OPTIONS: tuple[Option[Any], ...] = (*SERVER, *_WRITTEN, EXPIRE)
-
-
-def check_delimiter(options: Options, separator: str = "") -> None:
-    """Raise ``UsageError`` unless the delimiter is a text that does not contain the separator of rows."""
-    delimiter = options[DELIMITER]
-    if not delimiter or (separator and separator in delimiter):
-        raise UsageError(f"option {DELIMITER.key!r}: expected a text in one line, found {delimiter!r}")
-
-
-def without_effect(options: Options, *needed: tuple[Option[Any], str, Any]) -> tuple[str, ...]:
-    """Return a warning for each option that is set although what it requires is not given."""
-    return tuple(
-        f"option {option.key!r} has no effect: it requires {what}"
-        for option, what, given in needed
-        if options.is_set(option) and not given
-    )

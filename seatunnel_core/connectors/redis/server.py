@@ -80,11 +80,6 @@ class Server:
         return found
 
 
-def shown(name: bytes) -> str:
-    """Return a key or field in quotes; bytes that are not UTF-8 are escaped."""
-    return repr(name.decode(errors="backslashreplace"))
-
-
 @lru_cache(maxsize=8)
 def _client(server: Server) -> Any:
     """Return a client that does not retry by itself: a request that arrived must not be carried out twice."""

@@ -12,14 +12,16 @@ the epoch, and further arguments; it returns a list that begins with the outcome
 epoch if that differs. A command is five elements: the number of its words, and four words with padding.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
+from seatunnel_core.connectors.keyed.rows import shown
 from seatunnel_core.connectors.redis.server import Server
+from seatunnel_core.connectors.staging.lists import Item, Published, StagedLists
 
 BEGIN = """
 local known = tonumber(redis.call('GET', KEYS[1] .. 'epoch') or 0)
@@ -98,41 +100,76 @@ return {'done', tostring(swept)}
 MOST = 1_000
 """Maximum number of commands in a request; the server serves no other client meanwhile."""
 
-LOST = (
-    "the server lost what the job keeps there: it was emptied, restarted without its data or replaced by another one, "
-    "or the job has ended. Restore the data and resume the job, or start a new job"
-)
+_DONE = {"done": Published.NOW, "before": Published.BEFORE, "gone": Published.INCOMPLETE}
 
 
-@frozen
-class State:
-    """The state of one sink of a pipeline, in the epoch of the context."""
+@frozen(kw_only=True)
+class RedisLists(StagedLists):
+    """The lists of one sink of a pipeline, and the scripts that change them."""
 
     server: Server
     context: SinkContext | WriterContext
-    kind: type[SinkError] = SinkError
+    kind: type[SinkError]
+    expire: int
+    """Time to live of written keys in seconds; none if it is below 1."""
+
+    def __str__(self) -> str:
+        return str(self.server)
 
     @property
     def prefix(self) -> str:
         """The beginning of the keys; in a cluster the braces keep them on one node."""
         return f"seatunnel:{{{self.context.job_id}:{self.context.pipeline_id}:{self.context.sink_ordinal}}}:"
 
-    def run(self, script: str, *arguments: Any) -> list[str]:
+    def _run(self, script: str, *arguments: Any) -> list[str]:
         """Return the outcome of a script; raise an error if the server knows another epoch."""
         with self.server.client(self.kind) as client:
             found = client.eval(script, 1, self.prefix, self.context.epoch, *arguments)
         outcome = [part.decode(errors="backslashreplace") for part in found]
-        if outcome[0] != "lost":
-            return outcome
-        newer = (
-            f"a newer engine, of epoch {outcome[1]}, resumed the job" if int(outcome[1]) > self.context.epoch else ""
-        )
-        raise self.kind(f"{self.server}: {newer or LOST}")
+        if outcome[0] == "lost":
+            raise self.kind(self.lost(self.context.epoch, int(outcome[1])))
+        return outcome
 
-    def commits(self) -> Mapping[str, int]:
-        """Return the number of published commands of each list, by its name."""
+    def begin(self, prepared_in: int) -> None:
+        self._run(BEGIN, prepared_in)
+
+    def append(self, name: str, items: Sequence[Item]) -> None:
+        self._run(STAGE, name, *(part for item in items for part in padded(item)))
+
+    def publish(self, name: str, total: int) -> Published:
+        done, most, outcome = 0, 0 if self.server.cluster else MOST, ["more"]
+        while outcome[0] == "more":
+            outcome = self._run(PUBLISH, name, total, self.expire, done, most)
+            if self.server.cluster and outcome[0] == "more":
+                done = most = self._carry_out(name)
+        if outcome[0] == "failed":
+            raise self.server.failed(self.kind, outcome[2], f"key {outcome[1]!r}: ")
+        return _DONE[outcome[0]]
+
+    def _carry_out(self, name: str) -> int:
+        """Carry out the first commands of a staged list in a cluster, and return their number."""
+        keys: list[bytes] = []
+        with self.server.client(self.kind) as client:
+            found = client.lrange(f"{self.prefix}rows:{name}", 0, MOST * 5 - 1)
+            requests = client.pipeline()
+            for at in range(0, len(found), 5):
+                requests.execute_command(found[at + 1].decode(), *found[at + 2 : at + 1 + int(found[at])])
+                keys.append(found[at + 2])
+                if self.expire > 0:
+                    requests.expire(found[at + 2], self.expire)
+                    keys.append(found[at + 2])
+            answers = requests.execute(raise_on_error=False)
+        for key, answer in zip(keys, answers, strict=True):
+            if isinstance(answer, Exception):
+                raise self.server.failed(self.kind, answer, f"key {shown(key)}: ")
+        return len(found) // 5
+
+    def published(self) -> Mapping[str, int]:
         with self.server.client(self.kind) as client:
             return {name.decode(): int(count) for name, count in client.hgetall(f"{self.prefix}commits").items()}
+
+    def sweep(self, lists_below: int, records_below: int, keep: frozenset[str]) -> int:
+        return int(self._run(SWEEP, lists_below, records_below, *keep)[1])
 
     def discard(self, name: str) -> None:
         """Remove a list; its name last, by which ``sweep`` finds it."""
@@ -141,6 +178,10 @@ class State:
             client.srem(f"{self.prefix}staged", name)
 
     def clear(self) -> None:
-        """Remove what no list belongs to."""
         with self.server.client(self.kind) as client:
             client.unlink(*(f"{self.prefix}{name}" for name in ("epoch", "staged", "commits")))
+
+
+def padded(command: Item) -> list[int | str | bytes]:
+    """Return the five elements of a command in a list."""
+    return [len(command), *command, *[b""] * (4 - len(command))]

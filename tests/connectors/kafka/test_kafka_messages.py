@@ -11,11 +11,11 @@ from attrs import evolve, frozen
 from seatunnel_core.connector_api.several_tables import source_of
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connector_api.testing.drive import Skipped
-from seatunnel_core.connectors.kafka.avro import avro_schema
 from seatunnel_core.connectors.kafka.cluster import Cluster
 from seatunnel_core.connectors.kafka.encoding import Encoder
 from seatunnel_core.connectors.kafka.settings import translated
 from seatunnel_core.connectors.kafka.source import KafkaSource
+from seatunnel_core.connectors.messages.avro import avro_schema
 from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
@@ -280,7 +280,7 @@ def test_a_message_that_goes_on_in_the_next_one_is_no_row() -> None:
 
 def test_messages_of_most_types_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """A decimal, a date or a row among the columns left all messages to Python's ``json``, one by one."""
-    monkeypatch.setattr("seatunnel_core.connectors.kafka.decoding.parsed", lambda _: pytest.fail("read alone"))
+    monkeypatch.setattr("seatunnel_core.connectors.messages.decoding.parsed", lambda _: pytest.fail("read alone"))
     fields = {**FIELDS, "day": "date", "inner": {"at": "timestamp_tz", "list": "array<float>"}}
     whole = {"price": "2.50", "day": "2024-02-29", "inner": {"at": "2024-02-29T10:00:00+02:00", "list": [0.5, None]}}
     found = rows({"id": 1, "name": "a"}, whole, schema={"fields": fields})

@@ -12,8 +12,8 @@ from attrs import frozen
 from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
 from seatunnel_core.connectors.kafka import source as of_source
-from seatunnel_core.connectors.kafka.sampling import Sampling
 from seatunnel_core.connectors.kafka.source import KafkaSource
+from seatunnel_core.connectors.messages.sampling import Sampling
 from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from tests.servers.kafka import Kafka

@@ -10,10 +10,11 @@ from redis import exceptions
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.connector_api.testing import options_of
-from seatunnel_core.connectors.redis.commands import RowCommands
 from seatunnel_core.connectors.redis.server import Server
-from seatunnel_core.connectors.redis.sink import RedisSink, _requests
+from seatunnel_core.connectors.redis.sink import RedisSink, RowCommands
 from seatunnel_core.connectors.redis.source import RedisSource
+from seatunnel_core.connectors.redis.staging import padded
+from seatunnel_core.connectors.staging.lists import requests
 
 PEOPLE = pa.record_batch({"id": ["1", "seatunnel:{x"], "name": ["Ann", "Bo"]})
 SCHEMA = TableSchema(table="shop.people", columns=PEOPLE.schema, comment="of {id} and ${name}")
@@ -110,10 +111,10 @@ def test_a_row_may_not_overtake_another(type: str) -> None:
 
 def test_requests_are_limited_in_number_and_size() -> None:
     commands: list[tuple[str | bytes, ...]] = [("RPUSH", b"l", b"x" * 1_500_000)] * 7
-    assert [len(request) for request in _requests(commands, 1_000)] == [15, 15, 5]
-    assert [len(request) for request in _requests(commands[:3], 2)] == [10, 5]
-    assert list(_requests([("DEL", b"k")], 9)) == [[2, "DEL", b"k", b"", b""]]
-    assert list(_requests([], 9)) == []
+    assert [len(request) for request in requests(commands, 1_000, RedisSink.most_bytes)] == [3, 3, 1]
+    assert [len(request) for request in requests(commands[:3], 2, RedisSink.most_bytes)] == [2, 1]
+    assert [*map(padded, *requests([("DEL", b"k")], 9, 9))] == [[2, "DEL", b"k", b"", b""]]
+    assert list(requests([], 9, 9)) == []
 
 
 @pytest.mark.parametrize(

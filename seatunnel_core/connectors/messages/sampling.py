@@ -1,6 +1,6 @@
 """Columns of messages that the job does not declare, inferred from the first messages of each partition."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from seatunnel_core.connector_api.errors import RowError, SourceError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.fitted import fitted
+from seatunnel_core.connectors.messages.decoding import Decoder, json_object, no_value
 from seatunnel_core.connectors.schema_options import (
     MAX_NESTING,
     SCHEMA_CONTRACT,
@@ -22,7 +23,6 @@ from seatunnel_core.rows.inference.contract import SchemaContract
 from seatunnel_core.rows.inference.fitting import DiscardedRowError, Fitting
 from seatunnel_core.rows.inference.looking import look
 from seatunnel_core.rows.inference.shape import Shape
-from seatunnel_core.rows.native_json import parsed
 from seatunnel_core.rows.nesting import ROW_ID, Nesting, row_id
 
 
@@ -38,15 +38,20 @@ class Sampling:
     """Maximum depth of objects and lists below a row to inspect."""
 
     nesting: Nesting
+    decoder: Decoder
+    """Gives the value and the location of a message."""
+
+    identity: Callable[[Any], tuple[Any, ...]]
+    """Returns what identifies a message among all messages of the source."""
 
     @classmethod
-    def of(cls, options: Options, *, format: str, declared: bool) -> "Sampling | None":
+    def of(cls, options: Options, decoder: Decoder, identity: Callable[[Any], tuple[Any, ...]]) -> "Sampling | None":
         """Return the sampling settings in the options; ``None`` for declared columns, or ``content``.
 
         Raises:
             UsageError: Options contradict each other.
         """
-        check_sampling(options, declared=declared, format=format)
+        check_sampling(options, declared=decoder.declared, format=decoder.format)
         if options[SCHEMA_SAMPLE] is None:
             return None
         return cls(
@@ -54,6 +59,8 @@ class Sampling:
             contract=options[SCHEMA_CONTRACT],
             levels=options[MAX_NESTING],
             nesting=nesting_of(options),
+            decoder=decoder,
+            identity=identity,
         )
 
     @property
@@ -65,7 +72,7 @@ class Sampling:
         """Return the shape of the first messages of a partition, which arrive in lists."""
         shape, left = Shape(), self.messages
         for some in found:
-            shape.unite(look((message.value() for message in some[:left] if message.value()), self.levels))
+            shape.unite(look(filter(None, map(self.decoder.value_of, some[:left])), self.levels))
             left -= len(some)
             if left <= 0:
                 break
@@ -100,16 +107,15 @@ class Sampling:
         fitting = Fitting(columns, self.contract, self.looked_at, child_tables=self.nesting.identifies)
         rows = []
         for message in messages:
-            where = f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
+            where = self.decoder.place(message)
             try:
-                row = _row(fitting, message.value(), where, context)
+                row = _row(fitting, self.decoder.value_of(message), where, context)
             except RowError as error:
                 context.skip(error)
             except DiscardedRowError as discarded:
                 context.leave_out(str(discarded), where)
             else:
-                place = (message.topic(), message.partition(), message.offset())
-                rows.append({ROW_ID: row_id(*place), **row} if identified else row)
+                rows.append({ROW_ID: row_id(*self.identity(message)), **row} if identified else row)
         if rows:
             found = pa.RecordBatch.from_pylist(rows, schema=schema.columns)
             yield from self.nesting.batches(Batch(table=schema.table, rows=found))
@@ -118,13 +124,11 @@ class Sampling:
 def _row(fitting: Fitting, value: bytes | None, where: str, context: ReadContext) -> dict[str, Any]:
     """Return the values of a message; raise ``RowError`` for one that is not a row of these columns."""
     if value is None:
-        raise RowError(f"{where}: the message has a key but no value, so it is not a row")
+        raise no_value(where)
     try:
-        document = parsed(value)
+        document = json_object(value)
     except ValueError as error:
         raise RowError(f"{where}: invalid json: {str(error)[:200]}") from None
-    if not isinstance(document, dict):
-        raise RowError(f"{where}: invalid json: expected an object {{…}}, found {type(document).__name__}")
     try:
         return fitted(fitting, document, lambda: where, context)
     except ValueError as error:

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -12,14 +13,14 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
 from seatunnel_core.connector_api.errors import RowError, UsageError
 from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connector_api.schema import named_block, table_schema
+from seatunnel_core.connector_api.schema import table_schema, table_without_name
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.file.formats.delimited.delimiter import text_or_pattern
 from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.fitted import UnreadKeys
-from seatunnel_core.connectors.kafka.avro import avro_schema
-from seatunnel_core.connectors.kafka.changes import CHANGES, Changed, with_bytes
-from seatunnel_core.connectors.kafka.debezium import schemas_of, typed
+from seatunnel_core.connectors.messages.avro import avro_schema
+from seatunnel_core.connectors.messages.changes import CHANGES, Changed, with_bytes
+from seatunnel_core.connectors.messages.debezium import schemas_of, typed
 from seatunnel_core.rows.native_json import NativeJson, parsed
 from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
@@ -28,13 +29,17 @@ CONTENT = pa.schema([pa.field("content", pa.string())])
 """Column of messages if the job declares none."""
 
 
-def declared_or_content(options: Options) -> tuple[TableSchema, bool]:
+def declared_or_content(options: Options, table: str | None = None) -> tuple[TableSchema, bool]:
     """Return the columns that the option ``schema`` declares, else ``CONTENT``; and True if it declares any.
+
+    Args:
+        options: The options of the source.
+        table: Name of a table that the block does not name; by default ``plugin_output``.
 
     Raises:
         UsageError: The block is invalid.
     """
-    block = named_block(options)
+    block = {"table": table or table_without_name(options), **(options["schema"] or {})}
     try:
         declared = table_schema(block)
         return declared or described_table(block, CONTENT), declared is not None
@@ -46,8 +51,19 @@ Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 """Rows of one message, with their kinds."""
 
 
-def _place(message: Any) -> str:
-    return f"topic {message.topic()}, partition {message.partition()}, offset {message.offset()}"
+ROW = "row"
+"""Format of messages whose value is a row already, by the names of its columns."""
+
+
+@frozen
+class Message:
+    """A message of a source whose client has no class for messages."""
+
+    where: str
+    """Its location, for errors and notes."""
+
+    value: Any
+    """Bytes, ``None``, or a mapping for the format ``ROW``."""
 
 
 @frozen(kw_only=True)
@@ -70,7 +86,10 @@ class Decoder:
 
     table_filter: Mapping[str, str] = field(factory=dict)
 
-    place: Callable[[Any], str] = _place
+    value_of: Callable[[Any], Any] = attrgetter("value")
+    """Returns the value of a message."""
+
+    place: Callable[[Any], str] = attrgetter("where")
     """Returns the location of a message, for errors and notes."""
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
@@ -87,7 +106,7 @@ class Decoder:
 
     def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:
         """Return the rows by Arrow's JSON reader; ``None`` if it cannot read them, or would read them differently."""
-        values = [message.value() for message in messages]
+        values = [self.value_of(message) for message in messages]
         if not all(values):
             return None
         text = b"\n".join(values)
@@ -100,7 +119,7 @@ class Decoder:
 
     def _careful(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
         decode, convert = self._decode(), row_converter(self.schema.columns, self._converter)
-        is_json = self.declared and (self.format == "json" or self.format in CHANGES)
+        is_json = self.declared and (self.format in ("json", ROW) or self.format in CHANGES)
         unread = UnreadKeys(self.schema.columns, context) if is_json else None
         rows: list[dict[str, Any]] = []
         kinds: list[int] = []
@@ -123,17 +142,17 @@ class Decoder:
 
     def _rows(
         self,
-        decode: Callable[[bytes], Rows],
+        decode: Callable[[Any], Rows],
         convert: Callable[[Mapping[str, Any]], dict[str, Any]],
         message: Any,
         unread: UnreadKeys | None,
     ) -> list[tuple[int, dict[str, Any]]]:
-        value = message.value()
+        value = self.value_of(message)
         where = self.place(message)
         if value is None:
             if self.format in CHANGES:  # A tombstone after each delete, for compacted topics.
                 return []
-            raise RowError(f"{where}: the message has a key but no value, so it is not a row")
+            raise no_value(where)
         try:
             found = decode(value)
         except (ValueError, TypeError, KeyError, IndexError, EOFError, RecursionError, AttributeError) as error:
@@ -146,18 +165,20 @@ class Decoder:
         except ValueError as error:
             raise RowError(f"{where}, {error}") from None
 
-    def _decode(self) -> Callable[[bytes], Rows]:
+    def _decode(self) -> Callable[[Any], Rows]:
         if self.format in CHANGES:
             return self._changes(CHANGES[self.format])
+        if self.format == ROW:
+            return lambda row: ((RowKind.INSERT, row),)
         if not self.declared:
             return lambda value: ((RowKind.INSERT, {"content": value.decode()}),)
         if self.format == "text":
             return self._text
-        return self._avro() if self.format == "avro" else _object
+        return self._avro() if self.format == "avro" else lambda value: ((RowKind.INSERT, json_object(value)),)
 
     def _changes(self, changed: Changed) -> Callable[[bytes], Rows]:
         def decode(value: bytes) -> Rows:
-            message = _json(value)
+            message = json_object(value)
             found = changed(message, self.table_filter)
             if self.format == "debezium_json":
                 schemas = schemas_of(message)
@@ -181,7 +202,7 @@ class Decoder:
 
     def _note_uneven(self, message: Any, context: ReadContext) -> None:
         columns = len(self.schema.columns)
-        if self.format == "text" and self.declared and len(self._split(message.value().decode())) != columns:
+        if self.format == "text" and self.declared and len(self._split(self.value_of(message).decode())) != columns:
             context.note(
                 f"have more or fewer fields than the {columns} columns: missing fields are null, surplus ones "
                 "are dropped",
@@ -206,11 +227,13 @@ class Decoder:
         return decode
 
 
-def _object(value: bytes) -> Rows:
-    return ((RowKind.INSERT, _json(value)),)
+def no_value(where: str) -> RowError:
+    """Return the error for a message without a value, at a location."""
+    return RowError(f"{where}: the message has a key but no value, so it is not a row")
 
 
-def _json(value: bytes) -> Mapping[str, Any]:
+def json_object(value: bytes) -> dict[str, Any]:
+    """Return the object that a message contains; raise ``ValueError`` if it contains something else."""
     found = parsed(value)
     if not isinstance(found, dict):
         raise ValueError(f"expected an object {{…}}, found {type(found).__name__}")

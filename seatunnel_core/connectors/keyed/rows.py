@@ -1,0 +1,121 @@
+"""Rows from keys and values: objects, hashes of fields, and values that belong into one column."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.connector_api.batch import TableSchema
+from seatunnel_core.connector_api.errors import RowError, UsageError
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.messages.decoding import ROW, Decoder, Message
+from seatunnel_core.rows.native_json import parsed
+
+
+class KeyedRows:
+    """The rows of one table, whose columns may contain the key of a value."""
+
+    def __init__(
+        self,
+        schema: TableSchema,
+        *,
+        declared: bool,
+        hashes: bool,
+        each_field: bool,
+        key: str | None,
+        value: str | None,
+        option: str,
+    ) -> None:
+        """Raise ``UsageError`` unless the columns exist and differ.
+
+        Args:
+            schema: The table.
+            declared: True if the job declares its columns.
+            hashes: True if values are mappings of fields.
+            each_field: True if each field of a mapping is a row.
+            key: Column of the key, or of the field of a hash; ``None`` for none.
+            value: Column of a value that is not a JSON object; ``None`` for none.
+            option: Name of the option for that column.
+        """
+        names = schema.columns.names
+        for name in filter(None, (key, value)):
+            if name not in names:
+                raise UsageError(f"option 'schema': it lacks the column {name!r}; it has {', '.join(names)}")
+        if key and key == value:
+            raise UsageError(f"option {option!r}: {value!r} is the column of the key; name another one")
+        self._schema, self._declared, self._each_field = schema, declared, each_field
+        self._key, self._option = key, option
+        self._binary = frozenset(each.name for each in schema.columns if pa.types.is_binary(each.type))
+        self.uses_value_column = key is not None or value in self._binary
+        """True if values other than objects go into the column for them."""
+
+        self._value: str | None = names[0] if len(names) == 1 and self._binary else value or None
+        self._whole = not (key or hashes or self._value in self._binary)
+
+    def decoder(self, format: str, delimiter: str) -> Decoder:
+        """Return the decoder of messages; ``format`` is that of values which are decoded as a whole."""
+        return Decoder(
+            schema=self._schema,
+            format=format if self._whole else ROW,
+            declared=self._declared,
+            delimiter=delimiter,
+        )
+
+    def messages(self, key: bytes, value: Any, context: ReadContext) -> Iterator[Message]:
+        """Yield a message for a value, or for each field or element of it; bad ones go to ``context.skip``.
+
+        Args:
+            key: The key.
+            value: Bytes, a mapping of fields, a list or a set; ``None`` for an absent key.
+            context: The context of the task.
+        """
+        for where, name, content in self._parts(key, value):
+            try:
+                yield Message(where, content if self._whole else self._row(name, content))
+            except ValueError as error:
+                context.skip(RowError(f"{where}: {error}"))
+
+    def _parts(self, key: bytes, value: Any) -> Iterable[tuple[str, bytes, Any]]:
+        """Return the parts of a value that become rows: location, key or field, and content."""
+        where = f"key {shown(key)}"
+        if self._each_field:
+            return [(f"{where}, field {shown(name)}", name, each) for name, each in sorted(value.items())]
+        if isinstance(value, dict | bytes):
+            return [(where, key, value)] if value != {} else []
+        elements = sorted(value) if isinstance(value, set) else value or ()
+        return [(f"{where}, element {number}", key, each) for number, each in enumerate(elements, 1)]
+
+    def _row(self, name: bytes, content: Any) -> dict[str, Any]:
+        row = self._of_hash(content) if isinstance(content, Mapping) else self._of_value(content)
+        if self._key:
+            row[self._key] = self._plain(self._key, name)
+        return row
+
+    def _of_hash(self, content: Mapping[bytes, bytes]) -> dict[str, Any]:
+        if not self._declared:
+            return {"content": json.dumps({k.decode(): v.decode() for k, v in content.items()}, ensure_ascii=False)}
+        texts = {field.decode(errors="backslashreplace"): value for field, value in content.items()}
+        return {name: self._plain(name, value) for name, value in texts.items()}
+
+    def _of_value(self, content: bytes) -> dict[str, Any]:
+        """Return the object that a value contains, unless it is bytes; else the value in its column."""
+        if self._value is None or self._value not in self._binary:
+            try:
+                row = parsed(content)
+            except ValueError:
+                row = None
+            if isinstance(row, dict):
+                return row
+            if self._value is None:
+                raise ValueError(f"expected an object {{…}}; write {self._option}, the column of other values")
+        return {self._value: self._plain(self._value, content)}
+
+    def _plain(self, column: str, value: bytes) -> str | bytes:
+        """Return the bytes for a column of bytes, and for one that nothing reads; else the text."""
+        return value if column in self._binary or column not in self._schema.columns.names else value.decode()
+
+
+def shown(name: bytes) -> str:
+    """Return a key or field in quotes; bytes that are not UTF-8 are escaped."""
+    return repr(name.decode(errors="backslashreplace"))

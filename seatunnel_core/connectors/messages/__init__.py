@@ -1,0 +1,1 @@
+"""Formats of messages, for sources and sinks of queues and key-value stores."""

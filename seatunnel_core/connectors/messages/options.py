@@ -1,0 +1,40 @@
+"""Options of the formats of messages, with SeaTunnel's names."""
+
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, NESTED, STRING, Option
+
+DELIMITER = Option("field_delimiter", STRING, default=",", doc="Delimiter between the fields of text.")
+NULL_FORMAT = Option(
+    "null_format",
+    STRING,
+    doc="Text that means null in text messages, such as \\N. If unset, null is written as the empty text.",
+)
+EMPTY_VALUE = Option(
+    "empty_value",
+    ENUM("NULL", "TEXT"),
+    default="NULL",
+    doc="Meaning of an empty text field in a string column: null, as in SeaTunnel, or the empty text.",
+)
+INCLUDES_SCHEMA = Option(
+    "debezium_record_include_schema",
+    BOOLEAN,
+    default=True,
+    doc="True if Debezium messages have the form { schema, payload }. Messages without that form are accepted too.",
+)
+TABLE_FILTER = Option(
+    "debezium_record_table_filter",
+    NESTED,
+    doc="Table to read from Debezium messages: database_name, schema_name, table_name. Other tables are skipped.",
+)
+ROW_ERRORS = Option(
+    "row_error_handle_way",
+    ENUM("FAIL", "SKIP"),
+    default="FAIL",
+    doc="Handling of a message that cannot be read: fail the pipeline, or count and skip it.",
+)
+
+
+def require_delimiter(delimiter: str, separator: str = "") -> None:
+    """Raise ``UsageError`` unless a delimiter is a text that does not contain the separator of rows."""
+    if not delimiter or (separator and separator in delimiter):
+        raise UsageError(f"option {DELIMITER.key!r}: expected a text in one line, found {delimiter!r}")

@@ -1,0 +1,19 @@
+"""Warnings about options that have no effect together with others."""
+
+from typing import Any
+
+from seatunnel_core.connector_api.option import Option, Options
+
+
+def without_effect(options: Options, *needed: tuple[Option[Any], str, Any]) -> tuple[str, ...]:
+    """Return a warning for each option that is set although what it requires is not given.
+
+    Args:
+        options: The options of a source or sink.
+        needed: An option, the description of what it requires, and a true value if that is given.
+    """
+    return tuple(
+        f"option {option.key!r} has no effect: it requires {what}"
+        for option, what, given in needed
+        if options.is_set(option) and not given
+    )
