@@ -90,6 +90,9 @@ class Option(Generic[T]):
     secret: bool = field(default=False, kw_only=True)
     """True if the value is never printed, logged or shown in a ``repr``."""
 
+    names_columns: bool = field(default=False, kw_only=True)
+    """True if the sink replaces ``${…}`` in the value with columns of a row, unless a variable has that name."""
+
 
 class Options(Mapping[str, Any]):
     """The validated options of one block: ``options[PATH]`` by declaration, or ``options["path"]`` by name.

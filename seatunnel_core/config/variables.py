@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
+from seatunnel_core.config.column_options import names_columns
 from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
 from seatunnel_core.config.limits import PIECE
 from seatunnel_core.config.problem import Problems, nearest
@@ -29,10 +30,6 @@ _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
 """Placeholders of requests to services, unless they have a value; SeaTunnel jobs write them in quotes."""
-
-_OF_COLUMNS = frozenset({("sink", "kafka", "topic"), ("sink", "redis", "key"), ("sink", "topic"), ("sink", "key")})
-"""Options whose placeholders are columns, unless they have a value; in a block of blocks or in a list. Sinks replace
-them."""
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers?|jaas)", re.IGNORECASE)
@@ -178,7 +175,7 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
             return known
         if default is not None:
             return default.strip().strip("\"'")
-        if name in variables.placeholders or tuple(key.lower() for key in keys[-3:]) in _OF_COLUMNS:
+        if name in variables.placeholders or names_columns(keys):
             return match[0]
         message, suggestion = variables.missing(name, keys)
         if match[0] == text:

@@ -1,9 +1,15 @@
 """Placeholders of requests to services, which stand in quotes in SeaTunnel's jobs and are no variables."""
 
+import sys
+from importlib.metadata import EntryPoint
 from typing import Any
 
+import pytest
+
+from seatunnel_core.config import column_options
 from seatunnel_core.config.document import plain
 from seatunnel_core.config.file import parse
+from seatunnel_core.config.option import STRING, Option
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 
@@ -42,6 +48,24 @@ def test_columns_in_the_names_of_topics_and_keys_stay() -> None:
     assert read('sink { Redis { key = "user:${id}" } }', id="7")[0]["sink"]["Redis"]["key"] == "user:7"
     found, errors = read('{"sink": [{"plugin_name": "Redis", "key": "user:${id}"}]}')
     assert (found["sink"][0]["key"], errors) == ("user:${id}", [])
+
+
+class QueueSink:
+    """A sink of another package."""
+
+    declared = (Option("exchange", STRING, names_columns=True, doc="…"), Option("queue", STRING, doc="…"))
+
+
+def test_an_option_declares_that_its_placeholders_are_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = EntryPoint("Queue", f"{__name__}:QueueSink", column_options.GROUP)
+    broken = EntryPoint("Broken", "seatunnel_core.no_such_module:Sink", column_options.GROUP)
+    monkeypatch.setattr(column_options, "entry_points", lambda group: [broken, queue])
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[QueueSink.__module__])
+    found, errors = read('sink { queue { Exchange = "${a}" }, Broken { exchange = "a-${b}" } }')
+    assert (found["sink"]["queue"]["Exchange"], errors) == ("${a}", [])
+    for wrong in ('{"sink": [{"plugin_name": "Queue", "queue": "${a}"}]}', 'sink { Broken { exchange = "${a}" } }'):
+        assert "${a} is not set" in read(wrong)[1][0]
+    assert read('{"sink": [{"plugin_name": "Queue", "exchange": "${a}"}]}')[1] == []
 
 
 def test_a_source_has_no_columns_for_its_topic() -> None:

@@ -173,6 +173,7 @@ SINK_TOPIC = Option(
     "topic",
     STRING,
     required=True,
+    names_columns=True,
     doc="Topic, or ${column} for a column that contains the topic. Topics must exist.",
 )
 SEMANTICS = Option(

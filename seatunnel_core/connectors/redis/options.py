@@ -43,7 +43,13 @@ _FIRST = tuple(evolve(option, unless=("tables_configs",)) for option in (KEYS, D
 _TABLES = tables_option((KEYS, DATA_TYPE, *_MORE))
 SOURCE_OPTIONS: tuple[Option[Any], ...] = (*SERVER, *_FIRST, *_MORE, _TABLES, ROW_ERRORS)
 
-KEY = Option("key", STRING, required=True, doc="Column with the key, or the key; ${table_name} stands for the table.")
+KEY = Option(
+    "key",
+    STRING,
+    required=True,
+    names_columns=True,
+    doc="Column with the key, or the key; ${table_name} stands for the table.",
+)
 CUSTOM = Option("support_custom_key", BOOLEAN, default=False, doc="Replace ${column} and {column} in key with values.")
 VALUE = Option("value_field", STRING, doc="Column to write as the value; without it the row, in format.")
 HASH_KEY = Option("hash_key_field", STRING, doc="Column with the field of a hash; without it each column is a field.")
