@@ -179,10 +179,9 @@ _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def _boolean(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.strip().lower() in _FLAGS:
-        return _FLAGS[value.strip().lower()]
+    found = _FLAGS.get(value.strip().lower()) if isinstance(value, str) else value
+    if isinstance(found, bool):
+        return found
     raise ValueError(f"expected true or false, found {_found(value)}")
 
 

@@ -4,13 +4,13 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field, frozen
 
-from seatunnel_core.config.column_options import names_columns
 from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar, Value
 from seatunnel_core.config.limits import PIECE
 from seatunnel_core.config.problem import Problems, nearest
@@ -30,6 +30,9 @@ _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
 """Placeholders of requests to services, unless they have a value; SeaTunnel jobs write them in quotes."""
+
+SINKS = "seatunnel.sink"
+"""Entry-point group of sinks."""
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers?|jaas)", re.IGNORECASE)
@@ -160,6 +163,26 @@ def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
     return _ADDRESS.match(text) is not None or any(holds_secret(key) or is_place(key) for key in keys)
 
 
+def _may_be_columns(keys: Sequence[str]) -> bool:
+    """Return True if placeholders in the value at this path of a job file may be columns.
+
+    In a list of sinks the path has no name of a plugin; then any sink may have the option.
+    """
+    if len(keys) not in (2, 3) or keys[0].lower() != "sink":
+        return False
+    name, key = keys[-2].lower(), keys[-1].lower()
+    points = (point for point in entry_points(group=SINKS) if len(keys) == 2 or point.name.lower() == name)
+    return any(key in _options_with_columns(point) for point in points)
+
+
+def _options_with_columns(point: EntryPoint) -> Iterable[str]:
+    """Return the names of such options of a sink; none if it cannot be loaded, which is reported where it is used."""
+    try:
+        return [option.key.lower() for option in point.load().declared if option.names_columns]
+    except Exception:
+        return ()
+
+
 def _text_filled(text: str, position: Position, variables: Variables, problems: Problems, keys: Sequence[str]) -> str:
     filled = False
 
@@ -175,7 +198,7 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
             return known
         if default is not None:
             return default.strip().strip("\"'")
-        if name in variables.placeholders or names_columns(keys):
+        if name in variables.placeholders or _may_be_columns(keys):
             return match[0]
         message, suggestion = variables.missing(name, keys)
         if match[0] == text:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.config import column_options
+from seatunnel_core.config import variables
 from seatunnel_core.config.document import plain
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.option import STRING, Option
@@ -57,9 +57,9 @@ class QueueSink:
 
 
 def test_an_option_declares_that_its_placeholders_are_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue = EntryPoint("Queue", f"{__name__}:QueueSink", column_options.GROUP)
-    broken = EntryPoint("Broken", "seatunnel_core.no_such_module:Sink", column_options.GROUP)
-    monkeypatch.setattr(column_options, "entry_points", lambda group: [broken, queue])
+    queue = EntryPoint("Queue", f"{__name__}:QueueSink", variables.SINKS)
+    broken = EntryPoint("Broken", "seatunnel_core.no_such_module:Sink", variables.SINKS)
+    monkeypatch.setattr(variables, "entry_points", lambda group: [broken, queue])
     monkeypatch.setitem(sys.modules, __name__, sys.modules[QueueSink.__module__])
     found, errors = read('sink { queue { Exchange = "${a}" }, Broken { exchange = "a-${b}" } }')
     assert (found["sink"]["queue"]["Exchange"], errors) == ("${a}", [])
