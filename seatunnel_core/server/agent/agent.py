@@ -10,35 +10,28 @@ from typing import Any
 
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.engine_options import EVENT_HEADERS, EVENT_URL
-from seatunnel_core.control.signing import Authenticator
-from seatunnel_core.server.agent import answers
-from seatunnel_core.server.agent.asides import Asides
-from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.host_spark import host_spark
 from seatunnel_core.server.agent.job_storage import JobStorage
 from seatunnel_core.server.agent.leadership import Leadership
-from seatunnel_core.server.agent.machine import Machine
+from seatunnel_core.server.agent.node_agent import NodeAgent
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
-from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.agent.running_jobs import RunningJobs
 from seatunnel_core.server.agent.shared_answer import SharedAnswer
-from seatunnel_core.server.agent.workers import Workers
+from seatunnel_core.server.agent.workers import Welcome, Workers
 from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.events.reports import EventReports, http_post
 from seatunnel_core.server.events.watching import EventWatch
 from seatunnel_core.server.member_report import MemberReport
-from seatunnel_core.server.metrics.figures import Figures
 from seatunnel_core.server.state.cluster_state import ClusterState
 from seatunnel_core.server.state.store import ClusterStore
-from seatunnel_core.server.transport.rejections import Rejections
 
 
-class Agent:
-    """Agent of one node.
+class Agent(NodeAgent):
+    """Agent of a node that can lead.
 
     Args:
         config: Configuration of the node.
@@ -47,23 +40,15 @@ class Agent:
     """
 
     def __init__(self, config: NodeConfig, store: ClusterStore, address: str) -> None:
-        self.config = config
-        self.address = address
-        self.authenticator = Authenticator(config.secret, config.cluster)
-        self.rejections = Rejections()
-        self.peers = Peers(config)
+        super().__init__(config, address)
         self.leadership = Leadership(config, store, address, self.peers, self._wake)
         self.workers = Workers()
         self._spark = host_spark(config, address)
         self.hosts = OwnHosts(config, address, self._spark, self.workers, self.leadership.term, self._wake)
         self.dispatcher = Dispatcher(config, self.leadership, self.hosts, self.peers)
         self.users = UserRequests(self.leadership, self.dispatcher)
-        self.logs = ClusterLogs(config, address, self.peers, self._nodes)
-        self.figures = Figures(self)
-        self.machine = Machine()
         self.monitoring = SharedAnswer()
         self.storage = JobStorage(config.engine)
-        self.asides = Asides(config)
         self.planner = Planner(config)
         self.running = RunningJobs(address, self.peers)
         self.writing = asyncio.Lock()
@@ -71,13 +56,11 @@ class Agent:
 
         url, headers = config.engine.options[EVENT_URL], config.engine.options[EVENT_HEADERS]
         self._reports = None if url is None else EventReports(http_post(url, headers or {}))
-        self._stopping = asyncio.Event()
 
     def _wake(self) -> None:
         self.dispatcher.wake()
 
     async def run(self) -> None:
-        """Run the agent until ``stop``."""
         loops = [self.leadership.run(), self.hosts.watch(), self.dispatcher.run()]
         if self._reports is not None:
             loops.append(EventWatch(self, self._reports).run())
@@ -92,51 +75,34 @@ class Agent:
                 task.cancel()
             await asyncio.gather(*tasks, stopping, return_exceptions=True)
 
-    def stop(self) -> None:
-        """Make ``run`` return."""
-        self._stopping.set()
-
     # -- for HTTP ---------------------------------------------------------------------------------------------------
 
     @property
     def state(self) -> ClusterState | None:
-        """The cluster's state if this node leads, else ``None``."""
         return self.leadership.state
 
     def require_state(self) -> ClusterState:
-        """Return the cluster's state.
-
-        Raises:
-            RequestError: This node does not lead, or cannot be sure that it does.
-        """
         return self.leadership.require_state()
 
     def leader(self) -> str:
-        """Return the address of the leader known to this node; empty if there is none."""
         return self.leadership.leader()
 
     def problem(self) -> str:
-        """Return why no node may lead; empty if no such reason is known."""
         return self.leadership.problem()
 
     def own_hosts(self) -> OwnHosts:
-        """Return the worker processes of this member."""
         return self.hosts
 
     async def ask_hosts(self, request: Mapping[str, Any]) -> list[Any]:
-        """Return the responses of the worker processes of this member that respond."""
         return await self.hosts.ask_all(request)
 
     def host_pids(self) -> tuple[int, ...]:
-        """Return the process ids of the worker processes of this member."""
         return self.hosts.pids()
 
     def report(self) -> MemberReport | None:
-        """Return the report on this member's worker processes; ``None`` until existing ones have been searched for."""
         return self.hosts.report()
 
     def clock_difference(self) -> int:
-        """Return how far this node's clock is ahead of the leader's, in milliseconds."""
         return 0 if self.state is not None else self.leadership.clock.ms
 
     def working(self) -> int:
@@ -147,62 +113,38 @@ class Agent:
         return (*self.leadership.members(), *self.workers.living())
 
     def note_query(self, address: str) -> None:
-        """Record that a query node is alive."""
         self.workers.queried(address)
 
     def welcome(self, address: str, slots: int) -> dict[str, Any]:
-        """Record that a worker node is alive, and return the response to it: addresses, slots and worker processes.
-
-        Raises:
-            RequestError: The search for worker processes of an earlier agent has not ended; the worker node must keep
-                its Spark workers for them.
-        """
         if self.hosts.report() is None:
             raise RequestError(
                 "this node still searches for worker processes of an earlier agent: try again", status=503
             )
         self.workers.joined(address, slots)
-        known = dict.fromkeys((self.address, *self.leadership.members()))
-        return {
-            "leader": self.leader(),
-            "masters": list(known),
-            "workers": self.workers.living(),
-            "queries": self.workers.queries(),
-            "spark": self._spark.url(),
-            "hosts": list(self.hosts.names()),
-            "clock": wall_clock(),
-        }
+        return Welcome(
+            leader=self.leader(),
+            masters=tuple(dict.fromkeys((self.address, *self.leadership.members()))),
+            workers=self.workers.living(),
+            queries=tuple(self.workers.queries()),
+            spark=self._spark.url(),
+            hosts=self.hosts.names(),
+            clock=wall_clock(),
+        ).record()
 
     def describe(self) -> dict[str, Any]:
-        """Return this node's view of the cluster."""
         status = self.hosts.shared()
-        host = (
-            None
-            if status is None
-            else {
-                "pid": status.pid,
-                "ready": status.ready,
-                "slots": status.slots,
-                "executors": status.executors,
-                "application": status.application,
-            }
-        )
+        shown = ("pid", "ready", "slots", "executors", "application")
         return {
-            "cluster": self.config.cluster,
-            "address": self.address,
-            "role": self.config.role.value,
-            "leader": self.leader(),
+            **super().describe(),
             "leads": self.leadership.leads(),
             "term": self.leadership.term(),
             "members": list(self.leadership.members()),
             "workers": self.workers.living(),
             "queries": self.workers.queries(),
-            "host": host,
-            "version": answers.project_version(),
+            "host": None if status is None else {name: getattr(status, name) for name in shown},
         }
 
     async def close(self, *, with_host: bool) -> None:
-        """Release all resources. Worker processes end after a last checkpoint, or are left to a later agent."""
         await self.hosts.close(with_hosts=with_host)
         self._spark.end()
         await self.leadership.close()

@@ -1,12 +1,8 @@
-"""Spark backends of worker processes: embedded Spark, a Spark master of the node, or an existing cluster.
-
-All have the same interface for the agent.
-"""
+"""Spark backends of worker processes: embedded Spark, a Spark master of the node, or an existing cluster."""
 
 import logging
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from seatunnel_core.config.cluster_options import SPARK_MASTER
 from seatunnel_core.server.agent.node_config import NodeConfig
@@ -25,30 +21,8 @@ FORGOTTEN_AFTER_S = 60.0
 _ASK_EVERY_S = 5.0
 
 
-class HostSpark(Protocol):
-    """Spark backend of the worker processes, as managed by the agent."""
-
-    def prepare(self, *, goes_on: bool) -> None:
-        """Prepare for worker processes; ``goes_on`` is True if one of an earlier agent is alive."""
-
-    def supervise(self) -> bool:
-        """Keep child processes alive; return False if running worker processes cannot continue with them."""
-
-    def arguments(self) -> list[str]:
-        """Return the command-line arguments of a worker process."""
-
-    def doubt(self, status: HostStatus | None) -> str:
-        """Return why a worker process must be replaced; empty if it is healthy. May block for some seconds."""
-
-    def url(self) -> str:
-        """Return the Spark master for Spark workers to register with; empty if there is none."""
-
-    def end(self) -> None:
-        """End the child processes."""
-
-
-class NoChildren:
-    """Embedded Spark, or an existing Spark cluster: the agent has no child processes.
+class HostSpark:
+    """Spark backend of the worker processes: embedded Spark or an existing cluster, without child processes.
 
     Args:
         master: Address of the existing cluster; empty for embedded Spark.
@@ -58,29 +32,32 @@ class NoChildren:
         self._master = master
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Do nothing."""
+        """Prepare for worker processes; ``goes_on`` is True if one of an earlier agent is alive."""
 
     def supervise(self) -> bool:
-        """Return True."""
+        """Keep child processes alive; return False if running worker processes cannot continue with them."""
         return True
 
     def arguments(self) -> list[str]:
-        """Return the argument for the existing cluster, if there is one."""
+        """Return the command-line arguments of a worker process."""
         return ["--spark-master", self._master] if self._master else []
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return an empty text: the worker process itself notices the loss of its Spark."""
+        """Return why a worker process must be replaced; empty if it is healthy. May block for some seconds.
+
+        Without child processes, a worker process itself notices the loss of its Spark.
+        """
         return ""
 
     def url(self) -> str:
-        """Return an empty address."""
+        """Return the Spark master for Spark workers to register with; empty if there is none."""
         return ""
 
     def end(self) -> None:
-        """Do nothing."""
+        """End the child processes."""
 
 
-class OwnMaster:
+class OwnMaster(HostSpark):
     """A Spark master of this node, with the Spark workers of worker nodes that have joined.
 
     Args:
@@ -89,6 +66,7 @@ class OwnMaster:
     """
 
     def __init__(self, master: SparkMaster, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self.master = master
         self._clock = clock
         self._bare: dict[int, float] = {}
@@ -97,19 +75,15 @@ class OwnMaster:
         self._asked_at: dict[int, float] = {}
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Create the Spark master's folder."""
         self.master.prepare(goes_on=goes_on)
 
     def supervise(self) -> bool:
-        """Keep the Spark master alive."""
         return self.master.supervise()
 
     def arguments(self) -> list[str]:
-        """Return the address of the Spark master and the file with the secret."""
         return ["--spark-master", self.master.url, "--spark-properties", str(self.master.application_file)]
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return why a worker process will never get executors; empty if it may just be waiting for a Spark worker."""
         if status is None:
             return ""
         if not status.application or status.executors:
@@ -123,11 +97,9 @@ class OwnMaster:
         return verdict(status.application, bare_s, self.master.state())
 
     def url(self) -> str:
-        """Return the address of the Spark master; empty before it has started."""
         return self.master.url if self.master.has_begun else ""
 
     def end(self) -> None:
-        """End the Spark master."""
         self.master.end()
 
 
@@ -151,6 +123,6 @@ def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
 def host_spark(config: NodeConfig, address: str) -> HostSpark:
     """Return the Spark backend of a node's worker processes."""
     given = config.engine.options[SPARK_MASTER]
-    if given:
-        return NoChildren(str(given))
-    return OwnMaster(SparkMaster(config, address)) if config.role is MemberRole.MASTER else NoChildren()
+    if given or config.role is not MemberRole.MASTER:
+        return HostSpark(str(given or ""))
+    return OwnMaster(SparkMaster(config, address))

@@ -7,26 +7,21 @@ reached for a while, it ends together with its child processes.
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlencode
 
-from attrs import define, frozen
+from attrs import define
 
-from seatunnel_core import stored
 from seatunnel_core.clock import wall_clock
-from seatunnel_core.control.signing import Authenticator
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
-from seatunnel_core.server.agent import answers
-from seatunnel_core.server.agent.asides import Asides
-from seatunnel_core.server.agent.cluster_logs import ClusterLogs
-from seatunnel_core.server.agent.machine import ClockDifference, Machine
+from seatunnel_core.server.agent.machine import ClockDifference
+from seatunnel_core.server.agent.node_agent import NodeAgent
 from seatunnel_core.server.agent.node_config import NodeConfig
-from seatunnel_core.server.agent.peers import Line, Peers
-from seatunnel_core.server.errors import ClusterError, RequestError
-from seatunnel_core.server.metrics.figures import Figures
+from seatunnel_core.server.agent.peers import Line
+from seatunnel_core.server.agent.workers import Welcome
+from seatunnel_core.server.errors import ClusterError
 from seatunnel_core.server.spark_children.spark_workers import Place, SparkWorkers
-from seatunnel_core.server.transport.rejections import Rejections
 
 logger = logging.getLogger("seatunnel.cluster")
 
@@ -40,55 +35,6 @@ SEARCH_S = 10.0
 KEEP_S = 75.0
 """Time for which the Spark workers of a silent master are kept, in seconds; without an agent, its worker processes run
 for another minute."""
-
-
-@frozen(kw_only=True)
-class Welcome:
-    """Response of a master to a joining worker node."""
-
-    leader: str
-    masters: tuple[str, ...]
-    workers: dict[str, int]
-    """Slots of worker nodes by address."""
-
-    spark: str
-    """Spark master with which Spark workers register; empty if the master needs none."""
-
-    hosts: tuple[str, ...]
-    """Names of the master's worker processes."""
-
-    queries: tuple[str, ...] = ()
-    """Addresses of the query nodes known to the master."""
-
-    clock: float | None = None
-    """Clock of the master, in seconds since 1970; ``None`` for query nodes and from earlier versions."""
-
-    @classmethod
-    def of(cls, block: Any) -> "Welcome":
-        """Return the parsed response to a worker node.
-
-        Raises:
-            StoredValueError: The block is invalid.
-        """
-        workers = stored.below(block, "workers")
-        return cls(
-            leader=stored.text(block, "leader"),
-            masters=tuple(stored.texts(block, "masters")),
-            workers={address: stored.number(workers, address) for address in workers},
-            spark=stored.text(block, "spark"),
-            hosts=tuple(stored.texts(block, "hosts")),
-            queries=tuple(stored.texts(block, "queries")) if "queries" in block else (),
-            clock=stored.seconds(block, "clock") if "clock" in block else None,
-        )
-
-    @classmethod
-    def of_members(cls, block: Any) -> "Welcome":
-        """Return the parsed response to a query node, which runs no Spark workers.
-
-        Raises:
-            StoredValueError: The block is invalid.
-        """
-        return cls.of({**block, "masters": stored.member(block, "members"), "spark": "", "hosts": []})
 
 
 @define
@@ -149,36 +95,18 @@ class Joined:
         return max(self._masters.values(), key=lambda each: each.answered_at).welcome if self._masters else None
 
 
-class WorkerAgent:
-    """Agent of one worker or query node.
-
-    Args:
-        config: Configuration of the node.
-        address: Address of this member, as ``host:port``.
-    """
-
-    state = None
-    """Always ``None``: this node forwards requests to the leader."""
+class WorkerAgent(NodeAgent):
+    """Agent of one worker or query node, which forwards requests to the leader."""
 
     def __init__(self, config: NodeConfig, address: str) -> None:
-        self.config = config
-        self.address = address
-        self.authenticator = Authenticator(config.secret, config.cluster)
-        self.rejections = Rejections()
-        self.peers = Peers(config)
-        self.logs = ClusterLogs(config, address, self.peers, self._nodes)
+        super().__init__(config, address)
         self._joined = Joined(address, config.members, config.worker_grace_s, time.monotonic())
         self._spark = SparkWorkers(config, address) if config.role.works else None
         """Spark workers; ``None`` for the role ``query``, which only forwards requests."""
 
-        self.machine = Machine()
-        self.asides = Asides(config)
         self._clock = ClockDifference()
         self._joining: dict[str, asyncio.Task[None]] = {}
         """Pending requests by member."""
-
-        self.figures = Figures(self)  # type: ignore[arg-type] # a worker has all attributes that are used
-        self._stopping = asyncio.Event()
 
     async def run(self) -> None:
         """Run the agent until ``stop``.
@@ -250,13 +178,9 @@ class WorkerAgent:
     async def _welcomed_by(self, member: str) -> Welcome:
         if self._spark is not None:
             request = {"address": self.address, "slots": self.config.offered or self.config.slots}
-            return Welcome.of(await self.peers.ask(member, Line.WORKER, "/internal/v1/workers", request))
+            return Welcome.from_record(await self.peers.ask(member, Line.WORKER, "/internal/v1/workers", request))
         target = f"/internal/v1/members?{urlencode({QUERY: self.address})}"
         return Welcome.of_members(await self.peers.ask(member, Line.WORKER, target, None, method="GET"))
-
-    def stop(self) -> None:
-        """Make ``run`` return."""
-        self._stopping.set()
 
     async def close(self, *, with_host: bool) -> None:
         """End the child processes; there are no worker processes to leave to a later agent."""
@@ -270,69 +194,15 @@ class WorkerAgent:
         return () if newest is None else (*newest.masters, *newest.workers)
 
     def leader(self) -> str:
-        """Return the address of the leader according to the masters; empty if unknown."""
         newest = self._joined.newest()
         return "" if newest is None else newest.leader
 
-    def problem(self) -> str:
-        """Return an empty text: this node does not read the cluster's state."""
-        return ""
-
     def clock_difference(self) -> int:
-        """Return how far this node's clock is ahead of the leader's, in milliseconds."""
         return self._clock.ms
 
     def describe(self) -> dict[str, Any]:
-        """Return this node's view of the cluster."""
         newest = self._joined.newest()
-        return {
-            "cluster": self.config.cluster,
-            "address": self.address,
-            "role": self.config.role.value,
-            "leader": self.leader(),
-            "leads": False,
-            "term": 0,
-            "members": [] if newest is None else list(newest.masters),
-            "workers": {} if newest is None else newest.workers,
-            "queries": [] if newest is None else list(newest.queries),
-            "host": None,
-            "version": answers.project_version(),
-        }
-
-    def note_query(self, _address: str) -> None:
-        """Do nothing: masters track the nodes of the cluster."""
-
-    def welcome(self, _address: str, _slots: int) -> NoReturn:
-        """Reject a joining worker node.
-
-        Raises:
-            RequestError: Always.
-        """
-        self.require_state()
-
-    async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
-        """Return no responses: this node has no worker processes."""
-        return []
-
-    def host_pids(self) -> tuple[int, ...]:
-        """Return no pids: this node has no worker processes."""
-        return ()
-
-    def report(self) -> None:
-        """Return ``None``: this node has no worker processes."""
-
-    def own_hosts(self) -> NoReturn:
-        """Reject a request to worker processes.
-
-        Raises:
-            RequestError: Always.
-        """
-        self.require_state()
-
-    def require_state(self) -> NoReturn:
-        """Reject a request to a master.
-
-        Raises:
-            RequestError: Always.
-        """
-        raise RequestError(f"{self.address} is a {self.config.role.value} node: send this to a master", status=503)
+        if newest is None:
+            return super().describe()
+        known = {"members": list(newest.masters), "workers": newest.workers, "queries": list(newest.queries)}
+        return {**super().describe(), **known}

@@ -1,10 +1,47 @@
 """Worker nodes that have joined this master, with their slots. No I/O."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core import stored
+from seatunnel_core.stored_fields import Stored, added
 
 WORKER_S = 5.0
 """Time after which a silent worker node is no longer listed, in seconds. Worker nodes join every second."""
+
+
+@frozen(kw_only=True)
+class Welcome(Stored):
+    """Response of a master to a joining worker node."""
+
+    leader: str
+    masters: tuple[str, ...]
+    workers: Mapping[str, int]
+    """Slots of worker nodes by address."""
+
+    queries: tuple[str, ...] = added(())
+    """Addresses of the query nodes known to the master."""
+
+    spark: str
+    """Spark master with which Spark workers register; empty if the master needs none."""
+
+    hosts: tuple[str, ...]
+    """Names of the master's worker processes."""
+
+    clock: float | None = added(None)
+    """Clock of the master, in seconds since 1970; ``None`` for query nodes and from earlier versions."""
+
+    @classmethod
+    def of_members(cls, block: Any) -> "Welcome":
+        """Return the parsed response to a query node, which runs no Spark workers.
+
+        Raises:
+            StoredValueError: The block is invalid.
+        """
+        return cls.from_record({**block, "masters": stored.member(block, "members"), "spark": "", "hosts": []})
 
 
 class Workers:

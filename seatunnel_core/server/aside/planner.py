@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import signal
@@ -13,6 +12,7 @@ from typing import Any
 from seatunnel_core import stored
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.aside.limited import LimitedRequests
 from seatunnel_core.server.errors import RequestError
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -20,25 +20,21 @@ logger = logging.getLogger("seatunnel.cluster")
 LIMIT_S = 45
 """Time limit for one job, in seconds; then the process is killed."""
 
-MOST_WAITING = 200
-"""Maximum number of requests that wait; further ones get status 503."""
-
 _LONGEST_ANSWER = 128 * 1024 * 1024
 """Maximum size of a response, in bytes; a list of jobs is escaped twice."""
 
 
-class Planner:
-    """Plans jobs in sequence in one process, which starts with the first request and ends when idle.
+class Planner(LimitedRequests):
+    """Plans jobs in sequence in one process, which starts with the first request and ends when idle."""
 
-    Args:
-        config: Configuration of the node.
-    """
+    limit_s = LIMIT_S
+    at_once = 1
+    most_waiting = 200
+    busy = "too many jobs are waiting to be planned"
 
     def __init__(self, config: NodeConfig) -> None:
-        self._engine_file = "" if config.engine_file is None else str(config.engine_file)
+        super().__init__(config)
         self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()
-        self._waiting = 0
 
     async def plan(self, job: Mapping[str, Any]) -> Any:
         """Return the name of a job and its warnings, as ``server.aside.planning.plan`` does.
@@ -46,7 +42,7 @@ class Planner:
         Raises:
             RequestError: The job cannot be planned, takes too long, or too many jobs are waiting.
         """
-        return await self._ask("plan", job, reason="config_error")
+        return await self.ask("plan", job, reason="config_error")
 
     async def split(self, body: str) -> Any:
         """Return the jobs of a list, as ``server.aside.submissions.split`` does.
@@ -54,7 +50,7 @@ class Planner:
         Raises:
             RequestError: The list is invalid, takes too long, or too many jobs are waiting.
         """
-        return await self._ask("split", {"body": body})
+        return await self.ask("split", {"body": body})
 
     async def encrypt(self, text: str, format: str) -> Any:
         """Return a job with its secrets encrypted, as ``server.aside.submissions.encrypt`` does.
@@ -62,22 +58,7 @@ class Planner:
         Raises:
             RequestError: The text is invalid, takes too long, or too many jobs are waiting.
         """
-        return await self._ask("encrypt", {"text": text, "format": format})
-
-    async def _ask(self, what: str, asked: Mapping[str, Any], *, reason: str = "") -> Any:
-        if self._waiting >= MOST_WAITING:
-            raise RequestError("too many jobs are waiting to be planned: try again", status=503, reason="busy")
-        request = json.dumps({**asked, "do": what, "engine_file": self._engine_file, "limit_s": LIMIT_S + 10})
-        self._waiting += 1
-        try:
-            async with self._turn:
-                answer = await self._answer(request.encode() + b"\n")
-        finally:
-            self._waiting -= 1
-        if "error" in answer:
-            code = stored.text(answer, "code").lower().replace("-", "_")
-            raise RequestError(stored.text(answer, "error"), status=answer.get("status", 400), reason=reason or code)
-        return stored.member(answer, "answer")
+        return await self.ask("encrypt", {"text": text, "format": format})
 
     async def close(self) -> None:
         """Kill the process."""
@@ -130,7 +111,7 @@ class Planner:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(request)
+            process.stdin.write(request + b"\n")
             await process.stdin.drain()
             return await process.stdout.readline()
         except (ConnectionError, ValueError):  # the process ended, or wrote an invalid line

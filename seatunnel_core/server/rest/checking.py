@@ -6,7 +6,7 @@ from seatunnel_core.config.http_options import Permission
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import LARGEST_BODY
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Parameter, Request, Route, needing, number
+from seatunnel_core.server.rest.route import Parameter, Request, Routes, needing, number
 from seatunnel_core.server.rest.shapes import (
     ANY,
     FLAG,
@@ -23,37 +23,6 @@ from seatunnel_core.server.rest.submitting import FILE, FORMAT, JOB_BODIES, file
 from seatunnel_storage_api.layout import require_job_id
 
 KINDS = ("source", "transform", "sink")
-
-
-async def _check(agent: Agent, request: Request, body: bytes) -> Any:
-    text, format = job_of(request, body)
-    return await agent.asides.ask("check", {"text": text, "format": format, "origin": file_name(request)})
-
-
-async def _verify(agent: Agent, request: Request, _body: bytes) -> Any:
-    return await agent.asides.ask("verify", {"job_id": _job_id(request)})
-
-
-async def _compare(agent: Agent, request: Request, _body: bytes) -> Any:
-    query = request.query_params
-    asked = {"pipeline": number(request, "pipelineId", 0, least=0, most=10**9)}
-    asked |= {"from": query.get("from", ""), "to": query.get("to", "")}
-    return await agent.asides.ask("compare", {"job_id": _job_id(request), **asked})
-
-
-def _job_id(request: Request) -> str:
-    job_id = str(request.path_params["job_id"])
-    require_job_id(job_id)
-    return job_id
-
-
-async def _option_rules(agent: Agent, request: Request, _body: bytes) -> Any:
-    kind, plugin = request.query_params.get("type", "").lower(), request.query_params.get("plugin", "")
-    if kind not in KINDS:
-        raise RequestError(f"type is {kind[:40]!r}: write one of {', '.join(KINDS)}")
-    if not plugin:
-        raise RequestError("plugin cannot be empty.")
-    return await agent.asides.ask("options", {"type": kind, "plugin": plugin})
 
 
 _PROBLEM = block(
@@ -115,48 +84,70 @@ _RULES = block(
     }
 )
 
-ROUTES = (
-    Route(
-        "POST",
-        "/check",
-        _check,
-        to_leader=False,
-        summary="Check a job as `seatunnel --check` does: plan, schemas, guarantees, and all problems.",
-        needs=needing(Permission.CHECK, Permission.SUBMIT),
-        most_bytes=LARGEST_BODY,
-        parameters=(FORMAT, FILE),
-        bodies=JOB_BODIES,
-        answer=_CHECKED,
-    ),
-    Route(
-        "GET",
-        "/jobs/checkpoints/verify/{job_id}",
-        _verify,
-        summary="Read all stored data of a job; report what is damaged and what can be restored.",
-        answer=_VERIFIED,
-    ),
-    Route(
-        "GET",
-        "/jobs/checkpoints/compare/{job_id}",
-        _compare,
-        summary="Differences between two checkpoints, by default the latest two.",
-        parameters=(
-            Parameter("pipelineId", "Only this pipeline.", WHOLE),
-            Parameter("from", "The earlier checkpoint, as `EPOCH-ID`."),
-            Parameter("to", "The later checkpoint, as `EPOCH-ID`."),
-        ),
-        answer=_COMPARED,
-    ),
-    Route(
-        "GET",
-        "/option-rules",
-        _option_rules,
-        to_leader=False,
-        summary="Options of a plugin.",
-        parameters=(
-            Parameter("type", "`source`, `transform` or `sink`.", {"enum": list(KINDS)}, required=True),
-            Parameter("plugin", "Name of the plugin.", required=True),
-        ),
-        answer=block({"engineType": TEXT, "pluginType": TEXT, "pluginName": TEXT, "optionRule": _RULES}),
-    ),
+ROUTES = Routes()
+
+
+@ROUTES.post(
+    "/check",
+    "Check a job as `seatunnel --check` does: plan, schemas, guarantees, and all problems.",
+    to_leader=False,
+    needs=needing(Permission.CHECK, Permission.SUBMIT),
+    most_bytes=LARGEST_BODY,
+    parameters=(FORMAT, FILE),
+    bodies=JOB_BODIES,
+    answer=_CHECKED,
 )
+async def _check(agent: Agent, request: Request, body: bytes) -> Any:
+    text, format = job_of(request, body)
+    return await agent.asides.ask("check", {"text": text, "format": format, "origin": file_name(request)})
+
+
+@ROUTES.get(
+    "/jobs/checkpoints/verify/{job_id}",
+    "Read all stored data of a job; report what is damaged and what can be restored.",
+    answer=_VERIFIED,
+)
+async def _verify(agent: Agent, request: Request, _body: bytes) -> Any:
+    return await agent.asides.ask("verify", {"job_id": _job_id(request)})
+
+
+@ROUTES.get(
+    "/jobs/checkpoints/compare/{job_id}",
+    "Differences between two checkpoints, by default the latest two.",
+    parameters=(
+        Parameter("pipelineId", "Only this pipeline.", WHOLE),
+        Parameter("from", "The earlier checkpoint, as `EPOCH-ID`."),
+        Parameter("to", "The later checkpoint, as `EPOCH-ID`."),
+    ),
+    answer=_COMPARED,
+)
+async def _compare(agent: Agent, request: Request, _body: bytes) -> Any:
+    query = request.query_params
+    asked = {"pipeline": number(request, "pipelineId", 0, least=0, most=10**9)}
+    asked |= {"from": query.get("from", ""), "to": query.get("to", "")}
+    return await agent.asides.ask("compare", {"job_id": _job_id(request), **asked})
+
+
+def _job_id(request: Request) -> str:
+    job_id = str(request.path_params["job_id"])
+    require_job_id(job_id)
+    return job_id
+
+
+@ROUTES.get(
+    "/option-rules",
+    "Options of a plugin.",
+    to_leader=False,
+    parameters=(
+        Parameter("type", "`source`, `transform` or `sink`.", {"enum": list(KINDS)}, required=True),
+        Parameter("plugin", "Name of the plugin.", required=True),
+    ),
+    answer=block({"engineType": TEXT, "pluginType": TEXT, "pluginName": TEXT, "optionRule": _RULES}),
+)
+async def _option_rules(agent: Agent, request: Request, _body: bytes) -> Any:
+    kind, plugin = request.query_params.get("type", "").lower(), request.query_params.get("plugin", "")
+    if kind not in KINDS:
+        raise RequestError(f"type is {kind[:40]!r}: write one of {', '.join(KINDS)}")
+    if not plugin:
+        raise RequestError("plugin cannot be empty.")
+    return await agent.asides.ask("options", {"type": kind, "plugin": plugin})

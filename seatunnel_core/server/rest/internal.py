@@ -17,15 +17,19 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.node_details import TARGET as NODE
 from seatunnel_core.server.node_details import node_details, node_threads
 from seatunnel_core.server.rest import nodes, submitting
-from seatunnel_core.server.rest.route import Handler, Request, Route
+from seatunnel_core.server.rest.route import Handler, Request, Route, Routes
+
+ROUTES = Routes(to_leader=False)
 
 
+@ROUTES.get("/internal/v1/members")
 async def _members(agent: Agent, request: Request, _body: bytes) -> Any:
     if QUERY in request.query_params:
         agent.note_query(request.query_params[QUERY])
     return agent.describe()
 
 
+@ROUTES.post("/internal/v1/join")
 async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.require_state()
     block = stored.parse(body)
@@ -34,6 +38,7 @@ async def _join(agent: Agent, _request: Request, body: bytes) -> Any:
     return {"term": agent.leadership.term(), "clock": wall_clock()}
 
 
+@ROUTES.post("/internal/v1/hosts")
 async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
     hosts = agent.own_hosts()
     hosts.require_term(stored.number(stored.parse(body), "term"))
@@ -43,6 +48,7 @@ async def _hosts(agent: Agent, _request: Request, body: bytes) -> Any:
     return report.record()
 
 
+@ROUTES.post("/internal/v1/orders", most_bytes=LARGEST_BODY)
 async def _orders(agent: Agent, request: Request, body: bytes) -> Any:
     """Carry out orders, unless the leader disconnected while this process was paused: it repeats valid orders."""
     for _ in range(2):
@@ -55,11 +61,13 @@ async def _orders(agent: Agent, request: Request, body: bytes) -> Any:
     return {}
 
 
+@ROUTES.post("/internal/v1/workers")
 async def _join_as_worker(agent: Agent, _request: Request, body: bytes) -> Any:
     block = stored.parse(body)
     return agent.welcome(stored.text(block, "address"), stored.number(block, "slots"))
 
 
+@ROUTES.post("/internal/v1/submit", to_leader=True, most_bytes=LARGEST_BODY)
 async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
     block = stored.parse(body)
     variables = stored.below(block, "variables")
@@ -75,10 +83,12 @@ async def _submit(agent: Agent, _request: Request, body: bytes) -> Any:
     )
 
 
+@ROUTES.post(NAMES)
 async def _log_names(agent: Agent, _request: Request, _body: bytes) -> Any:
     return {"files": [each.record() for each in await agent.logs.own_files()]}
 
 
+@ROUTES.post(PIECE)
 async def _log_piece(agent: Agent, _request: Request, body: bytes) -> Any:
     from starlette.responses import Response
 
@@ -87,10 +97,12 @@ async def _log_piece(agent: Agent, _request: Request, body: bytes) -> Any:
     return Response(piece.to_bytes(), media_type="application/octet-stream")
 
 
+@ROUTES.post("/internal/v1/monitoring")
 async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
     return await nodes.monitoring_of(agent)
 
 
+@ROUTES.post(NODE)
 async def _node(agent: Agent, _request: Request, body: bytes) -> Any:
     what = stored.text(stored.parse(body), "what")
     if what not in ("details", "threads"):
@@ -98,6 +110,7 @@ async def _node(agent: Agent, _request: Request, body: bytes) -> Any:
     return {"found": await (node_details(agent) if what == "details" else node_threads(agent))}
 
 
+@ROUTES.post(TARGET)
 async def _running_job(agent: Agent, _request: Request, body: bytes) -> Any:
     agent.own_hosts()  # raises on a worker node, which has none
     block = stored.parse(body)
@@ -120,18 +133,3 @@ def meetings(joining: Joining) -> tuple[Route, ...]:
         Route("POST", MEET, answered_by(joining.meet), to_leader=False),
         Route("POST", PROBE, answered_by(joining.probe), to_leader=False),
     )
-
-
-ROUTES = (
-    Route("GET", "/internal/v1/members", _members, to_leader=False),
-    Route("POST", "/internal/v1/join", _join, to_leader=False),
-    Route("POST", "/internal/v1/workers", _join_as_worker, to_leader=False),
-    Route("POST", "/internal/v1/hosts", _hosts, to_leader=False),
-    Route("POST", "/internal/v1/orders", _orders, to_leader=False, most_bytes=LARGEST_BODY),
-    Route("POST", "/internal/v1/submit", _submit, most_bytes=LARGEST_BODY),
-    Route("POST", NAMES, _log_names, to_leader=False),
-    Route("POST", PIECE, _log_piece, to_leader=False),
-    Route("POST", TARGET, _running_job, to_leader=False),
-    Route("POST", "/internal/v1/monitoring", _monitoring, to_leader=False),
-    Route("POST", NODE, _node, to_leader=False),
-)

@@ -7,7 +7,7 @@ from seatunnel_core.reporting.series import COLUMNS, MOST_POINTS, POINTS
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Parameter, Request, Route, number
+from seatunnel_core.server.rest.route import Parameter, Request, Routes, number
 from seatunnel_core.server.rest.shapes import ANY, FLAG, TEXT, WHOLE, block, items, nullable
 from seatunnel_core.server.state.records import EndedJob, JobRecord
 
@@ -25,6 +25,41 @@ def _found(agent: Agent, job_id: str) -> JobRecord | EndedJob:
     return found
 
 
+_OPTION = block({"key": TEXT, "value": TEXT, "isSet": FLAG})
+_VERTEX = block(
+    {
+        "type": {"enum": ["source", "transform", "sink"]},
+        "name": TEXT,
+        "plugin": TEXT,
+        "inputs": items(TEXT),
+        "options": items(_OPTION),
+    },
+    {"parallelism": WHOLE, "guarantee": TEXT},
+)
+_PIPELINE = block({"id": WHOLE, "title": TEXT, "guarantee": TEXT, "because": TEXT, "vertices": items(_VERTEX)})
+_PLAN = block({"name": TEXT, "mode": TEXT, "storage": TEXT, "warnings": items(TEXT), "pipelines": items(_PIPELINE)})
+
+ROUTES = Routes()
+
+
+@ROUTES.get(
+    "/jobs/metrics/{job_id}",
+    "Metrics of a job over time.",
+    parameters=(
+        Parameter("pipelineId", "Only this pipeline, one of the first 20; by default the sum of all.", WHOLE),
+        Parameter("since", "Only points since this time, in milliseconds since 1970.", WHOLE),
+        Parameter("points", f"Maximum number of points, up to {MOST_POINTS}; {POINTS} by default.", WHOLE),
+    ),
+    answer=block(
+        {
+            "jobId": TEXT,
+            "pipelineId": WHOLE,
+            "columns": items(TEXT),
+            "points": items(items(ANY)),
+            "pipelines": items(WHOLE),
+        }
+    ),
+)
 async def _metrics(agent: Agent, request: Request, _body: bytes) -> Any:
     job = _found(agent, str(request.path_params["job_id"]))
     pipeline = number(request, "pipelineId", 0, least=0, most=10**9)
@@ -45,6 +80,11 @@ async def _metrics(agent: Agent, request: Request, _body: bytes) -> Any:
     }
 
 
+@ROUTES.get(
+    "/jobs/text/{job_id}",
+    "Text of a job, without comments and secrets; `null` if it is not stored.",
+    answer=block({"jobId": TEXT, "text": {"type": ["string", "null"]}}),
+)
 async def _text(agent: Agent, request: Request, _body: bytes) -> Any:
     job = _found(agent, str(request.path_params["job_id"]))
     if isinstance(job, EndedJob):
@@ -52,59 +92,12 @@ async def _text(agent: Agent, request: Request, _body: bytes) -> Any:
     return {"jobId": job.job_id, "text": agent.users.description(job).text or None}
 
 
+@ROUTES.get(
+    "/jobs/plan/{job_id}",
+    "Plan of a running job: all vertices with their options, secrets masked; `null` if it has none.",
+    answer=block({"jobId": TEXT, "plan": nullable(_PLAN)}),
+)
 async def _plan(agent: Agent, request: Request, _body: bytes) -> Any:
     job = _found(agent, str(request.path_params["job_id"]))
     runs = isinstance(job, JobRecord) and bool(job.host)
     return {"jobId": job.job_id, "plan": await agent.running.plan(job.host, job.job_id) if runs else None}
-
-
-_OPTION = block({"key": TEXT, "value": TEXT, "isSet": FLAG})
-_VERTEX = block(
-    {
-        "type": {"enum": ["source", "transform", "sink"]},
-        "name": TEXT,
-        "plugin": TEXT,
-        "inputs": items(TEXT),
-        "options": items(_OPTION),
-    },
-    {"parallelism": WHOLE, "guarantee": TEXT},
-)
-_PIPELINE = block({"id": WHOLE, "title": TEXT, "guarantee": TEXT, "because": TEXT, "vertices": items(_VERTEX)})
-_PLAN = block({"name": TEXT, "mode": TEXT, "storage": TEXT, "warnings": items(TEXT), "pipelines": items(_PIPELINE)})
-
-ROUTES = (
-    Route(
-        "GET",
-        "/jobs/metrics/{job_id}",
-        _metrics,
-        summary="Metrics of a job over time.",
-        parameters=(
-            Parameter("pipelineId", "Only this pipeline, one of the first 20; by default the sum of all.", WHOLE),
-            Parameter("since", "Only points since this time, in milliseconds since 1970.", WHOLE),
-            Parameter("points", f"Maximum number of points, up to {MOST_POINTS}; {POINTS} by default.", WHOLE),
-        ),
-        answer=block(
-            {
-                "jobId": TEXT,
-                "pipelineId": WHOLE,
-                "columns": items(TEXT),
-                "points": items(items(ANY)),
-                "pipelines": items(WHOLE),
-            }
-        ),
-    ),
-    Route(
-        "GET",
-        "/jobs/text/{job_id}",
-        _text,
-        summary="Text of a job, without comments and secrets; `null` if it is not stored.",
-        answer=block({"jobId": TEXT, "text": {"type": ["string", "null"]}}),
-    ),
-    Route(
-        "GET",
-        "/jobs/plan/{job_id}",
-        _plan,
-        summary="Plan of a running job: all vertices with their options, secrets masked; `null` if it has none.",
-        answer=block({"jobId": TEXT, "plan": nullable(_PLAN)}),
-    ),
-)

@@ -8,7 +8,7 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.pending import pending_jobs
 from seatunnel_core.server.rest.choice import CHOICE, chosen
 from seatunnel_core.server.rest.listing import PAGING, listed
-from seatunnel_core.server.rest.route import Parameter, Request, Route, flag, number
+from seatunnel_core.server.rest.route import Parameter, Request, Routes, flag, number
 from seatunnel_core.server.rest.shapes import (
     ENDED,
     FLAG,
@@ -45,54 +45,6 @@ def _summary(agent: Agent, job: JobRecord) -> dict[str, Any]:
     return answers.running_job_summary(
         job, state=users.state_of(job), waits_for=users.waits_for(job), metrics=users.metrics_of(job)
     )
-
-
-async def _running_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
-    jobs = await chosen(request, agent.require_state().running(), agent.users.metrics_of)
-    return await listed(agent, request, jobs, lambda job: _running(agent, job))
-
-
-async def _running_jobs_summary(agent: Agent, request: Request, _body: bytes) -> Any:
-    jobs = await chosen(request, agent.require_state().running(), agent.users.metrics_of)
-    return await listed(agent, request, jobs, lambda job: _summary(agent, job))
-
-
-async def _pending_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
-    limit = number(request, "limit", 1_000, least=1, most=10_000)
-    jobs = agent.require_state().running()
-    return pending_jobs(
-        agent.dispatcher.view,
-        [job for job in jobs if not job.host],
-        agent.dispatcher.reasons,
-        waits=agent.config.waits,
-        job_id=request.query_params.get("jobId", ""),
-        limit=limit,
-        pretty=flag(request, "pretty"),
-    )
-
-
-async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
-    state, job_id = agent.require_state(), str(request.path_params["job_id"])
-    job, ended = state.job(job_id), state.ended(job_id)
-    if job is not None:
-        failures, pipelines = agent.users.failures_of(job), agent.users.pipelines_of(job)
-        return {**_running(agent, job), "pipelines": pipelines, **_history(job, failures)}
-    if ended is None:
-        return {"jobId": job_id}
-    failures = answers.ended_details(ended).get("failures", [])
-    return {**answers.ended_job(ended, with_pipelines=True), **_history(ended, failures)}
-
-
-def _history(job: JobRecord | EndedJob, failures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"attemptHistory": answers.attempts(job), "failures": answers.failures(failures)}
-
-
-async def _finished_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
-    ended = agent.require_state().history().ended_as(str(request.path_params.get("state", "")))
-    if flag(request, "newestFirst"):
-        ended = ended[::-1]
-    found = await chosen(request, ended, lambda job: job.metrics)
-    return await listed(agent, request, found, answers.ended_job)
 
 
 _WORKER = block(
@@ -152,51 +104,97 @@ _PENDING = block(
         ),
     }
 )  # fmt: skip
+_WORKERS = block({"available": FLAG, "collectedAt": WHOLE_OR_NULL, "workers": items(_WORKER)})
+
+ROUTES = Routes()
 
 
+@ROUTES.get(
+    "/running-jobs",
+    "Jobs that have not ended, in submission order.",
+    parameters=(*PAGING, *CHOICE),
+    answer=paged(RUNNING),
+)
+async def _running_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
+    jobs = await chosen(request, agent.require_state().running(), agent.users.metrics_of)
+    return await listed(agent, request, jobs, lambda job: _running(agent, job))
+
+
+@ROUTES.get(
+    "/running-jobs/summary",
+    "The same, without options and graphs.",
+    parameters=(*PAGING, *CHOICE),
+    answer=paged(RUNNING_SUMMARY),
+)
+async def _running_jobs_summary(agent: Agent, request: Request, _body: bytes) -> Any:
+    jobs = await chosen(request, agent.require_state().running(), agent.users.metrics_of)
+    return await listed(agent, request, jobs, lambda job: _summary(agent, job))
+
+
+@ROUTES.get(
+    "/pending-jobs",
+    "Pending jobs, and why they wait.",
+    parameters=(
+        Parameter("jobId", "Only this job."),
+        Parameter("limit", "Maximum number of jobs.", WHOLE),
+        Parameter("pretty", "`true` returns times as `yyyy-MM-dd HH:mm:ss` instead of milliseconds.", FLAG),
+    ),
+    answer=_PENDING,
+)
+async def _pending_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
+    limit = number(request, "limit", 1_000, least=1, most=10_000)
+    jobs = agent.require_state().running()
+    return pending_jobs(
+        agent.dispatcher.view,
+        [job for job in jobs if not job.host],
+        agent.dispatcher.reasons,
+        waits=agent.config.waits,
+        job_id=request.query_params.get("jobId", ""),
+        limit=limit,
+        pretty=flag(request, "pretty"),
+    )
+
+
+@ROUTES.get("/running-job/{job_id}", "Older name of `/job-info`.", answer=JOB)
+@ROUTES.get("/job-info/{job_id}", "A running or finished job.", answer=JOB)
+async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
+    state, job_id = agent.require_state(), str(request.path_params["job_id"])
+    job, ended = state.job(job_id), state.ended(job_id)
+    if job is not None:
+        failures, pipelines = agent.users.failures_of(job), agent.users.pipelines_of(job)
+        return {**_running(agent, job), "pipelines": pipelines, **_history(job, failures)}
+    if ended is None:
+        return {"jobId": job_id}
+    failures = answers.ended_details(ended).get("failures", [])
+    return {**answers.ended_job(ended, with_pipelines=True), **_history(ended, failures)}
+
+
+def _history(job: JobRecord | EndedJob, failures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"attemptHistory": answers.attempts(job), "failures": answers.failures(failures)}
+
+
+@ROUTES.get(
+    "/finished-jobs/{state}",
+    "Jobs that ended as `FINISHED`, `CANCELED`, `FAILED` or `SAVEPOINT_DONE`; empty for other values.",
+    parameters=(*PAGING, *CHOICE, _NEWEST),
+    answer=paged(ENDED),
+)
+@ROUTES.get("/finished-jobs/", "Same as /finished-jobs.", parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED))
+@ROUTES.get(
+    "/finished-jobs",
+    "Jobs that have ended, in the order of their ends.",
+    parameters=(*PAGING, *CHOICE, _NEWEST),
+    answer=paged(ENDED),
+)
+async def _finished_jobs(agent: Agent, request: Request, _body: bytes) -> Any:
+    ended = agent.require_state().history().ended_as(str(request.path_params.get("state", "")))
+    if flag(request, "newestFirst"):
+        ended = ended[::-1]
+    found = await chosen(request, ended, lambda job: job.metrics)
+    return await listed(agent, request, found, answers.ended_job)
+
+
+@ROUTES.get("/resource/workers", "Nodes on which rows move, with their slots and jobs.", answer=_WORKERS)
 async def _workers(agent: Agent, _request: Request, _body: bytes) -> Any:
     agent.require_state()
     return agent.users.workers()
-
-
-_WORKERS = block({"available": FLAG, "collectedAt": WHOLE_OR_NULL, "workers": items(_WORKER)})
-
-ROUTES = (
-    Route(
-        "GET", "/running-jobs", _running_jobs, summary="Jobs that have not ended, in submission order.",
-        parameters=(*PAGING, *CHOICE), answer=paged(RUNNING),
-    ),
-    Route(
-        "GET", "/running-jobs/summary", _running_jobs_summary, summary="The same, without options and graphs.",
-        parameters=(*PAGING, *CHOICE), answer=paged(RUNNING_SUMMARY),
-    ),
-    Route(
-        "GET", "/pending-jobs", _pending_jobs, summary="Pending jobs, and why they wait.",
-        parameters=(
-            Parameter("jobId", "Only this job."),
-            Parameter("limit", "Maximum number of jobs.", WHOLE),
-            Parameter("pretty", "`true` returns times as `yyyy-MM-dd HH:mm:ss` instead of milliseconds.", FLAG),
-        ),
-        answer=_PENDING,
-    ),
-    Route("GET", "/job-info/{job_id}", _job_info, summary="A running or finished job.", answer=JOB),
-    Route("GET", "/running-job/{job_id}", _job_info, summary="Older name of `/job-info`.", answer=JOB),
-    Route(
-        "GET", "/finished-jobs", _finished_jobs, summary="Jobs that have ended, in the order of their ends.",
-        parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
-    ),
-    Route(
-        "GET", "/finished-jobs/", _finished_jobs, summary="Same as /finished-jobs.",
-        parameters=(*PAGING, *CHOICE, _NEWEST),
-        answer=paged(ENDED),
-    ),
-    Route(
-        "GET", "/finished-jobs/{state}", _finished_jobs,
-        summary="Jobs that ended as `FINISHED`, `CANCELED`, `FAILED` or `SAVEPOINT_DONE`; empty for other values.",
-        parameters=(*PAGING, *CHOICE, _NEWEST), answer=paged(ENDED),
-    ),
-    Route(
-        "GET", "/resource/workers", _workers, summary="Nodes on which rows move, with their slots and jobs.",
-        answer=_WORKERS,
-    ),
-)  # fmt: skip

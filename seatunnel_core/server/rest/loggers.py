@@ -11,7 +11,7 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError, UsageError
 from seatunnel_core.server import log_levels
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Parameter, Request, Route, needing
+from seatunnel_core.server.rest.route import Parameter, Request, Routes, needing
 from seatunnel_core.server.rest.shapes import ANY, by_name
 
 LEVELS = "/internal/v1/log-levels"
@@ -19,10 +19,26 @@ LEVELS = "/internal/v1/log-levels"
 logger = logging.getLogger("seatunnel.cluster")
 
 
+_SCOPE = Parameter("scope", "`node` for the requested node, or `cluster` for all nodes.")
+_ANSWER = by_name(ANY)
+
+ROUTES = Routes(to_leader=False)
+OF_NODES = Routes(to_leader=False)
+
+
+@ROUTES.get("/loggers/{name}", "A logger and its level.", parameters=(_SCOPE,), answer=_ANSWER)
+@ROUTES.get("/loggers", "Loggers of one node or all nodes, with their levels.", parameters=(_SCOPE,), answer=_ANSWER)
 async def _look(agent: Agent, request: Request, _body: bytes) -> Any:
     return await _answer(agent, request, "GET", "")
 
 
+@ROUTES.post(
+    "/loggers/{name}",
+    "Set the level of a logger until the process ends.",
+    needs=needing(Permission.OPERATE),
+    parameters=(_SCOPE, Parameter("level", 'Such as `DEBUG`. Or send the body `{"level": "DEBUG"}`.')),
+    answer=_ANSWER,
+)
 async def _change(agent: Agent, request: Request, body: bytes) -> Any:
     level = request.query_params.get("level") or _level_in(body)
     if not level:
@@ -30,10 +46,19 @@ async def _change(agent: Agent, request: Request, body: bytes) -> Any:
     return await _answer(agent, request, "POST", level)
 
 
+@ROUTES.delete(
+    "/loggers/{name}",
+    "Reset a logger to its configured level.",
+    needs=needing(Permission.OPERATE),
+    parameters=(_SCOPE,),
+    answer=_ANSWER,
+)
 async def _reset(agent: Agent, request: Request, _body: bytes) -> Any:
     return await _answer(agent, request, "DELETE", "")
 
 
+@ROUTES.delete("/loggers", needs=needing(Permission.OPERATE))
+@ROUTES.post("/loggers", needs=needing(Permission.OPERATE))
 async def _unnamed(_agent: Agent, _request: Request, _body: bytes) -> Any:
     raise RequestError("The logger name must not be empty, use /loggers/{name}.")
 
@@ -79,6 +104,7 @@ async def _on(agent: Agent, node: str, method: str, name: str, level: str) -> An
         return {"node": node, "status": "FAILURE", "error": str(error)}
 
 
+@OF_NODES.post(LEVELS)
 async def _asked_by_node(agent: Agent, _request: Request, body: bytes) -> Any:
     block = stored.parse(body)
     return await _on_node(agent, stored.text(block, "method"), stored.text(block, "name"), stored.text(block, "level"))
@@ -104,55 +130,3 @@ def _shown(name: str) -> dict[str, Any]:
         raise RequestError(str(error), status=404) from error
     changed = {} if found.before is None else {"fileLevel": found.before}
     return {"name": name, "level": found.level, "origin": "RUNTIME" if changed else "FILE", **changed}
-
-
-_SCOPE = Parameter("scope", "`node` for the requested node, or `cluster` for all nodes.")
-_ANSWER = by_name(ANY)
-
-ROUTES = (
-    Route(
-        "GET",
-        "/loggers",
-        _look,
-        to_leader=False,
-        summary="Loggers of one node or all nodes, with their levels.",
-        parameters=(_SCOPE,),
-        answer=_ANSWER,
-    ),
-    Route("POST", "/loggers", _unnamed, to_leader=False, needs=needing(Permission.OPERATE)),
-    Route("DELETE", "/loggers", _unnamed, to_leader=False, needs=needing(Permission.OPERATE)),
-    Route(
-        "GET",
-        "/loggers/{name}",
-        _look,
-        to_leader=False,
-        summary="A logger and its level.",
-        parameters=(_SCOPE,),
-        answer=_ANSWER,
-    ),
-    Route(
-        "POST",
-        "/loggers/{name}",
-        _change,
-        to_leader=False,
-        summary="Set the level of a logger until the process ends.",
-        needs=needing(Permission.OPERATE),
-        parameters=(
-            _SCOPE,
-            Parameter("level", 'Such as `DEBUG`. Or send the body `{"level": "DEBUG"}`.'),
-        ),
-        answer=_ANSWER,
-    ),
-    Route(
-        "DELETE",
-        "/loggers/{name}",
-        _reset,
-        to_leader=False,
-        summary="Reset a logger to its configured level.",
-        needs=needing(Permission.OPERATE),
-        parameters=(_SCOPE,),
-        answer=_ANSWER,
-    ),
-)
-
-OF_NODES = (Route("POST", LEVELS, _asked_by_node, to_leader=False),)

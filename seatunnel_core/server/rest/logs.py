@@ -17,7 +17,7 @@ from seatunnel_core.control.signing import AUTHORIZATION
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.log_reading import PIECE_BYTES, Piece, is_log_name, is_of_job, require_log_name
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Parameter, Request, Route
+from seatunnel_core.server.rest.route import Parameter, Request, Routes
 from seatunnel_core.server.rest.shapes import TEXT, block, items
 
 FOLLOW_S = 0.5
@@ -42,10 +42,26 @@ class _Link:
 # -- lists -----------------------------------------------------------------------------------------------------------
 
 
+_FORMAT = Parameter("format", "`html` for a page of links, or `json`.")
+_NODE = Parameter("node", "Address of the node, if several have a file of this name.")
+_FOLLOW = Parameter("follow", "`true` follows the file as it grows, until the client disconnects.")
+_LINKS = items(block({"node": TEXT, "logLink": TEXT, "logName": TEXT}))
+
+ROUTES = Routes(to_leader=False)
+
+
+@ROUTES.get("/logs", "Log files of all nodes.", parameters=(_FORMAT,), answer=_LINKS, other_kinds=("text/html",))
 async def _all_logs(agent: Agent, request: Request, _body: bytes) -> Any:
     return await _list(agent, request, "")
 
 
+@ROUTES.get(
+    "/logs/{name}",
+    "Log files of a job, given its id; or contents of a file, given its name, which ends with `.log`.",
+    parameters=(_FORMAT, _NODE, _FOLLOW),
+    answer=_LINKS,
+    other_kinds=("text/html", "text/plain"),
+)
 async def _logs_of(agent: Agent, request: Request, body: bytes) -> Any:
     """Return a file if the path ends with the name of one, else the list of a job's files."""
     name = str(request.path_params["name"])
@@ -67,6 +83,7 @@ async def _list(agent: Agent, request: Request, job_id: str) -> Any:
     return _listed(request, links, {"X-SeaTunnel-Silent-Nodes": ", ".join(silent)} if silent else {})
 
 
+@ROUTES.get("/log", "Log files of one node.", parameters=(_FORMAT,), answer=_LINKS, other_kinds=("text/html",))
 async def _own_logs(agent: Agent, request: Request, _body: bytes) -> Any:
     base = request.url.path.rstrip("/")
     files = await agent.logs.own_files()
@@ -75,6 +92,7 @@ async def _own_logs(agent: Agent, request: Request, _body: bytes) -> Any:
     )
 
 
+@ROUTES.get("/get-all-log-name", "Names of the log files of one node.", answer=items(TEXT))
 async def _own_names(agent: Agent, _request: Request, _body: bytes) -> Any:
     return [each.name for each in await agent.logs.own_files()]
 
@@ -107,6 +125,7 @@ async def _log(agent: Agent, request: Request, _body: bytes) -> Any:
     return await _content(agent, request, node, name)
 
 
+@ROUTES.get("/log/{name}", "Contents of a file of one node.", parameters=(_FOLLOW,), answer=TEXT, kind="text/plain")
 async def _own_log(agent: Agent, request: Request, _body: bytes) -> Any:
     return await _content(agent, request, agent.address, require_log_name(str(request.path_params["name"])))
 
@@ -172,60 +191,3 @@ async def _followed(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIt
                 return
     finally:
         agent.logs.followed -= 1
-
-
-_FORMAT = Parameter("format", "`html` for a page of links, or `json`.")
-_NODE = Parameter("node", "Address of the node, if several have a file of this name.")
-_FOLLOW = Parameter("follow", "`true` follows the file as it grows, until the client disconnects.")
-_LINKS = items(block({"node": TEXT, "logLink": TEXT, "logName": TEXT}))
-
-ROUTES = (
-    Route(
-        "GET",
-        "/logs",
-        _all_logs,
-        to_leader=False,
-        summary="Log files of all nodes.",
-        parameters=(_FORMAT,),
-        answer=_LINKS,
-        other_kinds=("text/html",),
-    ),
-    Route(
-        "GET",
-        "/logs/{name}",
-        _logs_of,
-        to_leader=False,
-        summary="Log files of a job, given its id; or contents of a file, given its name, which ends with `.log`.",
-        parameters=(_FORMAT, _NODE, _FOLLOW),
-        answer=_LINKS,
-        other_kinds=("text/html", "text/plain"),
-    ),
-    Route(
-        "GET",
-        "/log",
-        _own_logs,
-        to_leader=False,
-        summary="Log files of one node.",
-        parameters=(_FORMAT,),
-        answer=_LINKS,
-        other_kinds=("text/html",),
-    ),
-    Route(
-        "GET",
-        "/log/{name}",
-        _own_log,
-        to_leader=False,
-        summary="Contents of a file of one node.",
-        parameters=(_FOLLOW,),
-        answer=TEXT,
-        kind="text/plain",
-    ),
-    Route(
-        "GET",
-        "/get-all-log-name",
-        _own_names,
-        to_leader=False,
-        summary="Names of the log files of one node.",
-        answer=items(TEXT),
-    ),
-)

@@ -8,7 +8,7 @@ from seatunnel_core.installing import install_command
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.metrics.figures import page
-from seatunnel_core.server.rest.route import Handler, Request, Route
+from seatunnel_core.server.rest.route import Handler, Request, Routes
 from seatunnel_core.server.rest.shapes import TEXT
 
 OPTION = "telemetry.metric.enabled"
@@ -33,23 +33,10 @@ def _page(*, open_metrics: bool) -> Handler:
     return handler
 
 
-ROUTES = (
-    Route(
-        "GET",
-        "/metrics",
-        _page(open_metrics=False),
-        to_leader=False,
-        summary="Metrics of one node, in the Prometheus text format.",
-        answer=TEXT,
-        kind="text/plain",
-    ),
-    Route(
-        "GET",
-        "/openmetrics",
-        _page(open_metrics=True),
-        to_leader=False,
-        summary="Metrics of one node, in the OpenMetrics format.",
-        answer=TEXT,
-        kind="application/openmetrics-text",
-    ),
+ROUTES = Routes(to_leader=False, answer=TEXT)
+ROUTES.get("/metrics", "Metrics of one node, in the Prometheus text format.", kind="text/plain")(
+    _page(open_metrics=False)
+)
+ROUTES.get("/openmetrics", "Metrics of one node, in the OpenMetrics format.", kind="application/openmetrics-text")(
+    _page(open_metrics=True)
 )

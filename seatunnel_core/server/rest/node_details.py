@@ -9,10 +9,32 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import Line
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.node_details import TARGET, node_details
-from seatunnel_core.server.rest.route import Request, Route
+from seatunnel_core.server.rest.route import Request, Routes
 from seatunnel_core.server.rest.shapes import ANY, FLAG, TEXT, WHOLE, block, by_name, items
 
+_DETAILS = block(
+    {
+        "address": TEXT,
+        "role": TEXT,
+        "version": TEXT,
+        "cluster": TEXT,
+        "leads": FLAG,
+        "pid": WHOLE,
+        "timeZone": TEXT,
+        "metrics": items(items(ANY)),
+        "files": by_name(TEXT),
+        "configuration": items(block({"key": TEXT, "value": TEXT, "isSet": FLAG})),
+        "storage": by_name(TEXT),
+        "tags": by_name(TEXT),
+    }
+)
 
+ROUTES = Routes(to_leader=False)
+
+
+@ROUTES.get(
+    "/nodes/{address}", "Details of a node: processes, JVMs, and configuration with secrets masked.", answer=_DETAILS
+)
 async def _node(agent: Agent, request: Request, _body: bytes) -> Any:
     return await of_node(agent, str(request.path_params["address"]), "details", lambda: node_details(agent))
 
@@ -41,32 +63,3 @@ async def of_node(agent: Agent, address: str, what: str, own: Any) -> Any:
     except SeaTunnelError as error:
         raise RequestError(f"node {address} is unreachable: {error}", status=503, reason="unreachable") from error
     return stored.member(found, "found")
-
-
-_DETAILS = block(
-    {
-        "address": TEXT,
-        "role": TEXT,
-        "version": TEXT,
-        "cluster": TEXT,
-        "leads": FLAG,
-        "pid": WHOLE,
-        "timeZone": TEXT,
-        "metrics": items(items(ANY)),
-        "files": by_name(TEXT),
-        "configuration": items(block({"key": TEXT, "value": TEXT, "isSet": FLAG})),
-        "storage": by_name(TEXT),
-        "tags": by_name(TEXT),
-    }
-)
-
-ROUTES = (
-    Route(
-        "GET",
-        "/nodes/{address}",
-        _node,
-        to_leader=False,
-        summary="Details of a node: processes, JVMs, and configuration with secrets masked.",
-        answer=_DETAILS,
-    ),
-)

@@ -11,12 +11,30 @@ from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import Line
 from seatunnel_core.server.rest.forwarding import FORWARDED
-from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, needing
+from seatunnel_core.server.rest.route import Body, Parameter, Request, Routes, json_block, needing
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, WHOLE, block, by_name, items
 
 TAGS_WERE_SET = {"status": "success", "message": "update node tags done."}
 
 
+_OVERVIEW = block(
+    dict.fromkeys(
+        (
+            *("projectVersion", "gitCommitAbbrev", "totalSlot", "unassignedSlot", "workers", "works", "runningJobs"),
+            *("pendingJobs", "finishedJobs", "failedJobs", "cancelledJobs"),
+        ),
+        TEXT,
+    )
+)
+_TAGS = Parameter("tags", "`?NAME=VALUE` counts only nodes with these tags, and their slots.", by_name(TEXT))
+_MEMBER = block({"address": TEXT, "liteMember": FLAG, "localMember": FLAG, "uuid": TEXT, "memberVersion": TEXT})
+
+ROUTES = Routes()
+HAZELCAST_ROUTES = Routes()
+"""Endpoints of v1 without a counterpart in v2."""
+
+
+@ROUTES.get("/overview", "Counts of the cluster: nodes, slots, jobs by state.", parameters=(_TAGS,), answer=_OVERVIEW)
 async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
     tags = {key: text for key, text in request.query_params.items() if key != FORWARDED}
     state = agent.require_state()
@@ -25,6 +43,14 @@ async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
     return answers.overview(state.running(), state.history(), workers=workers, slots=slots)
 
 
+@ROUTES.post(
+    "/update-tags",
+    "Set the tags of the requested node; an empty object clears them.",
+    to_leader=False,
+    needs=needing(Permission.OPERATE),
+    bodies=(Body(by_name({})),),
+    answer=block({"status": {"const": "success"}, "message": TEXT}),
+)
 async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
     """Set the tags of the requested node; an empty object clears them."""
     tags = {key: text_of(value) for key, value in json_block(body).items()}
@@ -34,6 +60,11 @@ async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
     return TAGS_WERE_SET
 
 
+@ROUTES.get(
+    "/system-monitoring-information",
+    "Measurements of each node; one that has not responded after 3 s has a `timeout`.",
+    answer=items(by_name(TEXT)),
+)
 async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
     """Request the measurements of all nodes concurrently; mark nodes that do not respond in time."""
     agent.require_state()
@@ -78,6 +109,11 @@ async def monitoring_of(agent: Agent) -> dict[str, str]:
     }
 
 
+@HAZELCAST_ROUTES.get(
+    "/hazelcast/rest/cluster",
+    "Members, in Hazelcast's format.",
+    answer=block({"members": items(_MEMBER), "connectionCount": WHOLE, "allConnectionCount": WHOLE}),
+)
 async def _cluster(agent: Agent, _request: Request, _body: bytes) -> Any:
     """Return the members in Hazelcast's format."""
     agent.require_state()
@@ -93,55 +129,3 @@ async def _cluster(agent: Agent, _request: Request, _body: bytes) -> Any:
         for address in addresses
     ]
     return {"members": found, "connectionCount": len(found), "allConnectionCount": len(found)}
-
-
-_OVERVIEW = block(
-    dict.fromkeys(
-        (
-            *("projectVersion", "gitCommitAbbrev", "totalSlot", "unassignedSlot", "workers", "works", "runningJobs"),
-            *("pendingJobs", "finishedJobs", "failedJobs", "cancelledJobs"),
-        ),
-        TEXT,
-    )
-)
-_TAGS = Parameter("tags", "`?NAME=VALUE` counts only nodes with these tags, and their slots.", by_name(TEXT))
-_MEMBER = block({"address": TEXT, "liteMember": FLAG, "localMember": FLAG, "uuid": TEXT, "memberVersion": TEXT})
-
-ROUTES = (
-    Route(
-        "GET",
-        "/overview",
-        _overview,
-        summary="Counts of the cluster: nodes, slots, jobs by state.",
-        parameters=(_TAGS,),
-        answer=_OVERVIEW,
-    ),
-    Route(
-        "POST",
-        "/update-tags",
-        _update_tags,
-        to_leader=False,
-        summary="Set the tags of the requested node; an empty object clears them.",
-        needs=needing(Permission.OPERATE),
-        bodies=(Body(by_name({})),),
-        answer=block({"status": {"const": "success"}, "message": TEXT}),
-    ),
-    Route(
-        "GET",
-        "/system-monitoring-information",
-        _monitoring,
-        summary="Measurements of each node; one that has not responded after 3 s has a `timeout`.",
-        answer=items(by_name(TEXT)),
-    ),
-)
-
-HAZELCAST_ROUTES = (
-    Route(
-        "GET",
-        "/hazelcast/rest/cluster",
-        _cluster,
-        summary="Members, in Hazelcast's format.",
-        answer=block({"members": items(_MEMBER), "connectionCount": WHOLE, "allConnectionCount": WHOLE}),
-    ),
-)
-"""Endpoints of v1 without a counterpart in v2."""

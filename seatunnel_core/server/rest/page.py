@@ -6,13 +6,17 @@ from seatunnel_core.manual.help_page import help_page
 from seatunnel_core.page.assets import HEADERS, START, asset
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Request, Route
+from seatunnel_core.server.rest.route import Request, Routes
+
+ROUTES = Routes(to_leader=False)
 
 
+@ROUTES.get("/")
 async def _start(_agent: Agent, request: Request, _body: bytes) -> Any:
     return _served(request, START)
 
 
+@ROUTES.get("/page/{name:path}")
 async def _asset(_agent: Agent, request: Request, _body: bytes) -> Any:
     return _served(request, str(request.path_params["name"]))
 
@@ -36,16 +40,10 @@ def _served(request: Request, name: str) -> Any:
     return Response(found.body, media_type=found.kind, headers=headers)
 
 
+@ROUTES.get("/help/{name}")
 async def _help(_agent: Agent, request: Request, _body: bytes) -> Any:
     name = str(request.path_params["name"])
     found = help_page(name)
     if found is None:
         raise RequestError(f"no help for {name[:100]!r}", status=404)
     return found
-
-
-ROUTES = (
-    Route("GET", "/", _start, to_leader=False),
-    Route("GET", "/page/{name:path}", _asset, to_leader=False),
-    Route("GET", "/help/{name}", _help, to_leader=False),
-)

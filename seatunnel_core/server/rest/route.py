@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -117,6 +118,34 @@ class Route:
     reads: Reads = _as_it_is
     body_needs: BodyNeeds = _nothing_more
     most_bytes: int = SMALL_BODY
+
+
+class Routes(list[Route]):
+    """The endpoints of a module. Decorators add them, each with the decorated handler.
+
+    Args:
+        common: Arguments of ``Route`` for all endpoints that do not override them.
+    """
+
+    def __init__(self, **common: Any) -> None:
+        super().__init__()
+        self._common = common
+
+    def get(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:
+        """Return the decorator that adds an endpoint for GET; arguments are those of ``Route``."""
+        return partial(self._added, "GET", path, summary, more)
+
+    def post(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:
+        """Return the decorator that adds an endpoint for POST."""
+        return partial(self._added, "POST", path, summary, more)
+
+    def delete(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:
+        """Return the decorator that adds an endpoint for DELETE."""
+        return partial(self._added, "DELETE", path, summary, more)
+
+    def _added(self, method: str, path: str, summary: str, more: Mapping[str, Any], handler: Handler) -> Handler:
+        self.append(Route(method, path, handler, summary=summary, **{**self._common, **more}))
+        return handler
 
 
 def encoded(value: Any) -> bytes:

@@ -13,7 +13,7 @@ from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import LARGEST_BODY, ORDERS_BYTES, order_bytes
 from seatunnel_core.server.aside.submissions import MOST_AT_ONCE
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.rest.route import Body, Parameter, Request, Route, json_block, json_value, needing, truth
+from seatunnel_core.server.rest.route import Body, Parameter, Request, Routes, json_block, json_value, needing, truth
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
 from seatunnel_core.server.state.records import DesiredState, JobRecord
 from seatunnel_core.server.state.requirements import Requirements
@@ -29,6 +29,75 @@ _NAME_CHARACTERS = 120
 """Maximum number of characters of a file name in messages."""
 
 
+_ID = Parameter("jobId", "Job id; generated if missing. Send one so that the request can be repeated safely.")
+_NAME = Parameter("jobName", "Job name, which replaces the one in the job.")
+_RESTORE = Parameter("isStartWithSavePoint", "`true` resumes from the latest checkpoint of the job `jobId`.", FLAG)
+FORMAT = Parameter("format", f"{', '.join(FORMATS)}; `json` by default.")
+FILE = Parameter("fileName", "Name of the job file, for messages.")
+JOB_BODIES = (
+    Body(by_name({}), doc="The job as JSON."),
+    Body(TEXT, "text/plain", doc="The job in another `format`."),
+)
+_ACCEPTED = block({"jobId": TEXT, "jobName": TEXT}, {"warnings": items(TEXT)})
+_STOP = block({"jobId": either(TEXT, {"type": "integer"})}, {"isStopWithSavePoint": FLAG, "force": FLAG})
+_STOPPED = block({"jobId": TEXT})
+_FORM = Body({"type": "object", "properties": {"config_file": {"type": "string", "format": "binary"},
+               "variables": {"type": "string", "description": "Values for `${…}` in the job: an object of strings."}},
+              "required": ["config_file"]}, "multipart/form-data")  # fmt: skip
+_ENTRY = {"type": "object", "properties": {"params": by_name({})}}
+
+ROUTES = Routes()
+
+
+def _to_submit(request: Request) -> Collection[Permission]:
+    return _to_submit_with(request.query_params)
+
+
+def _to_submit_with(parameters: Mapping[str, Any]) -> Collection[Permission]:
+    restored = truth(parameters, "isStartWithSavePoint")
+    return (Permission.SUBMIT, Permission.RESTORE) if restored else (Permission.SUBMIT,)
+
+
+def _to_submit_all(jobs: Any) -> Collection[Permission]:
+    return {permission for each in jobs for permission in _to_submit_with(each["params"])}
+
+
+def _to_stop(entry: Mapping[str, Any]) -> Collection[Permission]:
+    saved = _how(entry) is DesiredState.SAVEPOINT
+    return (Permission.STOP, Permission.SAVEPOINT) if saved else (Permission.STOP,)
+
+
+def _how(entry: Mapping[str, Any]) -> DesiredState:
+    if truth(entry, "force"):
+        return DesiredState.CANCEL_AT_ONCE
+    return DesiredState.SAVEPOINT if truth(entry, "isStopWithSavePoint") else DesiredState.CANCEL
+
+
+async def _jobs(agent: Agent, body: bytes) -> Any:
+    """Return the jobs of a list, parsed in a separate process, so that other requests need not wait."""
+    if not body.strip():
+        raise RequestError("Request body is empty.", reason="empty_body")
+    return await agent.planner.split(_decoded(body))
+
+
+def _entries(body: bytes) -> list[Mapping[str, Any]]:
+    value = json_value(body)
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        raise RequestError("expected a JSON array of objects in the body", reason="invalid_json")
+    if len(value) > MOST_AT_ONCE:
+        raise RequestError(f"the list has {len(value)} entries: send at most {MOST_AT_ONCE}", status=413)
+    return value
+
+
+@ROUTES.post(
+    "/submit-job",
+    "Submit a job. When this responds, the job is stored durably.",
+    parameters=(_ID, _NAME, _RESTORE, FORMAT, FILE),
+    bodies=JOB_BODIES,
+    answer=_ACCEPTED,
+    needs=_to_submit,
+    most_bytes=LARGEST_BODY,
+)
 async def _submit_job(agent: Agent, request: Request, body: bytes) -> Any:
     text, format = job_of(request, body)
     return await _submitted(agent, request.query_params, text, format, origin=file_name(request))
@@ -54,6 +123,15 @@ def job_of(request: Request, body: bytes) -> tuple[str, str]:
     return _decoded(body), format
 
 
+@ROUTES.post(
+    "/submit-job/upload",
+    "Submit a job as a file, whose extension is its format, with `variables` for its `${…}` in the form.",
+    parameters=(_ID, _NAME, _RESTORE),
+    bodies=(_FORM,),
+    answer=_ACCEPTED,
+    needs=_to_submit,
+    most_bytes=LARGEST_BODY,
+)
 async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
     name, content, variables = await _uploaded(request, body)
     format = _ENDINGS.get(PurePath(name).suffix.lower())
@@ -189,13 +267,16 @@ def _writable(name: str) -> bool:
     return True
 
 
-async def _jobs(agent: Agent, body: bytes) -> Any:
-    """Return the jobs of a list, parsed in a separate process, so that other requests need not wait."""
-    if not body.strip():
-        raise RequestError("Request body is empty.", reason="empty_body")
-    return await agent.planner.split(_decoded(body))
-
-
+@ROUTES.post(
+    "/submit-jobs",
+    "Submit several jobs, each with its `params`.",
+    bodies=(Body(items(_ENTRY)),),
+    answer=items(_ACCEPTED),
+    needs=needing(Permission.SUBMIT),
+    reads=_jobs,
+    body_needs=_to_submit_all,
+    most_bytes=LARGEST_BODY,
+)
 async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
     """Accept jobs in order. If one is rejected, its error lists the jobs accepted before."""
     accepted: list[dict[str, Any]] = []
@@ -210,19 +291,26 @@ async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
     return accepted
 
 
-def _entries(body: bytes) -> list[Mapping[str, Any]]:
-    value = json_value(body)
-    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
-        raise RequestError("expected a JSON array of objects in the body", reason="invalid_json")
-    if len(value) > MOST_AT_ONCE:
-        raise RequestError(f"the list has {len(value)} entries: send at most {MOST_AT_ONCE}", status=413)
-    return value
-
-
+@ROUTES.post(
+    "/stop-job",
+    "Stop a job: cancel it, after a last checkpoint, or with a savepoint.",
+    bodies=(Body(_STOP),),
+    answer=_STOPPED,
+    needs=needing(Permission.STOP),
+    body_needs=lambda body: _to_stop(json_block(body)),
+)
 async def _stop_job(agent: Agent, _request: Request, body: bytes) -> Any:
     return await _stopped(agent, json_block(body))
 
 
+@ROUTES.post(
+    "/stop-jobs",
+    "Stop several jobs.",
+    bodies=(Body(items(_STOP)),),
+    answer=items(_STOPPED),
+    needs=needing(Permission.STOP),
+    body_needs=lambda body: {each for entry in _entries(body) for each in _to_stop(entry)},
+)
 async def _stop_jobs(agent: Agent, _request: Request, body: bytes) -> Any:
     entries = _entries(body)
     for each in entries:
@@ -234,12 +322,6 @@ async def _stopped(agent: Agent, entry: Mapping[str, Any]) -> dict[str, Any]:
     job_id = job_id_of(entry)
     await agent.users.want(job_id, _how(entry))
     return {"jobId": job_id}
-
-
-def _how(entry: Mapping[str, Any]) -> DesiredState:
-    if truth(entry, "force"):
-        return DesiredState.CANCEL_AT_ONCE
-    return DesiredState.SAVEPOINT if truth(entry, "isStopWithSavePoint") else DesiredState.CANCEL
 
 
 def job_id_of(entry: Mapping[str, Any]) -> str:
@@ -256,78 +338,17 @@ def job_id_of(entry: Mapping[str, Any]) -> str:
     return str(job_id)
 
 
+@ROUTES.post(
+    "/encrypt-config",
+    "Encrypt the secrets of a job, as `seatunnel --encrypt` does.",
+    to_leader=False,
+    parameters=(FORMAT,),
+    bodies=JOB_BODIES,
+    answer=by_name({}),
+    needs=needing(Permission.CHECK),
+    most_bytes=LARGEST_BODY,
+)
 async def _encrypt_config(agent: Agent, request: Request, body: bytes) -> Any:
     """Return a job with its secrets encrypted, as ``seatunnel --encrypt`` does."""
     text, format = job_of(request, body)
     return await agent.planner.encrypt(text, format)
-
-
-def _to_submit(request: Request) -> Collection[Permission]:
-    return _to_submit_with(request.query_params)
-
-
-def _to_submit_with(parameters: Mapping[str, Any]) -> Collection[Permission]:
-    restored = truth(parameters, "isStartWithSavePoint")
-    return (Permission.SUBMIT, Permission.RESTORE) if restored else (Permission.SUBMIT,)
-
-
-def _to_submit_all(jobs: Any) -> Collection[Permission]:
-    return {permission for each in jobs for permission in _to_submit_with(each["params"])}
-
-
-def _to_stop(entry: Mapping[str, Any]) -> Collection[Permission]:
-    saved = _how(entry) is DesiredState.SAVEPOINT
-    return (Permission.STOP, Permission.SAVEPOINT) if saved else (Permission.STOP,)
-
-
-_ID = Parameter("jobId", "Job id; generated if missing. Send one so that the request can be repeated safely.")
-_NAME = Parameter("jobName", "Job name, which replaces the one in the job.")
-_RESTORE = Parameter("isStartWithSavePoint", "`true` resumes from the latest checkpoint of the job `jobId`.", FLAG)
-FORMAT = Parameter("format", f"{', '.join(FORMATS)}; `json` by default.")
-FILE = Parameter("fileName", "Name of the job file, for messages.")
-JOB_BODIES = (
-    Body(by_name({}), doc="The job as JSON."),
-    Body(TEXT, "text/plain", doc="The job in another `format`."),
-)
-_ACCEPTED = block({"jobId": TEXT, "jobName": TEXT}, {"warnings": items(TEXT)})
-_STOP = block({"jobId": either(TEXT, {"type": "integer"})}, {"isStopWithSavePoint": FLAG, "force": FLAG})
-_STOPPED = block({"jobId": TEXT})
-_FORM = Body({"type": "object", "properties": {"config_file": {"type": "string", "format": "binary"},
-               "variables": {"type": "string", "description": "Values for `${…}` in the job: an object of strings."}},
-              "required": ["config_file"]}, "multipart/form-data")  # fmt: skip
-_ENTRY = {"type": "object", "properties": {"params": by_name({})}}
-
-ROUTES = (
-    Route(
-        "POST", "/submit-job", _submit_job, summary="Submit a job. When this responds, the job is stored durably.",
-        parameters=(_ID, _NAME, _RESTORE, FORMAT, FILE), bodies=JOB_BODIES, answer=_ACCEPTED, needs=_to_submit,
-        most_bytes=LARGEST_BODY,
-    ),
-    Route(
-        "POST", "/submit-job/upload", _submit_upload,
-        summary="Submit a job as a file, whose extension is its format, with `variables` for its `${…}` in the form.",
-        parameters=(_ID, _NAME, _RESTORE), bodies=(_FORM,), answer=_ACCEPTED, needs=_to_submit,
-        most_bytes=LARGEST_BODY,
-    ),
-    Route(
-        "POST", "/submit-jobs", _submit_jobs, summary="Submit several jobs, each with its `params`.",
-        bodies=(Body(items(_ENTRY)),), answer=items(_ACCEPTED), needs=needing(Permission.SUBMIT),
-        reads=_jobs, body_needs=_to_submit_all, most_bytes=LARGEST_BODY,
-    ),
-    Route(
-        "POST", "/stop-job", _stop_job, summary="Stop a job: cancel it, after a last checkpoint, or with a savepoint.",
-        bodies=(Body(_STOP),), answer=_STOPPED, needs=needing(Permission.STOP),
-        body_needs=lambda body: _to_stop(json_block(body)),
-    ),
-    Route(
-        "POST", "/stop-jobs", _stop_jobs, summary="Stop several jobs.", bodies=(Body(items(_STOP)),),
-        answer=items(_STOPPED), needs=needing(Permission.STOP),
-        body_needs=lambda body: {each for entry in _entries(body) for each in _to_stop(entry)},
-    ),
-    Route(
-        "POST", "/encrypt-config", _encrypt_config, to_leader=False,
-        summary="Encrypt the secrets of a job, as `seatunnel --encrypt` does.",
-        parameters=(FORMAT,), bodies=JOB_BODIES, answer=by_name({}), needs=needing(Permission.CHECK),
-        most_bytes=LARGEST_BODY,
-    ),
-)  # fmt: skip

@@ -3,7 +3,7 @@
 import enum
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from attrs import field, frozen
 
@@ -57,8 +57,27 @@ class JobState(enum.Enum):
 _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
 
 
+class _Entry(Stored):
+    """An entry of the state, as JSON."""
+
+    __slots__ = ()
+
+    def to_bytes(self) -> bytes:
+        """Return the record as JSON."""
+        return json.dumps(self.record(), ensure_ascii=True, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Self:
+        """Return the record encoded by ``to_bytes``.
+
+        Raises:
+            StoredValueError: The bytes are not such a record.
+        """
+        return cls.from_record(stored.parse(body))
+
+
 @frozen(kw_only=True)
-class JobRecord(Stored):
+class JobRecord(_Entry):
     """A job that was accepted and has not ended. Stored only at transitions; about 1 to 50 KB."""
 
     job_id: str
@@ -126,22 +145,9 @@ class JobRecord(Stored):
         """Name of the worker process that runs the job."""
         return self.job_id if self.dedicated else SHARED
 
-    def to_bytes(self) -> bytes:
-        """Return the record as JSON."""
-        return _encoded(self.record())
-
-    @classmethod
-    def from_bytes(cls, body: bytes) -> "JobRecord":
-        """Return the record encoded by ``to_bytes``.
-
-        Raises:
-            StoredValueError: The bytes are not such a record.
-        """
-        return cls.from_record(stored.parse(body))
-
 
 @frozen(kw_only=True)
-class EndedJob(Stored):
+class EndedJob(_Entry):
     """A job that has ended, as stored in the history."""
 
     job_id: str
@@ -184,20 +190,3 @@ class EndedJob(Stored):
     def key(self) -> str:
         """Key of the record in the state."""
         return HISTORY_PREFIX + self.job_id
-
-    def to_bytes(self) -> bytes:
-        """Return the record as JSON."""
-        return _encoded(self.record())
-
-    @classmethod
-    def from_bytes(cls, body: bytes) -> "EndedJob":
-        """Return the record encoded by ``to_bytes``.
-
-        Raises:
-            StoredValueError: The bytes are not such a record.
-        """
-        return cls.from_record(stored.parse(body))
-
-
-def _encoded(block: Mapping[str, Any]) -> bytes:
-    return json.dumps(block, ensure_ascii=True, separators=(",", ":")).encode()

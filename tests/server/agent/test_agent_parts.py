@@ -13,7 +13,7 @@ from seatunnel_core.config.engine import load_engine
 from seatunnel_core.server.agent import own_hosts
 from seatunnel_core.server.agent.dispatcher import encoded
 from seatunnel_core.server.agent.host_process import HostProcess
-from seatunnel_core.server.agent.host_spark import NoChildren
+from seatunnel_core.server.agent.host_spark import HostSpark
 from seatunnel_core.server.agent.leadership import Leadership
 from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts, _Watched
@@ -76,7 +76,7 @@ def test_a_bug_in_a_look_ends_the_agent_and_leaves_no_node_that_never_looks_agai
 
 def test_orders_of_a_leader_are_refused_once_a_newer_claim_was_seen(tmp_path: Path) -> None:
     seen = [3]
-    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", NoChildren(), Workers(), lambda: seen[0])
+    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", HostSpark(), Workers(), lambda: seen[0])
     hosts.require_term(3)
     seen[0] = 4
     with pytest.raises(HostError, match="order of term 3 is rejected: a node leads in term 4"):
@@ -87,7 +87,7 @@ def test_orders_of_a_leader_are_refused_once_a_newer_claim_was_seen(tmp_path: Pa
 
 
 def test_orders_behind_one_that_took_until_a_newer_leader_came_are_refused(tmp_path: Path) -> None:
-    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", HostSpark(), Workers(), lambda: 0)
     given: list[Any] = []
 
     def ask(request: Any) -> None:
@@ -106,7 +106,7 @@ def test_orders_behind_one_that_took_until_a_newer_leader_came_are_refused(tmp_p
 
 def test_a_host_that_is_gone_when_its_order_was_carried_out_is_asked_nothing(tmp_path: Path) -> None:
     """It had ended meanwhile, and was forgotten with the thread that asks it: the order led to a traceback."""
-    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+    hosts = OwnHosts(config(tmp_path), "127.0.0.1:1", HostSpark(), Workers(), lambda: 0)
 
     def kill() -> None:
         host.thread.shutdown(wait=False)
@@ -127,7 +127,7 @@ def adopting(folder: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> OwnHo
     monkeypatch.setattr(HostProcess, "ask", ask)
     monkeypatch.setattr(HostProcess, "is_alive", lambda _: True)
     monkeypatch.setattr(own_hosts, "host_sockets", lambda *_: {42: folder / "42.sock"})
-    hosts = OwnHosts(config(folder), "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+    hosts = OwnHosts(config(folder), "127.0.0.1:1", HostSpark(), Workers(), lambda: 0)
     asyncio.run(hosts._adopt())
     return hosts
 
@@ -169,7 +169,7 @@ def test_a_host_that_ends_while_its_agent_watches_is_reported(tmp_path: Path, mo
 def test_orders_that_reach_a_node_too_late_are_refused(tmp_path: Path) -> None:
     """It stood still, or was cut off, and its jobs may be with others; the order lay in its socket meanwhile."""
     node = config(tmp_path)
-    hosts = OwnHosts(node, "127.0.0.1:1", NoChildren(), Workers(), lambda: 0)
+    hosts = OwnHosts(node, "127.0.0.1:1", HostSpark(), Workers(), lambda: 0)
     given: list[Any] = []
     process = SimpleNamespace(pid=1, name="", boot="b", ask=given.append, status=lambda _term: None)
     host = hosts._hosts[""] = _Watched(process)  # type: ignore[arg-type]

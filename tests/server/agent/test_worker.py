@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from seatunnel_core.server.agent.host_spark import FORGOTTEN_AFTER_S, UNKNOWN_AFTER_S, verdict
-from seatunnel_core.server.agent.worker import KEEP_S, Joined, Welcome
-from seatunnel_core.server.agent.workers import WORKER_S, Workers
+from seatunnel_core.server.agent.worker import KEEP_S, Joined
+from seatunnel_core.server.agent.workers import WORKER_S, Welcome, Workers
 from seatunnel_core.server.spark_children.spark_master import MasterState
 from tests.server.test_rest import config_of, leading
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.server.agent import asides
+from seatunnel_core.server.aside import asides
 from seatunnel_core.server.aside.__main__ import answered
 from tests.server.test_rest import ask, config_of, leading
 
@@ -89,9 +89,9 @@ def test_what_takes_too_long_is_ended_and_only_a_few_run_at_once(
     assert (status, answer["code"]) == (503, "timeout")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), signal.SIG_DFL)
-    monkeypatch.setattr(asides, "MOST_WAITING", 0)
+    monkeypatch.setattr(asides.Asides, "most_waiting", 0)
     assert ask(agent, "POST", "/check?format=hocon", JOB)[1]["code"] == "busy"
-    monkeypatch.setattr(asides, "MOST_WAITING", 1)
+    monkeypatch.setattr(asides.Asides, "most_waiting", 1)
     script.write_text("#!/bin/sh\necho no JSON\n")
     status, answer, _ = ask(agent, "POST", "/check?format=hocon", JOB)
     assert (status, answer["code"]) == (500, "bug")

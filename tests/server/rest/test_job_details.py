@@ -1,6 +1,7 @@
 """What explains a slow or failed job: attempts, failures, metrics over time, its text and its plan."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ sink { Console { } }
 """
 
 
-def conforms(routes: tuple[Route, ...], path: str, answer: Any) -> None:
+def conforms(routes: Sequence[Route], path: str, answer: Any) -> None:
     jsonschema.validate(answer, next(route.answer for route in routes if route.path == path))
 
 

@@ -21,11 +21,11 @@ from unittest import mock
 import seatunnel_storage_mapstore.journal as journal_module
 from attrs import define, field
 
-import seatunnel_core.server.agent.agent as agent_module
 import seatunnel_core.server.agent.dispatcher as dispatcher_module
 import seatunnel_core.server.agent.host_process as host_process_module
 import seatunnel_core.server.agent.leadership as leadership_module
 import seatunnel_core.server.agent.members as members_module
+import seatunnel_core.server.agent.node_agent as agent_module
 import seatunnel_core.server.agent.own_hosts as own_hosts_module
 import seatunnel_core.server.agent.requests as requests_module
 import seatunnel_core.server.rest.submitting as submitting_module

@@ -1,0 +1,134 @@
+"""The part of an agent that all nodes share. Its defaults are those of a node that cannot lead."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core.control.signing import Authenticator
+from seatunnel_core.server.agent import answers
+from seatunnel_core.server.agent.cluster_logs import ClusterLogs
+from seatunnel_core.server.agent.machine import Machine
+from seatunnel_core.server.agent.node_config import NodeConfig
+from seatunnel_core.server.agent.own_hosts import OwnHosts
+from seatunnel_core.server.agent.peers import Peers
+from seatunnel_core.server.aside.asides import Asides
+from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.member_report import MemberReport
+from seatunnel_core.server.metrics.figures import Figures
+from seatunnel_core.server.state.cluster_state import ClusterState
+from seatunnel_core.server.transport.rejections import Rejections
+
+
+class NodeAgent:
+    """Agent of one node.
+
+    Args:
+        config: Configuration of the node.
+        address: Address of this member, as ``host:port``.
+    """
+
+    def __init__(self, config: NodeConfig, address: str) -> None:
+        self.config = config
+        self.address = address
+        self.authenticator = Authenticator(config.secret, config.cluster)
+        self.rejections = Rejections()
+        self.peers = Peers(config)
+        self.logs = ClusterLogs(config, address, self.peers, self._nodes)
+        self.machine = Machine()
+        self.asides = Asides(config)
+        self.figures = Figures(self)  # type: ignore[arg-type] # only a leader needs the other attributes
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Run the agent until ``stop``."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Make ``run`` return."""
+        self._stopping.set()
+
+    async def close(self, *, with_host: bool) -> None:
+        """Release all resources. Worker processes end after a last checkpoint, or are left to a later agent."""
+        raise NotImplementedError
+
+    # -- for HTTP ---------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> ClusterState | None:
+        """The cluster's state if this node leads, else ``None``."""
+        return None
+
+    def require_state(self) -> ClusterState:
+        """Return the cluster's state.
+
+        Raises:
+            RequestError: This node does not lead, or cannot be sure that it does.
+        """
+        raise self._not_for_this_node()
+
+    def _not_for_this_node(self) -> RequestError:
+        return RequestError(f"{self.address} is a {self.config.role.value} node: send this to a master", status=503)
+
+    def leader(self) -> str:
+        """Return the address of the leader known to this node; empty if there is none."""
+        raise NotImplementedError
+
+    def problem(self) -> str:
+        """Return why no node may lead; empty if no such reason is known."""
+        return ""
+
+    def own_hosts(self) -> OwnHosts:
+        """Return the worker processes of this member.
+
+        Raises:
+            RequestError: Nodes of this role have none.
+        """
+        raise self._not_for_this_node()
+
+    async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
+        """Return the responses of the worker processes of this member that respond."""
+        return []
+
+    def host_pids(self) -> tuple[int, ...]:
+        """Return the process ids of the worker processes of this member."""
+        return ()
+
+    def report(self) -> MemberReport | None:
+        """Return the report on this member's worker processes; ``None`` until existing ones have been searched for."""
+        return None
+
+    def clock_difference(self) -> int:
+        """Return how far this node's clock is ahead of the leader's, in milliseconds."""
+        raise NotImplementedError
+
+    def note_query(self, address: str) -> None:
+        """Record that a query node is alive, if this node tracks the nodes of the cluster."""
+
+    def welcome(self, _address: str, _slots: int) -> dict[str, Any]:
+        """Record that a worker node is alive, and return the response to it: addresses, slots and worker processes.
+
+        Raises:
+            RequestError: The search for worker processes of an earlier agent has not ended, and the worker node must
+                keep its Spark workers for them; or this node is not a master.
+        """
+        raise self._not_for_this_node()
+
+    def describe(self) -> dict[str, Any]:
+        """Return this node's view of the cluster."""
+        return {
+            "cluster": self.config.cluster,
+            "address": self.address,
+            "role": self.config.role.value,
+            "leader": self.leader(),
+            "leads": False,
+            "term": 0,
+            "members": [],
+            "workers": {},
+            "queries": [],
+            "host": None,
+            "version": answers.project_version(),
+        }
+
+    def _nodes(self) -> tuple[str, ...]:
+        """Return the addresses of all nodes known to this one."""
+        raise NotImplementedError
