@@ -16,6 +16,9 @@ MOST = 2**63 - 1
 
 Block = Mapping[str, Any]
 
+_MAPPING = (dict, Mapping)
+"""The type of a block. ``dict`` is listed first because checking for an abstract class is ten times as slow."""
+
 
 def parse(encoded: bytes) -> Any:
     """Return the JSON value of the bytes; NaN and the infinities, which JSON lacks, are rejected.
@@ -36,7 +39,7 @@ def written(content: Block) -> bytes:
 
 def member(block: Any, key: str) -> Any:
     """Return the value of ``key``, of any type."""
-    if not isinstance(block, Mapping):
+    if not isinstance(block, _MAPPING):
         raise StoredValueError(f"expected a block with {key!r}, found {_shown(block)}")
     try:
         return block[key]
@@ -46,7 +49,7 @@ def member(block: Any, key: str) -> Any:
 
 def has(block: Any, key: str) -> bool:
     """Return True if a block has a value for ``key``."""
-    if not isinstance(block, Mapping):
+    if not isinstance(block, _MAPPING):
         raise StoredValueError(f"expected a block, found {_shown(block)}")
     return key in block
 
@@ -129,7 +132,7 @@ def texts(block: Any, key: str) -> list[str]:
 def below(block: Any, key: str) -> dict[str, Any]:
     """Return a copy of the block under ``key``; its keys are checked as by ``text``."""
     value = member(block, key)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, _MAPPING):
         _refuse(key, "a block", value)
     if not _writable("".join(value)):
         raise StoredValueError(f"a key in {key!r} is not a text")

@@ -17,9 +17,10 @@ a ``Stored`` class                            record
 import enum
 import types
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
-from attrs import NOTHING, Attribute, Factory, field, fields, frozen
+from attrs import NOTHING, Attribute, Factory, evolve, field, fields, frozen
 
 from seatunnel_core import stored
 
@@ -37,6 +38,12 @@ class _Form:
     path: bool = False
     """True if strings may be file names, which need not be UTF-8."""
 
+    least: int = 0
+    """Minimum of a number."""
+
+    inlined: bool = False
+    """True if the members of a ``Stored`` object are members of the record itself."""
+
 
 def added(default: Any = NOTHING, *, omitted: bool = False, path: bool = False, **more: Any) -> Any:
     """Declare a field that records may lack, such as those of earlier versions.
@@ -50,9 +57,16 @@ def added(default: Any = NOTHING, *, omitted: bool = False, path: bool = False, 
     return field(default=default, metadata={_KEY: _Form(added=True, omitted=omitted, path=path)}, **more)
 
 
-def paths() -> Any:
-    """Declare a required field whose strings may be file names."""
-    return field(metadata={_KEY: _Form(path=True)})
+def required(default: Any = NOTHING, *, path: bool = False, least: int = 0, inlined: bool = False) -> Any:
+    """Declare a field that every record contains.
+
+    Args:
+        default: Value for objects, not for records.
+        path: True if its strings may be file names.
+        least: Minimum of its number.
+        inlined: True if the members of its ``Stored`` object are members of the record itself.
+    """
+    return field(default=default, metadata={_KEY: _Form(path=path, least=least, inlined=inlined)})
 
 
 class Stored:
@@ -62,11 +76,11 @@ class Stored:
 
     def record(self) -> dict[str, Any]:
         """Return the JSON values of the fields, in their order."""
-        written = {}
-        for each, write, _ in _codec(type(self)):
-            value = getattr(self, each.name)
-            if not (_form(each).omitted and value == _default(each)):
-                written[each.name] = value if write is None else write(value)
+        written: dict[str, Any] = {}
+        for each in (_CODECS.get(type(self)) or _codec(type(self))).written:
+            value = each.get(self)
+            if not (each.form.omitted and value == each.default):
+                written[each.name] = value if value is None or each.write is None else each.write(value)
         return written
 
     @classmethod
@@ -89,10 +103,10 @@ def read_fields(cls: type[Any], block: Any, *, partial: bool = False) -> dict[st
         partial: True if each field with a default may be missing, and not only those declared with ``added``.
     """
     given = {}
-    for each, _, take in _codec(cls):
-        may_lack = _form(each).added or (partial and each.default is not NOTHING)
-        if stored.has(block, each.name) or not may_lack:
-            given[each.name] = take(block, each.name)
+    for each in (_CODECS.get(cls) or _codec(cls)).read:
+        may_lack = each.form.added or (partial and each.default is not NOTHING)
+        if not may_lack or stored.has(block, each.name):
+            given[each.name] = each.take(block, each.name)
     return given
 
 
@@ -100,59 +114,86 @@ _Reader = Callable[[Any, str], Any]
 _Writer = Callable[[Any], Any] | None
 
 
-_Codec = tuple[tuple["Attribute[Any]", _Writer, _Reader], ...]
+@frozen(kw_only=True)
+class _Field:
+    name: str
+    form: _Form
+    default: Any
+    """Default value; ``NOTHING`` for none."""
+
+    get: Callable[[Any], Any]
+    """Returns the value of an object."""
+
+    write: _Writer
+    take: _Reader
+
+
+@frozen(kw_only=True)
+class _Codec:
+    read: tuple[_Field, ...]
+    written: tuple[_Field, ...]
+    """The same fields, with those of an inlined object in place of the object."""
+
 
 _CODECS: dict[type[Any], _Codec] = {}
 
 
 def _codec(cls: type[Any]) -> _Codec:
-    """Return the fields of a class with their writers and readers; cached."""
-    if cls not in _CODECS:
-        hints = get_type_hints(cls)
-        _CODECS[cls] = tuple(
-            (each, _writer(hints[each.name]), _reader(hints[each.name], path=_form(each).path)) for each in fields(cls)
-        )
-    return _CODECS[cls]
+    """Return the fields of a class with their writers and readers, and cache them."""
+    hints = get_type_hints(cls)
+    read = tuple(_field(each, hints[each.name]) for each in fields(cls))
+    written = tuple(
+        part for each in read for part in (_parts(each, hints[each.name]) if each.form.inlined else (each,))
+    )
+    _CODECS[cls] = codec = _Codec(read=read, written=written)
+    return codec
 
 
-def _form(attribute: "Attribute[Any]") -> _Form:
-    found: _Form = attribute.metadata.get(_KEY, _PLAIN)
-    return found
+def _parts(inlined: _Field, cls: type[Any]) -> tuple[_Field, ...]:
+    return tuple(evolve(each, get=attrgetter(f"{inlined.name}.{each.name}")) for each in _codec(cls).read)
+
+
+def _field(attribute: "Attribute[Any]", hint: Any) -> _Field:
+    form: _Form = attribute.metadata.get(_KEY, _PLAIN)
+    default: Any = attribute.default
+    if isinstance(default, Factory):  # type: ignore[arg-type]
+        default = default.factory()
+    get, write, take = attrgetter(attribute.name), _writer(hint), _reader(hint, form)
+    return _Field(name=attribute.name, form=form, default=default, get=get, write=write, take=take)
 
 
 _PLAIN = _Form()
 
 
-def _default(attribute: "Attribute[Any]") -> Any:
-    default: Any = attribute.default
-    return default.factory() if isinstance(default, Factory) else default  # type: ignore[arg-type]
-
-
 def _writer(hint: Any) -> _Writer:
-    """Return the function that converts a value to JSON; ``None`` if it is a JSON value already."""
+    """Return the function that converts a value, if any, to JSON; ``None`` if it is a JSON value already."""
     origin, inner = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return lambda value: value.value
     if isinstance(hint, type) and issubclass(hint, Stored):
         return hint.record
     if origin in (Union, types.UnionType):
-        write = _writer(inner[0])
-        return write and (lambda value: None if value is None else write(value))
+        return _writer(inner[0])
     if origin is tuple:
-        each = _writer(inner[0])
-        return list if each is None else (lambda value: [each(item) for item in value])
-    return dict if origin is Mapping else None
+        write = _writer(inner[0])
+        return list if write is None else (lambda value: list(map(write, value)))
+    if origin is Mapping:
+        write_item = _writer(inner[1])
+        return dict if write_item is None else (lambda value: {key: write_item(item) for key, item in value.items()})
+    return None
 
 
-def _reader(hint: Any, *, path: bool) -> _Reader:
+def _reader(hint: Any, form: _Form) -> _Reader:
     origin, inner = get_origin(hint), get_args(hint)
+    if form.least and hint is int:
+        return lambda block, key: stored.number(block, key, least=form.least)
     if hint in _SCALARS:
-        return stored.path if path and hint is str else _SCALARS[hint]
+        return stored.path if form.path and hint is str else _SCALARS[hint]
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return lambda block, key: hint(stored.text(block, key))
     if isinstance(hint, type) and issubclass(hint, Stored):
-        return lambda block, key: hint.from_record(stored.member(block, key))
-    take = _reader(inner[0 if origin is not Mapping else 1], path=path)
+        return lambda block, key: hint.from_record(block if form.inlined else stored.member(block, key))
+    take = _reader(inner[0 if origin is not Mapping else 1], form)
     if origin in (Union, types.UnionType):
         return lambda block, key: None if stored.member(block, key) is None else take(block, key)
     if origin is tuple:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
-from seatunnel_core.stored_fields import Stored, added, paths
+from seatunnel_core.stored_fields import Stored, added, required
 
 Terms = Mapping[str, str]
 """Options, or their substitutes, with values to show to users. A missing option has its default."""
@@ -18,7 +18,7 @@ Terms = Mapping[str, str]
 class Binding(Stored):
     """Options of a sink, valid from an epoch on."""
 
-    terms: Terms = paths()
+    terms: Terms = required(path=True)
     """Options that define the destination and meaning of its committables."""
 
     tracks: Terms = added(factory=dict, omitted=True, path=True)

@@ -25,7 +25,7 @@ from attrs import asdict, define, frozen
 from seatunnel_core import stored
 from seatunnel_core.control.bounded_server import BoundedServer, DeadlineReader
 from seatunnel_core.spark.work import Address, UnitResult
-from seatunnel_core.work.committable import committable_json, read_committable
+from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.unit import AttemptId
 from seatunnel_core.work.vertex_work import VertexWork
@@ -328,7 +328,7 @@ def _result_json(result: UnitResult) -> dict[str, Any]:
     report |= {"unit": result.attempt.unit, "epoch": result.attempt.epoch, "attempt": result.attempt.number}
     report["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
     report["vertices"] = _vertices_json(result.vertices)
-    report["committables"] = {sink: committable_json(one) for sink, one in result.committables.items()}
+    report["committables"] = {sink: one.record() for sink, one in result.committables.items()}
     return report
 
 
@@ -362,7 +362,7 @@ def _read_result(report: Mapping[str, Any]) -> UnitResult:
         bytes_read=stored.number(report, "bytes_read"),
         wall_ms=stored.seconds(report, "wall_ms"),
         busy_ms=stored.seconds(report, "busy_ms"),
-        committables={sink: read_committable(one) for sink, one in committables.items()},
+        committables={sink: Committable.from_record(one) for sink, one in committables.items()},
         shown={sink: tuple(stored.items(shown, sink)) for sink in shown},
         notes=tuple(stored.items(report, "notes")),
         vertices=_read_vertices(stored.below(report, "vertices")),

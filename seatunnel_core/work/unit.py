@@ -2,14 +2,15 @@
 
 from attrs import frozen
 
+from seatunnel_core.stored_fields import Stored, required
 from seatunnel_core.work.split import Split
 
 
 @frozen(kw_only=True)
-class WorkUnit:
+class WorkUnit(Stored):
     """Splits of one source that one task reads, transforms and stages together."""
 
-    number: int
+    number: int = required(least=1)
     """Number from 1, assigned in order and recorded, so that it is unique in the lineage of live checkpoints. A number
     assigned after the last checkpoint before a crash is assigned again in a newer epoch: names contain both."""
 

@@ -54,10 +54,4 @@ def splits_of(document: Mapping[str, object]) -> tuple[Split, ...]:
 def _split(index: int, written: object) -> Split:
     if not isinstance(written, list) or len(written) != len(_SPLIT):
         raise StoredValueError(f"split {index} is not a list of {', '.join(_SPLIT)}")
-    split = dict(zip(_SPLIT, written, strict=True))
-    return Split(
-        index=index,
-        weight_bytes=stored.number(split, "weight_bytes"),
-        rows=stored.number(split, "rows"),
-        body=stored.below(split, "body"),
-    )
+    return Split.from_record({"index": index, **dict(zip(_SPLIT, written, strict=True))})

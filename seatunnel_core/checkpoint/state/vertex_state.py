@@ -7,6 +7,8 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core.checkpoint.state.topology import Topology
 from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
+from seatunnel_core.stored_fields import Stored, required
+from seatunnel_core.stored_fields import added as may_lack
 from seatunnel_core.work.committable import Committable, added, with_tables
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import WorkUnit
@@ -14,7 +16,7 @@ from seatunnel_storage_api.state import CheckpointRef
 
 
 @frozen(kw_only=True)
-class SourceState:
+class SourceState(Stored):
     """The splits that a source still has to emit (R12).
 
     It consists of a cursor into a frozen enumeration and, for an unbounded source, splits found after its end.
@@ -29,28 +31,35 @@ class SourceState:
     total: int | None = None
     """Number of splits of the enumeration."""
 
-    waiting: tuple[Split, ...] = ()
+    waiting: tuple[Split, ...] = may_lack(())
     """Splits that were found after the enumeration and are not emitted yet; their numbers continue without a gap."""
 
-    memory: Mapping[str, Any] | None = None
+    memory: Mapping[str, Any] | None = may_lack(None)
     """Cursor of an unbounded source, from which it finds new data; JSON values, opaque to the protocol. ``None`` for a
     bounded source, and before an enumeration exists."""
 
+    def record(self) -> dict[str, Any]:
+        """Return the JSON values; for a bounded source as before unbounded sources existed."""
+        written = super().record()
+        if self.memory is None:
+            del written["waiting"], written["memory"]
+        return written
+
 
 @frozen(kw_only=True)
-class HeldUnit:
+class HeldUnit(Stored):
     """A unit in flight, with the splits to run it again and the committables to forward it without another run."""
 
-    unit: WorkUnit
+    unit: WorkUnit = required(inlined=True)
     committables: Mapping[str, Committable] | None = None
     """Committables by sink if the unit is finished and held back for order; else ``None``, and the unit runs again."""
 
 
 @frozen(kw_only=True)
-class TaskState:
+class TaskState(Stored):
     """The content of the channel between a source and its tasks (R2), and the counters of the tasks."""
 
-    next_unit: int = 1
+    next_unit: int = required(1, least=1)
     """Number of the next work unit."""
 
     units: tuple[HeldUnit, ...] = ()
@@ -67,23 +76,23 @@ class TaskState:
 
 
 @frozen(kw_only=True)
-class SinkState:
+class SinkState(Stored):
     """All committables not known to be committed (R1), in order of arrival, and the counters of the committed ones."""
 
     save_mode_pending: bool = True
     """True if ``data_save_mode`` has not been applied yet (R4)."""
 
-    prepared_in: int = 0
+    prepared_in: int = may_lack(0, omitted=True)
     """Newest epoch known to have prepared the target; 0 if none is. A later start accepts only a target that shows it
     (R8)."""
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0
     bytes_committed: int = 0
-    table_rows: Mapping[str, int] = field(factory=dict)
+    table_rows: Mapping[str, int] = may_lack(factory=dict, omitted=True)
     """Committed rows of each table, as far as committables count them."""
 
-    published_to: Mapping[str, str] = field(factory=dict)
+    published_to: Mapping[str, str] = may_lack(factory=dict, omitted=True)
     """Tables to which rows were published, each with its identity, if it has one. A later start does not create
     any of them again (R8)."""
 
@@ -131,6 +140,14 @@ class VertexStates:
             sinks=_of_kind(states, VertexKind.SINK, SinkState),
             retracting=retracting,
         )
+
+    def by_vertex(self) -> dict[VertexId, VertexState]:
+        """Return the states by vertex."""
+        return {
+            **{VertexId.source(name): state for name, state in self.sources.items()},
+            **{VertexId.task(name): state for name, state in self.tasks.items()},
+            **{VertexId.sink(name): state for name, state in self.sinks.items()},
+        }
 
     def unread(self, source: str, enumerated: Sequence[Split]) -> tuple[Split, ...]:
         """Return the splits of a source that this cut does not contain: in flight, or not emitted yet.

@@ -246,6 +246,8 @@ UNIT = {"number": 1, "splits": [], "committables": None}
         (damaged("vertices/sink out/state/uncommitted", [1]), "expected a block with 'id', found 1"),
         (damaged("vertices/sink out/state/uncommitted", [COMMITTABLE, COMMITTABLE]), "one committable twice"),
         (damaged("vertices/task in/state/units", [{"number": 1, "splits": [{"body": 1}]}]), "'index' is missing"),
+        (damaged("vertices/task in/state/units", [UNIT | {"number": 0}]), "'number' must be a whole number from 1"),
+        (damaged("vertices/task in/state/next_unit", 0), "'next_unit' must be a whole number from 1"),
         (damaged("vertices/task in/state/units", [UNIT]), "not numbered in order below 1, the next one"),
     ],
 )
