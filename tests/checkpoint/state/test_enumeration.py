@@ -19,7 +19,7 @@ def test_splits_are_numbered_in_order() -> None:
 
 @pytest.mark.parametrize(
     ("stored", "says"),
-    [(b'{"version": 2}', "format version 2"), (b"[]", "not one"), (b"{}", "not one"), (b"\xff", "not one")],
+    [(b'{"version": 2}', "format version 2"), (b"[]", "invalid"), (b"{}", "invalid"), (b"\xff", "not JSON")],
 )
 def test_what_is_no_enumeration_is_refused(stored: bytes, says: str) -> None:
     with pytest.raises(StateFormatError, match=says):
