@@ -90,6 +90,14 @@ def text(block: Any, key: str) -> str:
     return value
 
 
+def string(block: Any, key: str) -> str:
+    """Return a text that may contain lone surrogates, such as a message with a file name."""
+    value = member(block, key)
+    if not isinstance(value, str):
+        _refuse(key, "a text", value)
+    return value
+
+
 def path(block: Any, key: str) -> str:
     """Return a text that is a valid file name for the operating system, as ``os.fsdecode`` returns it."""
     value = member(block, key)

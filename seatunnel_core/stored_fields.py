@@ -38,6 +38,9 @@ class _Form:
     path: bool = False
     """True if strings may be file names, which need not be UTF-8."""
 
+    loose: bool = False
+    """True if strings may contain lone surrogates."""
+
     least: int = 0
     """Minimum of a number."""
 
@@ -45,16 +48,19 @@ class _Form:
     """True if the members of a ``Stored`` object are members of the record itself."""
 
 
-def added(default: Any = NOTHING, *, omitted: bool = False, path: bool = False, **more: Any) -> Any:
+def added(
+    default: Any = NOTHING, *, omitted: bool = False, path: bool = False, loose: bool = False, **more: Any
+) -> Any:
     """Declare a field that records may lack, such as those of earlier versions.
 
     Args:
         default: Value for records without the field.
         omitted: True to leave the field out of records while it has its default.
         path: True if its strings may be file names.
+        loose: True if its strings may contain lone surrogates, such as messages with names of files.
         **more: Further arguments of ``attrs.field``.
     """
-    return field(default=default, metadata={_KEY: _Form(added=True, omitted=omitted, path=path)}, **more)
+    return field(default=default, metadata={_KEY: _Form(added=True, omitted=omitted, path=path, loose=loose)}, **more)
 
 
 def required(default: Any = NOTHING, *, path: bool = False, least: int = 0, inlined: bool = False) -> Any:
@@ -187,6 +193,8 @@ def _reader(hint: Any, form: _Form) -> _Reader:
     origin, inner = get_origin(hint), get_args(hint)
     if form.least and hint is int:
         return lambda block, key: stored.number(block, key, least=form.least)
+    if form.loose and hint is str:
+        return stored.string
     if hint in _SCALARS:
         return stored.path if form.path and hint is str else _SCALARS[hint]
     if isinstance(hint, type) and issubclass(hint, enum.Enum):

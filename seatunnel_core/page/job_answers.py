@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,10 +11,9 @@ from seatunnel_core.planning.plan_record import plan_record
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
 from seatunnel_core.reporting.open_metrics import totals
 from seatunnel_core.reporting.pipeline_record import measured_record
-from seatunnel_core.reporting.rest_text import env_in_texts
+from seatunnel_core.reporting.recent_failures import latest
+from seatunnel_core.reporting.rest_text import env_in_texts, failure_entry, milliseconds, moment, project_version
 from seatunnel_core.reporting.series import MOST_POINTS, POINTS
-
-MOST_FAILURES = 20
 
 _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "canceled": "CANCELED"}
 """SeaTunnel's names for the state of a job."""
@@ -80,7 +78,7 @@ def _overview(measured: JobMetrics) -> dict[str, Any]:
     state = _STATES[measured.state]
     ends = {"finishedJobs": "FINISHED", "failedJobs": "FAILED", "cancelledJobs": "CANCELED"}
     return {
-        "projectVersion": _version(),
+        "projectVersion": project_version(),
         "singleJob": measured.job_id,
         "runningJobs": str(int(state == "RUNNING")),
         "pendingJobs": "0",
@@ -95,13 +93,14 @@ def _listed(jobs: Sequence[Any], query: Mapping[str, str]) -> Any:
 def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
     """Return the job in the REST format of a running job."""
     env = env_in_texts(job.env)
+    failed = (each for pipeline in measured.pipelines for each in pipeline.recent_failures)
     return {
         "jobId": measured.job_id,
         "jobName": measured.name,
         "jobStatus": _STATES[measured.state],
         "envOptions": env,
-        "createTime": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(measured.started_at)),
-        "createTimestamp": round(measured.started_at * 1000),
+        "createTime": moment(measured.started_at),
+        "createTimestamp": milliseconds(measured.started_at),
         "jobDag": {"jobId": measured.job_id, **_dag(job), "envOptions": env},
         "pluginJarsUrls": [],
         "isStartWithSavePoint": False,
@@ -110,16 +109,8 @@ def job_info(job: PlannedJob, measured: JobMetrics) -> dict[str, Any]:
         "metrics": {name: str(value) for name, value in totals(measured).items()},
         "pipelines": list(map(measured_record, measured.pipelines)),
         "attemptHistory": [],
-        "failures": _failures(measured),
+        "failures": [failure_entry(each.record()) for each in latest(failed)],
     }
-
-
-def _failures(measured: JobMetrics) -> list[dict[str, Any]]:
-    failed = sorted((each for pipeline in measured.pipelines for each in pipeline.recent_failures), key=lambda e: e.at)
-    return [
-        {"pipelineId": each.pipeline, "timestamp": round(each.at * 1000), "message": each.message, "code": each.code}
-        for each in failed[-MOST_FAILURES:]
-    ]
 
 
 def _checkpoints(measured: PipelineMetrics, now_ms: int) -> dict[str, Any]:
@@ -163,10 +154,3 @@ def _nodes(pipeline: PlannedPipeline) -> list[tuple[str, str, str, tuple[str, ..
         *(("transform", node.name, node.transform.identifier, node.inputs) for node in pipeline.transforms),
         *(("sink", node.name, node.sink.identifier, node.inputs) for node in pipeline.sinks),
     ]
-
-
-def _version() -> str:
-    try:
-        return version("seatunnel-core")
-    except PackageNotFoundError:  # the package runs from a folder, without an installation
-        return "unknown"

@@ -57,7 +57,7 @@ Measured = Iterable[tuple[str, Labels, float]]
 """Samples of a family: suffix, additional labels, value."""
 
 
-@frozen(kw_only=True)
+@frozen
 class Family:
     """All samples of one name."""
 
@@ -76,7 +76,7 @@ class Family:
 
 
 def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> Family:
-    return Family(name=name, kind="counter", help=help, measure=lambda pipeline: [("_total", {}, read(pipeline))])
+    return Family(name, "counter", help, measure=lambda pipeline: [("_total", {}, read(pipeline))])
 
 
 def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]) -> Family:
@@ -86,7 +86,7 @@ def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]
         value = read(pipeline)
         return [] if value is None else [("", {}, value)]
 
-    return Family(name=name, kind="gauge", help=help, measure=measure)
+    return Family(name, "gauge", help, measure=measure)
 
 
 def _counter_by(
@@ -101,7 +101,7 @@ def _counter_by(
         counted = read(pipeline)
         return [("_total", {label: kind.value}, counted.get(kind.value, 0)) for kind in kinds]
 
-    return Family(name=name, kind="counter", help=help, labels=(label,), measure=measure)
+    return Family(name, "counter", help, (label,), measure=measure)
 
 
 def _phases(pipeline: PipelineMetrics) -> Mapping[str, Durations]:
@@ -157,10 +157,10 @@ FAMILIES: tuple[Family, ...] = (
         lambda each: each.units_repeated,
     ),
     Family(
-        name="seatunnel_pipeline_state",
-        kind="gauge",
-        help="1 for the state in which the pipeline is.",
-        labels=("state",),
+        "seatunnel_pipeline_state",
+        "gauge",
+        "1 for the state in which the pipeline is.",
+        ("state",),
         measure=lambda pipeline: [("", {"state": pipeline.phase}, 1)],
     ),
     _gauge(
@@ -203,46 +203,31 @@ FAMILIES: tuple[Family, ...] = (
     _gauge("seatunnel_checkpoints_pending", "Checkpoints that are being taken.", lambda e: e.checkpoints_pending),
     _gauge("seatunnel_checkpoint_age_seconds", "Since the last checkpoint completed.", _age_s),
     Family(
-        name="seatunnel_checkpoint_phase_seconds",
-        kind="summary",
-        help=f"Duration of completed checkpoints: {_PHASES}.",
-        labels=("phase",),
+        "seatunnel_checkpoint_phase_seconds",
+        "summary",
+        f"Duration of completed checkpoints: {_PHASES}.",
+        ("phase",),
         measure=_phase_sums,
     ),
     Family(
-        name="seatunnel_checkpoint_last_phase_seconds",
-        kind="gauge",
-        help="The same of the last one.",
-        labels=("phase",),
+        "seatunnel_checkpoint_last_phase_seconds",
+        "gauge",
+        "The same of the last one.",
+        ("phase",),
         measure=_last_phases,
     ),
-    Family(
-        name="seatunnel_checkpoint_size_bytes",
-        kind="summary",
-        help="The size of completed checkpoints.",
-        measure=_sizes,
-    ),
+    Family("seatunnel_checkpoint_size_bytes", "summary", "The size of completed checkpoints.", measure=_sizes),
     _gauge("seatunnel_checkpoint_last_size_bytes", "The size of the last one.", lambda each: each.checkpoint_bytes),
+    Family("cluster_info", "gauge", "1, for the jobs of one user on one machine.", ("cluster", "master")),
+    Family("cluster_time", "gauge", "The time of this machine, in milliseconds since 1970.", ("cluster",)),
+    Family("node_count", "gauge", "Processes that run jobs.", ("cluster",)),
     Family(
-        name="cluster_info",
-        kind="gauge",
-        help="1, for the jobs of one user on one machine.",
-        labels=("cluster", "master"),
+        "node_state",
+        "gauge",
+        "1 for each process that runs jobs; its number stands where SeaTunnel has the port.",
+        ("cluster", "address"),
     ),
-    Family(
-        name="cluster_time",
-        kind="gauge",
-        help="The time of this machine, in milliseconds since 1970.",
-        labels=("cluster",),
-    ),
-    Family(name="node_count", kind="gauge", help="Processes that run jobs.", labels=("cluster",)),
-    Family(
-        name="node_state",
-        kind="gauge",
-        help="1 for each process that runs jobs; its number stands where SeaTunnel has the port.",
-        labels=("cluster", "address"),
-    ),
-    Family(name="job_count", kind="gauge", help="Jobs by their state.", labels=("cluster", "type")),
+    Family("job_count", "gauge", "Jobs by their state.", ("cluster", "type")),
 )
 """All families, in the order of the page."""
 

@@ -6,25 +6,28 @@ from typing import Any
 from seatunnel_core import stored
 from seatunnel_core.reporting.metrics import PipelineMetrics, VertexMetrics
 from seatunnel_core.reporting.report import PipelineView
+from seatunnel_core.stored_fields import read_fields
+
+_SHOWN = {
+    "id": "id",
+    "name": "name",
+    "phase": "phase",
+    "rows": "rows_read",
+    "bytes": "bytes_read",
+    "committed": "rows_committed",
+    "bounded": "bounded",
+    "splits_done": "splits_done",
+    "splits_total": "splits_total",
+    "checkpoint": "last_checkpoint_id",
+    "degraded": "degraded",
+}
+"""Attributes of ``PipelineView`` by the keys of a record."""
 
 
 def pipeline_record(view: PipelineView) -> dict[str, Any]:
     """Return the displayed values of a pipeline; they do not change while the pipeline is idle."""
-    return {
-        "id": view.id,
-        "name": view.name,
-        "phase": view.phase,
-        "rows": view.rows_read,
-        "bytes": view.bytes_read,
-        "committed": view.rows_committed,
-        "bounded": view.bounded,
-        "splits_done": view.splits_done,
-        "splits_total": view.splits_total,
-        "checkpoint": view.last_checkpoint_id,
-        "checkpoints_failed": view.checkpoints_failed,
-        "degraded": view.degraded,
-        "warnings": list(view.warnings),
-    }
+    shown = {key: getattr(view, name) for key, name in _SHOWN.items()}
+    return {**shown, "checkpoints_failed": view.checkpoints_failed, "warnings": list(view.warnings)}
 
 
 def measured_record(view: PipelineMetrics) -> dict[str, Any]:
@@ -79,21 +82,6 @@ def pipeline_view(block: Mapping[str, Any]) -> PipelineView:
     Raises:
         StoredValueError: the value is not such a record.
     """
-    return PipelineView(
-        id=stored.number(block, "id"),
-        name=stored.text(block, "name"),
-        phase=stored.text(block, "phase"),
-        rows_read=stored.number(block, "rows"),
-        bytes_read=stored.number(block, "bytes"),
-        rows_committed=stored.number(block, "committed"),
-        bounded=stored.flag(block, "bounded"),
-        splits_done=stored.number(block, "splits_done"),
-        splits_total=_number(block, "splits_total"),
-        last_checkpoint_id=_number(block, "checkpoint"),
-        degraded=stored.text(block, "degraded"),
-        warnings=tuple(stored.texts(block, "warnings")) if "warnings" in block else (),
-    )
-
-
-def _number(block: Mapping[str, Any], key: str) -> int | None:
-    return None if stored.member(block, key) is None else stored.number(block, key)
+    given = {name: stored.member(block, key) for key, name in _SHOWN.items()}
+    warnings = {"warnings": block["warnings"]} if "warnings" in block else {}
+    return PipelineView(**read_fields(PipelineView, {**given, **warnings}, partial=True))

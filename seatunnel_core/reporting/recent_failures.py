@@ -1,6 +1,7 @@
 """The last failures of a pipeline in this process, which restarted or ended it."""
 
 from collections import deque
+from collections.abc import Iterable
 
 from attrs import frozen
 
@@ -9,6 +10,9 @@ from seatunnel_core.stored_fields import Stored
 from seatunnel_core.work.failure import Failure
 
 KEPT = 10
+MOST_SHOWN = 20
+"""Maximum number of failures of a job that are shown."""
+
 LONGEST_MESSAGE = 500
 
 
@@ -45,3 +49,8 @@ class RecentFailures:
 def shortened(message: str) -> str:
     """Return a message with at most ``LONGEST_MESSAGE`` characters."""
     return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+
+
+def latest(failures: Iterable[RecentFailure]) -> list[RecentFailure]:
+    """Return the last ``MOST_SHOWN`` failures of a job's pipelines, oldest first."""
+    return sorted(failures, key=lambda each: each.at)[-MOST_SHOWN:]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from seatunnel_core import stored_fields
 from seatunnel_core.quantity import count, duration, pick
-from seatunnel_core.reporting import html
 
 SHORT_FAILURE = 100
 """Maximum length of a failure message in a ``repr``, in characters."""
@@ -74,10 +74,10 @@ class PipelineView:
     code: str = ""
     """Code of that error, for ``seatunnel help CODE``; empty for errors without a code."""
 
-    added: tuple[str, ...] = ()
-    """Messages about rows added to existing ones in a target."""
+    added: tuple[str, ...] = stored_fields.added((), loose=True)
+    """Messages about rows added to existing ones in a target, with names of files, which need not be UTF-8."""
 
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = stored_fields.added((), loose=True)
     """Warnings about rows and files, found while the pipeline ran: each once, and a limited number of them."""
 
     table_rows: Mapping[str, int] = field(factory=dict)
@@ -100,7 +100,9 @@ class JobProgress:
         return f"<JobProgress {self.name!r} ({self.job_id}): {sums(self.pipelines)}>"
 
     def _repr_html_(self) -> str:
-        return html.progress_html(self)
+        from seatunnel_core.reporting.html import progress_html
+
+        return progress_html(self)
 
 
 @frozen(kw_only=True, repr=False)
@@ -145,7 +147,9 @@ class JobReport:
         return f"<JobReport {self.name!r} ({self.job_id}) {self.in_words}{_in_short(failure)}>"
 
     def _repr_html_(self) -> str:
-        return html.report_html(self)
+        from seatunnel_core.reporting.html import report_html
+
+        return report_html(self)
 
 
 def warnings_of(pipelines: Sequence[PipelineView]) -> tuple[str, ...]:

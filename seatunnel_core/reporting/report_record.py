@@ -10,9 +10,6 @@ from seatunnel_core.errors import JobError, StoredValueError
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
 from seatunnel_core.stored_fields import read_fields
 
-_TEXTS = ("added", "warnings")
-"""Lists whose texts may contain names of files, which need not be UTF-8."""
-
 
 def report_record(report: JobReport) -> dict[str, Any]:
     """Return the part of a report that the manifest stores, as JSON values."""
@@ -48,15 +45,4 @@ def report_from(job_id: str, record: Mapping[str, Any]) -> JobReport:
 
 def _view_from_record(record: Any) -> PipelineView:
     """Return a pipeline's view. Members that an earlier version did not write have their defaults."""
-    if not isinstance(record, Mapping):
-        raise StoredValueError("the line of a pipeline is not a block")
-    rest = {key: value for key, value in record.items() if key not in _TEXTS}
-    fields = read_fields(PipelineView, rest, partial=True)
-    return PipelineView(**{**fields, **{key: _texts(record, key) for key in _TEXTS if key in record}})
-
-
-def _texts(record: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    found = stored.items(record, key)
-    if not all(isinstance(each, str) for each in found):
-        raise StoredValueError(f"{key!r} must be a list of texts")
-    return tuple(found)
+    return PipelineView(**read_fields(PipelineView, record, partial=True))

@@ -1,5 +1,9 @@
 """Values in the notation of SeaTunnel's REST API, where all of them are strings."""
 
+import time
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from seatunnel_core.config.option import Options
@@ -19,3 +23,28 @@ def env_in_texts(env: Options) -> dict[str, str]:
         for option in env.declared
         if env.is_set(option) and not option.secret and env[option] is not None
     }
+
+
+def milliseconds(seconds: float) -> int:
+    """Return a time in milliseconds since 1970."""
+    return round(seconds * 1000)
+
+
+def moment(seconds: float) -> str:
+    """Return a time as ``yyyy-MM-dd HH:mm:ss`` in this machine's time zone."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def failure_entry(failure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a failure of a pipeline, as written by ``RecentFailure.record``, as an entry of ``failures``."""
+    at = milliseconds(failure["at"])
+    return {"pipelineId": failure["pipeline"], "timestamp": at, "message": failure["message"], "code": failure["code"]}
+
+
+@cache
+def project_version() -> str:
+    """Return the version of this engine."""
+    try:
+        return version("seatunnel-core")
+    except PackageNotFoundError:  # the package runs from a folder, without an installation
+        return "unknown"

@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_core.planning.plan_record import shown_options
-from seatunnel_core.server.agent import answers
+from seatunnel_core.reporting.rest_text import project_version
 from seatunnel_core.server.threads import thread_dump
 from seatunnel_storage_api.secret import shown
 
@@ -25,7 +25,7 @@ async def node_details(agent: "Agent") -> dict[str, Any]:
     return {
         "address": agent.address,
         "role": config.role.value,
-        "version": answers.project_version(),
+        "version": project_version(),
         "cluster": config.cluster,
         "leads": bool(agent.describe()["leads"]),
         "pid": os.getpid(),

@@ -1,13 +1,10 @@
 """REST responses about jobs, in SeaTunnel's format. Pure functions from records to JSON values."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from seatunnel_core.reporting.rest_text import text_of
+from seatunnel_core.reporting.rest_text import failure_entry, milliseconds, moment, project_version, text_of
 from seatunnel_core.server.agent.table_figures import by_table
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.scheduling.placing import Slots
@@ -153,20 +150,7 @@ def failures(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     Args:
         records: Failures as written by ``RecentFailure.record``.
     """
-    return [
-        {
-            "pipelineId": each["pipeline"],
-            "timestamp": milliseconds(each["at"]),
-            "message": each["message"],
-            "code": each["code"],
-        }
-        for each in records
-    ]
-
-
-def milliseconds(seconds: float) -> int:
-    """Return a time in milliseconds since 1970."""
-    return round(seconds * 1000)
+    return list(map(failure_entry, records))
 
 
 def _dag(job_id: str, described: Description) -> dict[str, Any]:
@@ -181,17 +165,3 @@ def _dag(job_id: str, described: Description) -> dict[str, Any]:
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values as strings, as in SeaTunnel."""
     return {key: text_of(value) for key, value in values.items()}
-
-
-def moment(seconds: float) -> str:
-    """Return a time as ``yyyy-MM-dd HH:mm:ss`` in this machine's time zone."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
-
-
-@cache
-def project_version() -> str:
-    """Return the version of this engine."""
-    try:
-        return version("seatunnel-core")
-    except PackageNotFoundError:  # the package runs from a folder, without an installation
-        return "unknown"

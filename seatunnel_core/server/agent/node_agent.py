@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatunnel_core.control.signing import Authenticator
-from seatunnel_core.server.agent import answers
+from seatunnel_core.reporting.rest_text import project_version
 from seatunnel_core.server.agent.cluster_logs import ClusterLogs
 from seatunnel_core.server.agent.machine import Machine
 from seatunnel_core.server.agent.node_config import NodeConfig
@@ -126,7 +126,7 @@ class NodeAgent:
             "workers": {},
             "queries": [],
             "host": None,
-            "version": answers.project_version(),
+            "version": project_version(),
         }
 
     def _nodes(self) -> tuple[str, ...]:

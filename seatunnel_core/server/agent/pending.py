@@ -6,7 +6,7 @@ from typing import Any
 
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.server.agent.answers import moment
+from seatunnel_core.reporting.rest_text import moment
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.scheduling.placing import Slots, slots_of
 from seatunnel_core.server.scheduling.view import View

@@ -16,6 +16,7 @@ from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import Sample, samples, totals
 from seatunnel_core.reporting.pipeline_record import measured_record
+from seatunnel_core.reporting.recent_failures import latest
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.series import POINTS_AT_END
 from seatunnel_core.runtime.job_run import JobRun
@@ -45,9 +46,6 @@ All jobs of a process are measured at the same moment, so that its report change
 
 MOST_SHOWN = 100
 """Maximum number of pipelines to report individually: reports are sent to the leader four times a second."""
-
-MOST_FAILURES = 20
-"""Maximum number of pipeline failures in a report."""
 
 
 class JobThread:
@@ -126,8 +124,7 @@ class JobThread:
         shown = measured.pipelines if len(measured.pipelines) <= MOST_SHOWN else ()
         self._pipelines = tuple(map(measured_record, shown))
         failed = (each for pipeline in measured.pipelines for each in pipeline.recent_failures)
-        latest = sorted(failed, key=lambda each: each.at)[-MOST_FAILURES:]
-        self._failures = tuple(each.record() for each in latest)
+        self._failures = tuple(each.record() for each in latest(failed))
 
     def _running_state(self, run: JobRun | None) -> JobState:
         if self._wanted in (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE):

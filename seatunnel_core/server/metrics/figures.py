@@ -37,23 +37,18 @@ _MOVED = {"read": "SourceReceived", "written": "SinkWrite", "committed": "SinkCo
 
 
 def _of_jobs(name: str, kind: str, help: str, *labels: str) -> Family:
-    return Family(name=name, kind=kind, help=help, labels=("job_id", "job_name", *labels))
+    return Family(name, kind, help, ("job_id", "job_name", *labels))
 
 
 OF_NODES: tuple[Family, ...] = (
-    Family(name="seatunnel_term", kind="gauge", help="Newest leader term known to this node."),
-    Family(name="seatunnel_leads", kind="gauge", help="1 on the leader, else 0.", labels=("address",)),
+    Family("seatunnel_term", "gauge", "Newest leader term known to this node."),
+    Family("seatunnel_leads", "gauge", "1 on the leader, else 0.", ("address",)),
+    Family("seatunnel_slots", "gauge", "Slots of all nodes, reported by the leader; 0 if dynamic.", ("state",)),
     Family(
-        name="seatunnel_slots",
-        kind="gauge",
-        help="Slots of all nodes, reported by the leader; 0 if dynamic.",
-        labels=("state",),
-    ),
-    Family(
-        name="seatunnel_hosts",
-        kind="gauge",
-        help="Worker processes of this node, and whether their Spark is ready.",
-        labels=("address", "ready"),
+        "seatunnel_hosts",
+        "gauge",
+        "Worker processes of this node, and whether their Spark is ready.",
+        ("address", "ready"),
     ),
     _of_jobs("seatunnel_job_state", "gauge", "1 for the current state of a job on this node.", "state"),
     _of_jobs("seatunnel_job_rows", "counter", "Rows of a job on this node: read, written, committed.", "step"),

@@ -10,7 +10,7 @@ _LABELS = ("address", "process", "host")
 
 
 def _family(name: str, kind: str, help: str) -> Family:
-    return Family(name=name, kind=kind, help=help, labels=_LABELS)
+    return Family(name, kind, help, _LABELS)
 
 
 OF_PROCESSES: tuple[Family, ...] = (

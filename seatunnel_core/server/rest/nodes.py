@@ -6,7 +6,7 @@ from typing import Any
 from seatunnel_core import stored
 from seatunnel_core.config.http_options import Permission
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
-from seatunnel_core.reporting.rest_text import text_of
+from seatunnel_core.reporting.rest_text import project_version, text_of
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import Line
@@ -104,7 +104,7 @@ async def monitoring_of(agent: Agent) -> dict[str, str]:
         **measured,
         "cluster.timeDiff": str(difference),
         "role": agent.config.role.value,
-        "version": answers.project_version(),
+        "version": project_version(),
         **({"warning": warning} if warning else {}),
     }
 
@@ -124,7 +124,7 @@ async def _cluster(agent: Agent, _request: Request, _body: bytes) -> Any:
             "liteMember": address not in masters,
             "localMember": address == agent.address,
             "uuid": address,
-            "memberVersion": answers.project_version(),
+            "memberVersion": project_version(),
         }
         for address in addresses
     ]

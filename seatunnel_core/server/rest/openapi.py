@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+from seatunnel_core.reporting.rest_text import project_version
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.agent.answers import project_version
 from seatunnel_core.server.rest.route import Request, Route
 from seatunnel_core.server.rest.shapes import FAILURE, by_name
 

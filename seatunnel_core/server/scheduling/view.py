@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
+from seatunnel_core.reporting.recent_failures import shortened
 from seatunnel_core.server.description import Description, shown_at_end
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
-from seatunnel_core.server.state.attempts import PastAttempt, shortened, with_attempt
+from seatunnel_core.server.state.attempts import PastAttempt, with_attempt
 from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState
 from seatunnel_core.server.state.requirements import Requirements
 

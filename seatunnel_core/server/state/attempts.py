@@ -7,8 +7,6 @@ from seatunnel_core.stored_fields import Stored
 KEPT = 20
 """Maximum number of past attempts in a record, which is rewritten at each change of the job."""
 
-LONGEST_CAUSE = 500
-
 
 @frozen(kw_only=True)
 class PastAttempt(Stored):
@@ -31,8 +29,3 @@ class PastAttempt(Stored):
 def with_attempt(past: tuple[PastAttempt, ...], ended: PastAttempt) -> tuple[PastAttempt, ...]:
     """Return the attempts with one more, dropping the oldest above ``KEPT``."""
     return (*past, ended)[-KEPT:]
-
-
-def shortened(cause: str) -> str:
-    """Return a cause, truncated to ``LONGEST_CAUSE`` characters."""
-    return cause if len(cause) <= LONGEST_CAUSE else f"{cause[: LONGEST_CAUSE - 1]}…"
