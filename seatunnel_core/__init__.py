@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seatunnel_core.application.handle import JobHandle
-    from seatunnel_core.application.job import Job
-    from seatunnel_core.application.rows import Rows
+    from seatunnel_core.application.job import Job, Rows
     from seatunnel_core.connectors.source_function import source
     from seatunnel_core.errors import ConfigError, JobError, JobFailedError, SavepointError, SeaTunnelError, UsageError
     from seatunnel_core.job.restoring import Restore
@@ -50,7 +49,7 @@ __all__ = [
 _HOMES = {
     "Job": "seatunnel_core.application.job",
     "JobHandle": "seatunnel_core.application.handle",
-    "Rows": "seatunnel_core.application.rows",
+    "Rows": "seatunnel_core.application.job",
     "Restore": "seatunnel_core.job.restoring",
     "JobSavepoint": "seatunnel_core.job.savepoint",
     "source": "seatunnel_core.connectors.source_function",

@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -141,22 +142,22 @@ class _Search:
             self._needs[job.job_id] = None
             for holding in job.holdings:
                 if holding.kind is HoldingKind.ATTACHMENT and self._old(holding.modified_at):
-                    self.garbage.append(self._of(holding, "probe of a node that died"))
+                    self._add_holding(holding, "probe of a node that died")
             return
         self._needs[job.job_id] = needs = self._needs_of(job)
         if job.state is JobState.ENDED and self.ended_jobs and self._old(job.active_at):
-            self.garbage.append(self._ended(job))
+            self._add("ended job", job, path=job.job_id, at=job.active_at)
         elif needs is not None:
             for holding in job.holdings:
                 what = _no_longer_needed(job, holding, needs)
                 if what and self._old(holding.modified_at):
-                    self.garbage.append(self._of(holding, what))
+                    self._add_holding(holding, what)
 
     def unfinished(self) -> None:
         held = inventory_of(self.storage).holdings() if self.whole else _all_holdings(self.jobs.values())
         for holding in held:
             if holding.kind is HoldingKind.UNFINISHED and self._old(holding.modified_at):
-                self.garbage.append(self._of(holding, "unfinished write"))
+                self._add_holding(holding, "unfinished write")
 
     def _needs_of(self, job: JobSurvey) -> Mapping[int, Needs] | None:
         if job.all_problems:
@@ -191,16 +192,6 @@ class _Search:
             and all(source.attachment and source.memory is None for source in latest.sources.values()),
         )
 
-    def _ended(self, job: JobSurvey) -> Garbage:
-        return Garbage(
-            what="ended job",
-            job_id=job.job_id,
-            pipeline=None,
-            path=job.job_id,
-            size_bytes=job.size_bytes,
-            age_s=None if job.active_at is None else self.now - job.active_at,
-        )
-
     # -- the targets
 
     def target(self, target: str) -> None:
@@ -221,7 +212,8 @@ class _Search:
             if file.job_id not in self.jobs and not self._was_deleted(file.job_id):
                 unknown[file.job_id] = unknown.get(file.job_id, 0) + (not file.is_folder)
             elif self._old(file.modified_at) and self._is_left_over(file):
-                self.garbage.append(self._of_staged(file))
+                what = "staging folder" if file.is_folder else "staged file"
+                self._add(what, file, pipeline=file.pipeline, path=file.path, at=file.modified_at, staged=file)
         for job_id, number in unknown.items():
             self.spared.append(
                 f"{target} has {number} staged files of job {job_id}, of which this storage knows nothing: another "
@@ -265,27 +257,18 @@ class _Search:
         self.spared.append(sentence)
         self.damaged = True
 
-    def _of(self, holding: Holding, what: str) -> Garbage:
-        return Garbage(
-            what=what,
-            job_id=holding.job_id,
-            pipeline=holding.pipeline_id,
-            path=holding.path,
-            size_bytes=holding.size_bytes,
-            age_s=None if holding.modified_at is None else self.now - holding.modified_at,
-            holding=holding,
+    def _add_holding(self, holding: Holding, what: str) -> None:
+        self._add(
+            what, holding, pipeline=holding.pipeline_id, path=holding.path, at=holding.modified_at, holding=holding
         )
 
-    def _of_staged(self, file: StagedFile) -> Garbage:
-        return Garbage(
-            what="staging folder" if file.is_folder else "staged file",
-            job_id=file.job_id,
-            pipeline=file.pipeline,
-            path=file.path,
-            size_bytes=file.size_bytes,
-            age_s=self.now - file.modified_at,
-            staged=file,
-        )
+    def _add(
+        self, what: str, found: JobSurvey | Holding | StagedFile, *, path: str, at: float | None, **more: Any
+    ) -> None:
+        """Add garbage that was last written at a time, in seconds since 1970."""
+        age_s = None if at is None else self.now - at
+        values = {"pipeline": None, **more, "size_bytes": found.size_bytes, "age_s": age_s}
+        self.garbage.append(Garbage(what=what, job_id=found.job_id, path=path, **values))
 
 
 def _is_probe(job: JobSurvey) -> bool:

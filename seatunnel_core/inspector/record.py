@@ -4,7 +4,10 @@ The keys are stable and documented in ``docs/guides/inspector.md``; new ones may
 sizes are bytes, checkpoints are ``EPOCH-ID``.
 """
 
+import enum
 from typing import Any
+
+from attrs import asdict
 
 from seatunnel_core.inspector.content import CheckpointContent
 from seatunnel_core.inspector.copy import Copied
@@ -20,10 +23,7 @@ Record = dict[str, Any]
 def job(survey: JobSurvey, *, with_checkpoints: bool) -> Record:
     """Return the record of a job."""
     return {
-        "job_id": survey.job_id,
-        "name": survey.name,
-        "state": survey.state.value,
-        "manifest_version": survey.manifest_version,
+        **_named(survey, "job_id", "name", "state", "manifest_version"),
         "ended_at": survey.ended["ended_at"] if survey.ended else None,
         "active_at": survey.active_at,
         "pipelines": [pipeline(each, with_checkpoints=with_checkpoints) for each in survey.pipelines.values()],
@@ -35,13 +35,11 @@ def job(survey: JobSurvey, *, with_checkpoints: bool) -> Record:
 
 def pipeline(survey: PipelineSurvey, *, with_checkpoints: bool) -> Record:
     """Return the record of a pipeline."""
-    latest = survey.latest
     found: Record = {
         "pipeline": survey.number,
         "title": survey.title,
         "newest_epoch": survey.listing.newest_epoch,
-        "latest": None if latest is None else str(latest.ref),
-        "problems": list(survey.problems),
+        **_named(survey, "latest", "problems"),
     }
     if with_checkpoints:
         found["checkpoints"] = [checkpoint(info, survey) for info in survey.listing.checkpoints]
@@ -52,13 +50,11 @@ def checkpoint(info: CheckpointInfo, survey: PipelineSurvey) -> Record:
     """Return the record of a checkpoint in a listing."""
     return {
         "checkpoint": str(info.ref),
-        "epoch": info.epoch,
-        "checkpoint_id": info.checkpoint_id,
+        **_named(info, "epoch", "checkpoint_id"),
         "type": info.checkpoint_type.value,
-        "size_bytes": info.size_bytes,
-        "stored_at": info.stored_at,
+        **_named(info, "size_bytes", "stored_at"),
         "live": survey.is_live(info),
-        "base": _ref(info.base),
+        **_named(info, "base"),
     }
 
 
@@ -70,19 +66,13 @@ def content(opened: CheckpointContent) -> Record:
         "pipeline": info.pipeline_id,
         "checkpoint": str(info.ref),
         "type": info.checkpoint_type.value,
-        "base": _ref(info.base),
-        "live": opened.live,
-        "states_bytes": opened.states_bytes,
+        **_named(info, "base"),
+        **_named(opened, "live", "states_bytes"),
         "vertices": [
             {
-                "kind": vertex.kind,
-                "name": vertex.name,
-                "words": list(vertex.words),
+                **_named(vertex, "kind", "name", "words"),
                 "facts": dict(vertex.facts),
-                "parts": [
-                    {"name": name, "words": part.words, "details": list(part.details)}
-                    for name, part in vertex.parts.items()
-                ],
+                "parts": [{"name": name, **_named(part, "words", "details")} for name, part in vertex.parts.items()],
             }
             for vertex in opened.vertices
         ],
@@ -91,74 +81,49 @@ def content(opened: CheckpointContent) -> Record:
 
 def change(found: Change) -> Record:
     """Return the record of one difference."""
-    return {"vertex": found.vertex, "what": found.what, "before": found.before, "after": found.after}
+    return _named(found, "vertex", "what", "before", "after")
 
 
 def verification(found: Verification) -> Record:
     """Return the record of a verification."""
+    damaged = ("job_id", "pipeline", "kind", "checkpoint", "path", "problem")
+    verdict = ("job_id", "pipeline", "latest", "restorable", "words")
     return {
-        "sound": found.sound,
-        "objects": found.objects,
-        "size_bytes": found.size_bytes,
-        "damaged": [
-            {
-                "job_id": damage.job_id,
-                "pipeline": damage.pipeline,
-                "kind": damage.kind.value,
-                "checkpoint": None if damage.checkpoint is None else str(damage.checkpoint.ref),
-                "path": damage.path,
-                "problem": damage.problem,
-            }
-            for damage in found.damaged
-        ],
+        **_named(found, "sound", "objects", "size_bytes"),
+        "damaged": [_named(each, *damaged) for each in found.damaged],
         "problems": list(found.problems),
-        "pipelines": [
-            {
-                "job_id": verdict.job_id,
-                "pipeline": verdict.pipeline,
-                "latest": _ref(verdict.latest),
-                "restorable": _ref(verdict.restorable),
-                "words": verdict.words,
-            }
-            for verdict in found.verdicts
-        ],
-        "unfinished": found.unfinished,
-        "foreign": found.foreign,
+        "pipelines": [_named(each, *verdict) for each in found.verdicts],
+        **_named(found, "unfinished", "foreign"),
     }
 
 
 def copied(done: Copied) -> Record:
     """Return the record of a copied job."""
-    return {
-        "job_id": done.job_id,
-        "checkpoints": done.checkpoints,
-        "attachments": done.attachments,
-        "size_bytes": done.size_bytes,
-        "was_there": done.was_there,
-        "left_behind": list(done.left_behind),
-        "warnings": list(done.warnings),
-    }
+    return asdict(done)
 
 
 def findings(found: Findings) -> Record:
     """Return the record of garbage."""
+    garbage = ("what", "job_id", "pipeline", "path", "size_bytes", "age_s")
     return {
-        "garbage": [
-            {
-                "what": each.what,
-                "job_id": each.job_id,
-                "pipeline": each.pipeline,
-                "path": each.path,
-                "size_bytes": each.size_bytes,
-                "age_s": each.age_s,
-            }
-            for each in found.garbage
-        ],
-        "size_bytes": found.size_bytes,
-        "spared": list(found.spared),
-        "damaged": found.damaged,
+        "garbage": [_named(each, *garbage) for each in found.garbage],
+        **_named(found, "size_bytes", "spared", "damaged"),
     }
 
 
-def _ref(ref: CheckpointRef | None) -> str | None:
-    return None if ref is None else str(ref)
+def _named(found: Any, *names: str) -> Record:
+    """Return attributes by name, as JSON values."""
+    return {name: _plain(getattr(found, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case CheckpointInfo():
+            return str(value.ref)
+        case CheckpointRef():
+            return str(value)
+        case enum.Enum():
+            return value.value
+        case tuple():
+            return list(value)
+    return value

@@ -1,7 +1,8 @@
 """Files in the staging folders of file sinks, and the checkpoints that reference them (protocol rule R9)."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -35,7 +36,7 @@ class StagedFile:
     epoch: int
     size_bytes: int
     modified_at: float
-    committable: str | None
+    committable: str | None = None
     """Id of the committable that would reference it; ``None`` for a probe, a foreign file or a folder."""
 
     is_folder: bool = False
@@ -44,6 +45,9 @@ class StagedFile:
 
     is_committed: bool = False
     """True if its rows are committed and will replace existing ones: the job needs it independently of checkpoints."""
+
+
+Make = Callable[..., StagedFile]
 
 
 def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
@@ -68,66 +72,52 @@ def staged(target: str) -> Iterator[StagedFile]:
     for job_folder in _folders(root):
         for pipeline_folder in _numbered(job_folder):
             for epoch_folder in _numbered(pipeline_folder):
-                yield from _epoch(epoch_folder, job_folder.name, int(pipeline_folder.name), int(epoch_folder.name))
+                yield from _epoch(epoch_folder, _of(job_folder, pipeline_folder.name, epoch_folder.name))
         for fence in _folders(job_folder / SAVE_MODE):
             if found := FENCE.fullmatch(fence.name):
-                yield from _all_below(fence, job_folder.name, int(found["pipeline"]), int(found["epoch"]))
+                yield from _all_below(fence, _of(job_folder, found["pipeline"], found["epoch"]))
         if (job_folder / REPLACING).is_dir():
-            yield from _replacing(job_folder / REPLACING, job_folder.name)
+            yield from _replacing(job_folder)
 
 
-def _replacing(folder: Path, job_id: str) -> Iterator[StagedFile]:
+def _of(job_folder: Path, pipeline: str, epoch: str) -> Make:
+    """Return the constructor of the files of an epoch, which takes the other attributes."""
+    return partial(StagedFile, job_id=job_folder.name, pipeline=int(pipeline), epoch=int(epoch))
+
+
+def _replacing(job_folder: Path) -> Iterator[StagedFile]:
     """Yield the files of a pending replacement, and replaced files that are not removed yet."""
-    for each in _all_below(folder, job_id, 0, 0):
+    folder = job_folder / REPLACING
+    for each in _all_below(folder, _of(job_folder, "0", "0")):
         found = REPLACED.match(os.path.relpath(each.path, folder))
         yield evolve(each, pipeline=int(found["pipeline"]) if found else 0, is_committed=True)
 
 
-def _all_below(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator[StagedFile]:
+def _all_below(folder: Path, make: Make) -> Iterator[StagedFile]:
     """Yield a folder and its contents, folders after their contents."""
     for where, folders, names in os.walk(folder, topdown=False):
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
         for path in (*(os.path.join(where, name) for name in (*names, *links)), where):
             status = os.lstat(path)
-            yield StagedFile(
-                path=path,
-                job_id=job_id,
-                pipeline=pipeline,
-                epoch=epoch,
-                size_bytes=0 if path == where else status.st_size,
-                modified_at=status.st_mtime,
-                committable=None,
-                is_folder=path == where,
-            )
+            size = 0 if path == where else status.st_size
+            yield make(path=path, size_bytes=size, modified_at=status.st_mtime, is_folder=path == where)
 
 
-def _epoch(folder: Path, job_id: str, pipeline: int, epoch: int) -> Iterator[StagedFile]:
+def _epoch(folder: Path, make: Make) -> Iterator[StagedFile]:
     entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     for entry in entries:
         if entry.name == PREPARED:
             continue
         status = entry.stat(follow_symlinks=False)
-        unit = owner(entry.name, job_id)
-        yield StagedFile(
+        unit = owner(entry.name, folder.parents[1].name)
+        yield make(
             path=entry.path,
-            job_id=job_id,
-            pipeline=pipeline,
-            epoch=epoch,
             size_bytes=status.st_size,
             modified_at=status.st_mtime,
             committable=committable_id(unit) if unit is not None else None,
             is_foreign=entry.is_dir(follow_symlinks=False) or (unit is None and not entry.name.startswith(PROBE)),
         )
-    yield StagedFile(
-        path=str(folder),
-        job_id=job_id,
-        pipeline=pipeline,
-        epoch=epoch,
-        size_bytes=0,
-        modified_at=folder.stat().st_mtime,
-        committable=None,
-        is_folder=True,
-    )
+    yield make(path=str(folder), size_bytes=0, modified_at=folder.stat().st_mtime, is_folder=True)
 
 
 def _numbered(folder: Path) -> list[Path]:

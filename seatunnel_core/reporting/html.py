@@ -5,11 +5,14 @@ All text from a job (names, states, errors) is escaped here and nowhere else; no
 
 import html
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from seatunnel_core.quantity import count, duration, rate, size
-from seatunnel_core.reporting.metrics import JobMetrics
-from seatunnel_core.reporting.report import JobProgress, JobReport, PipelineView
 from seatunnel_core.reporting.shown_pipelines import shown_pipelines
+
+if TYPE_CHECKING:
+    from seatunnel_core.reporting.metrics import JobMetrics
+    from seatunnel_core.reporting.report import JobProgress, JobReport, PipelineView
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _RED, _AMBER = "#d1242f", "#bf8700"
@@ -57,7 +60,7 @@ def _cell(tag: str, content: str, is_number: bool) -> str:
     return f'<{tag} style="{style}">{text(content)}</{tag}>'
 
 
-def report_html(report: JobReport) -> str:
+def report_html(report: "JobReport") -> str:
     """Return the final state of a job: pipelines, rows, rates, checkpoints, failures and warnings."""
     seconds = report.ended_at - report.started_at
     rows = [
@@ -79,7 +82,7 @@ def report_html(report: JobReport) -> str:
 class InShort:
     """A report in one line if the job succeeded without warnings; otherwise the whole report."""
 
-    def __init__(self, report: JobReport) -> None:
+    def __init__(self, report: "JobReport") -> None:
         self._report = report
 
     def __repr__(self) -> str:
@@ -92,7 +95,7 @@ class InShort:
         return line(f"Job {report.name} ({report.job_id}) {report.in_words}")
 
 
-def metrics_html(metrics: JobMetrics) -> str:
+def metrics_html(metrics: "JobMetrics") -> str:
     """Return the current state of a job, with the rates of the last minute."""
     running = metrics.state == "running"
     rows = [
@@ -105,7 +108,7 @@ def metrics_html(metrics: JobMetrics) -> str:
     )
 
 
-def progress_html(progress: JobProgress) -> str:
+def progress_html(progress: "JobProgress") -> str:
     """Return the current state of a job, without rates."""
     rows = [_cells(view, "") for view in shown_pipelines(progress.pipelines)]
     return section(
@@ -120,7 +123,7 @@ _WHERE_ANY = ("skipped", "restarts")
 """Columns that are omitted if they would contain only zeros."""
 
 
-def _pipelines(pipelines: Sequence[PipelineView], rows: Sequence[Sequence[str]]) -> str:
+def _pipelines(pipelines: "Sequence[PipelineView]", rows: Sequence[Sequence[str]]) -> str:
     if not pipelines:
         return line("No pipeline has begun.")
     more = len(pipelines) - len(rows)
@@ -131,7 +134,7 @@ def _pipelines(pipelines: Sequence[PipelineView], rows: Sequence[Sequence[str]])
     return shown + (line(f"… and {count(more)} more") if more else "")
 
 
-def _cells(view: PipelineView, speed: str) -> tuple[str, ...]:
+def _cells(view: "PipelineView", speed: str) -> tuple[str, ...]:
     failed = f", {count(view.checkpoints_failed)} failed" if view.checkpoints_failed else ""
     return (
         f"{view.id} {view.name}",
@@ -147,19 +150,19 @@ def _cells(view: PipelineView, speed: str) -> tuple[str, ...]:
     )
 
 
-def splits(view: PipelineView) -> str:
+def splits(view: "PipelineView") -> str:
     """Return the number of finished splits and, if known, the total: ``3/10``."""
     if not view.bounded:
         return count(view.splits_done)
     return f"{count(view.splits_done)}/{'?' if view.splits_total is None else count(view.splits_total)}"
 
 
-def _rate_of(view: PipelineView, seconds: float, *, whole: bool) -> str:
+def _rate_of(view: "PipelineView", seconds: float, *, whole: bool) -> str:
     """Return the rate of a run that has ended; rows of earlier processes would distort it."""
     return rate(view.rows_read / seconds) if whole and seconds > 0 else ""
 
 
-def _failures(pipelines: Sequence[PipelineView], job: tuple[str, str]) -> list[str]:
+def _failures(pipelines: "Sequence[PipelineView]", job: tuple[str, str]) -> list[str]:
     failures = [(f"{view.id} {view.name}: {view.failure}", view.code) for view in pipelines if view.failure]
     stalled = [
         note(f"{view.id} {view.name}: {view.degraded}") for view in pipelines if view.degraded and not view.failure

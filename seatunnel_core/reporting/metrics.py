@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from seatunnel_core.checkpoint.progress import Moved
+from seatunnel_core.reporting import html
 from seatunnel_core.reporting.recent_failures import RecentFailure
 from seatunnel_core.reporting.report import JobOutcome, PipelineView, sums
 from seatunnel_core.reporting.vertex_flow import VertexLoad
@@ -130,6 +131,4 @@ class JobMetrics:
         return f"<JobMetrics {self.name!r} ({self.job_id}) {self.state}: {sums(self.pipelines)}>"
 
     def _repr_html_(self) -> str:
-        from seatunnel_core.reporting.html import metrics_html
-
-        return metrics_html(self)
+        return html.metrics_html(self)

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from seatunnel_core import stored_fields
 from seatunnel_core.quantity import count, duration, pick
+from seatunnel_core.reporting import html
 
 SHORT_FAILURE = 100
 """Maximum length of a failure message in a ``repr``, in characters."""
@@ -100,9 +101,7 @@ class JobProgress:
         return f"<JobProgress {self.name!r} ({self.job_id}): {sums(self.pipelines)}>"
 
     def _repr_html_(self) -> str:
-        from seatunnel_core.reporting.html import progress_html
-
-        return progress_html(self)
+        return html.progress_html(self)
 
 
 @frozen(kw_only=True, repr=False)
@@ -147,9 +146,7 @@ class JobReport:
         return f"<JobReport {self.name!r} ({self.job_id}) {self.in_words}{_in_short(failure)}>"
 
     def _repr_html_(self) -> str:
-        from seatunnel_core.reporting.html import report_html
-
-        return report_html(self)
+        return html.report_html(self)
 
 
 def warnings_of(pipelines: Sequence[PipelineView]) -> tuple[str, ...]:

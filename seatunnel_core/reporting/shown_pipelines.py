@@ -1,11 +1,12 @@
 """Selection of the pipelines of a large job that are displayed."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from seatunnel_core.reporting.report import PipelineView
+if TYPE_CHECKING:
+    from seatunnel_core.reporting.report import PipelineView
 
-View = TypeVar("View", bound=PipelineView)
+View = TypeVar("View", bound="PipelineView")
 
 MOST_LINES = 50
 """Number of pipelines displayed one by one; failed ones are always displayed."""

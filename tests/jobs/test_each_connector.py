@@ -19,7 +19,7 @@ from attrs import frozen
 
 import seatunnel_core as st
 from seatunnel_core.application.handle import JobHandle
-from seatunnel_core.application.rows import Rows
+from seatunnel_core.application.job import Rows
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.registry import lookup
 from seatunnel_core.rows.kind import RowKind

@@ -34,7 +34,6 @@ class Agent(NodeAgent):
     """Agent of a node that can lead.
 
     Args:
-        config: Configuration of the node.
         store: Store of the cluster's state; closed by ``close``.
         address: Address of this member, as ``host:port``.
     """

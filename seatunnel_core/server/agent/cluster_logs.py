@@ -19,9 +19,6 @@ class ClusterLogs:
     """Reader of log files of all nodes.
 
     Args:
-        config: Configuration of this node.
-        address: Address of this node.
-        peers: Client for other nodes.
         knows: Returns the addresses of all nodes.
     """
 

@@ -69,14 +69,7 @@ class Ages:
 
 
 class Dispatcher:
-    """Loop that decides and carries out the decisions while this node leads.
-
-    Args:
-        config: Configuration of the node.
-        leadership: Leadership of the node.
-        own: Worker processes of this member.
-        peers: Client for other members.
-    """
+    """Loop that decides and carries out the decisions while this node leads."""
 
     def __init__(self, config: NodeConfig, leadership: Leadership, own: OwnHosts, peers: Peers) -> None:
         self._config = config

@@ -41,7 +41,6 @@ class HostProcess:
     """A worker process of a member.
 
     Args:
-        config: Configuration of the node.
         address: Address of the member, by which a later agent finds its worker processes.
         name: ``SHARED``, or the id of the job for a dedicated process.
         spark: Returns the arguments for the Spark backend of the process.

@@ -61,7 +61,6 @@ class OwnMaster(HostSpark):
     """A Spark master of this node, with the Spark workers of worker nodes that have joined.
 
     Args:
-        master: Spark master, a child process of this agent.
         clock: Monotonic seconds.
     """
 

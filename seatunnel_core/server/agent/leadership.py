@@ -55,10 +55,7 @@ class Leadership:
     """Participant in the election, which holds the state while this node leads.
 
     Args:
-        config: Configuration of the node.
         store: Store of the cluster's state; closed by ``close``.
-        address: Address of this member.
-        peers: Client for other members.
         on_lead: Called when this node has become the leader.
     """
 

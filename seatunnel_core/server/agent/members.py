@@ -26,10 +26,8 @@ class Members:
     """Members during one term of this leader.
 
     Args:
-        term: Term of the leader.
         address: Address of the leader.
         own: Worker processes of the leader's node.
-        peers: Client for other members.
         timeout_s: Time after which a silent member is lost, in seconds.
         on_news: Called when the report of a member has changed.
     """

@@ -23,7 +23,6 @@ class NodeAgent:
     """Agent of one node.
 
     Args:
-        config: Configuration of the node.
         address: Address of this member, as ``host:port``.
     """
 

@@ -60,8 +60,6 @@ class OwnHosts:
     """Supervisor of this member's worker processes, which forwards orders to them.
 
     Args:
-        config: Configuration of the node.
-        address: Address of this member.
         spark: Spark backend of the worker processes.
         workers: Worker nodes that have joined this node.
         seen_term: Returns the newest term known to this node.

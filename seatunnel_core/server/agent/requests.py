@@ -18,12 +18,7 @@ Value = TypeVar("Value")
 
 
 class UserRequests:
-    """Handler of user requests on the leader.
-
-    Args:
-        leadership: Leadership of the node.
-        dispatcher: Dispatcher of the node.
-    """
+    """Handler of user requests on the leader."""
 
     def __init__(self, leadership: Leadership, dispatcher: Dispatcher) -> None:
         self._leadership = leadership

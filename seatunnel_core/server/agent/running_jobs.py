@@ -16,12 +16,7 @@ ASKED = ("checkpoints", "savepoint", "series", "plan")
 
 
 class RunningJobs:
-    """Client for running jobs.
-
-    Args:
-        address: Address of this member.
-        peers: Client for other members.
-    """
+    """Client for running jobs."""
 
     def __init__(self, address: str, peers: Peers) -> None:
         self._address = address

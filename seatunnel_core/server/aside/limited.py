@@ -12,11 +12,7 @@ from seatunnel_core.server.errors import RequestError
 
 
 class LimitedRequests(ABC):
-    """Client of helper processes. Excess requests get status 503.
-
-    Args:
-        config: Configuration of the node.
-    """
+    """Client of helper processes. Excess requests get status 503."""
 
     limit_s: ClassVar[int]
     """Time limit of a request, in seconds."""

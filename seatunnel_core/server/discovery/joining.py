@@ -107,7 +107,6 @@ class Joining:
     """Client and server side of introductions. Blocks; thread-safe.
 
     Args:
-        config: Configuration of the node.
         address: Address of the node, as ``host:port``.
         probes: Probes of the storages of a node that can lead, by names that are the same on all nodes.
     """

@@ -78,7 +78,6 @@ class EventWatch:
     """Reports job events while this node leads.
 
     Args:
-        agent: Agent of the node.
         reports: Queue of events.
     """
 

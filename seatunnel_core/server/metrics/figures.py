@@ -60,11 +60,7 @@ ALL_FAMILIES = (*FAMILIES, *OF_NODES, *OF_JAVA, *OF_PROCESSES)
 
 
 class Figures:
-    """Metrics of one node.
-
-    Args:
-        agent: Agent of the node.
-    """
+    """Metrics of one node."""
 
     def __init__(self, agent: ObservedNode) -> None:
         self._agent = agent

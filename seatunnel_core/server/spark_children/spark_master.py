@@ -46,7 +46,6 @@ class SparkMaster:
 
     Args:
         config: Configuration of the node, which has a secret.
-        address: Address of the member.
     """
 
     def __init__(self, config: NodeConfig, address: str) -> None:

@@ -57,7 +57,6 @@ class SparkWorkers:
 
     Args:
         config: Configuration of the node, which has a secret.
-        address: Address of the member.
     """
 
     def __init__(self, config: NodeConfig, address: str) -> None:

@@ -35,7 +35,6 @@ class Seal:
     """Encrypts with the key of the current secret; decrypts with those of former secrets, too.
 
     Args:
-        secret: Secret of the cluster.
         old: Former secrets.
     """
 
