@@ -17,6 +17,7 @@ from seatunnel_core.claiming.job_id import new_job_id
 from seatunnel_core.cli.cluster_arguments import ClusterArguments
 from seatunnel_core.cli.command import STOPPED
 from seatunnel_core.cli.progress import job_progress_line
+from seatunnel_core.cli.terminal.text import table
 from seatunnel_core.config.engine import find_engine_file, idle_client_options
 from seatunnel_core.config.file import read_text
 from seatunnel_core.config.hazelcast import DEFAULT_PORT, ClientConfig, ClusterConfig, addresses, load_hazelcast
@@ -304,7 +305,4 @@ def _table(jobs: list[dict[str, Any]]) -> str:
     rows += [
         (job["jobId"], job["jobName"], job["jobStatus"], job["createTime"], job.get("finishTime", "")) for job in jobs
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return table(rows, indent="")

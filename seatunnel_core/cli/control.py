@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from seatunnel_core import stored
 from seatunnel_core.cli.control_arguments import ControlArguments, ControlVerb
+from seatunnel_core.cli.terminal.text import table
 from seatunnel_core.control import client
 from seatunnel_core.errors import UsageError
 from seatunnel_core.quantity import count, duration
@@ -28,7 +29,7 @@ def control(arguments: ControlArguments) -> None:
     match arguments.verb:
         case ControlVerb.LIST:
             found = _answers(arguments.job_ids, "status")
-            print(_table(found) if found else _NOTHING)
+            print(table([_HEADINGS, *map(_row, found)], indent="") if found else _NOTHING)
         case ControlVerb.METRICS if arguments.open_metrics:
             print(_page(_answers(arguments.job_ids, "open-metrics")), end="")
         case ControlVerb.METRICS:
@@ -77,14 +78,6 @@ def _savepoint(job_id: str, arguments: ControlArguments) -> None:
     parts = ", ".join(f"{number} at {epoch}-{id}" for number, (epoch, id) in taken["pipelines"].items())
     ending = "The job has stopped with it" if taken["stopped"] else "The job continues"
     print(f"Savepoint {taken['name']} of job {job_id} is complete: pipeline {parts}. {ending}.")
-
-
-def _table(jobs: Sequence[client.Status]) -> str:
-    rows = [_HEADINGS, *(_row(job) for job in jobs)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
 
 
 def _row(job: client.Status) -> tuple[str, ...]:

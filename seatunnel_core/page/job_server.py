@@ -12,17 +12,15 @@ import secrets
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from seatunnel_core import stored
 from seatunnel_core.control.bounded_server import BoundedServer, DeadlineReader
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
-from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.page.assets import HEADERS, START, asset
 from seatunnel_core.page.job_answers import answer
-from seatunnel_core.planning.plan import PlannedJob
-from seatunnel_core.reporting.metrics import JobMetrics
+from seatunnel_core.runtime.control_requests import Controlled
 
 LONGEST_BODY = 64 * 1024
 PATIENCE_S = 10
@@ -34,28 +32,6 @@ _LOOK_S = 0.2
 logger = logging.getLogger("seatunnel.job")
 
 
-class Shown(Protocol):
-    """Interface of the displayed job: a started ``seatunnel_core.runtime.job_run.JobRun``."""
-
-    job_id: str
-    job: PlannedJob | None
-
-    def metrics(self) -> JobMetrics:
-        """Return the current metrics of the job."""
-
-    def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
-        """Return metrics over time, of a pipeline or, for 0, of the whole job."""
-
-    def stop(self) -> None:
-        """Stop the job after a last checkpoint."""
-
-    def kill(self) -> None:
-        """Stop the job at once."""
-
-    def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
-        """Take a savepoint, and return it when it is complete."""
-
-
 class JobPage:
     """Server of the page of a started job; it serves until ``close``.
 
@@ -63,7 +39,7 @@ class JobPage:
         OSError: No loopback port can be opened.
     """
 
-    def __init__(self, run: Shown) -> None:
+    def __init__(self, run: Controlled) -> None:
         self.key = secrets.token_urlsafe(24)
         self._server = _Server(run, self.key)
         self._serving = threading.Thread(
@@ -88,7 +64,7 @@ class _Server(BoundedServer, HTTPServer):
     block_on_close = False
     """False: a browser may keep a connection open for any time."""
 
-    def __init__(self, run: Shown, key: str) -> None:
+    def __init__(self, run: Controlled, key: str) -> None:
         self.run = run
         self.key = key
         super().__init__(("127.0.0.1", 0), _Handler)

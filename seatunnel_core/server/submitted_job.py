@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, nullcontext
 from attrs import frozen
 
 from seatunnel_core.config.document import Block, Items, Scalar, Value
-from seatunnel_core.config.env import JOB_NAME
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.job_file import RawJob, read_job
 from seatunnel_core.config.problem import Problems
@@ -66,17 +65,6 @@ class SubmittedJob:
         refuse_secrets(self.text, origin, dict(self.variables), raw.problems, plugins=plugins)
         require_absolute_paths(raw, raw.problems)
         return raw
-
-    def accepted_name(self) -> str:
-        """Return the name in the job, after checking that a cluster can accept it.
-
-        Raises:
-            ConfigError: The job is invalid, has relative paths, or contains values of secrets, which would be stored;
-                the message lists all problems.
-        """
-        raw = self.accepted()
-        raw.problems.raise_errors()
-        return str(raw.env[JOB_NAME])
 
     def _read(self) -> RawJob:
         problems, file = Problems(), FORMATS[self.format]

@@ -95,8 +95,8 @@ def judge(disk: Path, said: Sequence[str]) -> str:
     for change in range(len(acknowledged) + 1):
         states.append(states[-1].after(change))
     have = Recorded(open=frozenset(found.jobs), ended=frozenset(found.history))
-    if found.unreadable or have not in states[-2:]:  # the change that was under way may be there
-        return f"{len(acknowledged)} changes were acknowledged, and there is {have}, unreadable {found.unreadable}"
+    if found.problems or have not in states[-2:]:  # the change that was under way may be there
+        return f"{len(acknowledged)} changes were acknowledged, and there is {have}, unreadable {tuple(found.problems)}"
     return ""
 
 

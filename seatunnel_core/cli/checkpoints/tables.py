@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from seatunnel_core.cli.terminal.text import table
 from seatunnel_core.inspector.content import CheckpointContent
 from seatunnel_core.inspector.copy import Copied
 from seatunnel_core.inspector.diff import Change
@@ -17,21 +18,6 @@ MOST_PARTS = 10
 
 MOST_PASSED_OVER = 5
 """Maximum number of unread objects listed with their path."""
-
-_GAP = "  "
-
-
-def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return rows of cells as aligned text; the first row is the heading, and the columns in ``right`` are numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        _GAP.join(
-            cell.rjust(width) if number in right else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "\n".join(f"  {line}".rstrip() for line in lines)
 
 
 def age(then: float | None) -> str:

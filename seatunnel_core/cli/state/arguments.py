@@ -5,7 +5,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from seatunnel_core.cli.command import Command, Parser
+from seatunnel_core.cli.command import Command, Parser, Subcommand
+from seatunnel_core.cli.declared import add_options, option, read_options, switch
 from seatunnel_core.errors import UsageError
 
 _VERBS = """\
@@ -28,11 +29,15 @@ class StateArguments(Command):
     """Name of the source; ``None`` if the job has only one."""
 
     value: str = ""
-    storage: str | None = None
+    engine_config: Path | None = option(
+        "--engine-config", exclusive="which", metavar="FILE", type=Path, help="the engine's file that names the storage"
+    )
+    storage: str | None = option(
+        "--storage", exclusive="which", metavar="STORAGE", help="the storage, as seatunnel checkpoints takes it"
+    )
     """Storage as for ``seatunnel checkpoints``; ``None`` for the one that a job would use."""
 
-    engine_config: Path | None = None
-    json: bool = False
+    json: bool = switch("--json", help="show: for programs; the keys are documented and stay")
 
 
 def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
@@ -46,22 +51,21 @@ def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="one of those below")
     parser.add_argument("words", metavar="NAME", nargs="*", help="what the verb is about; see below")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--engine-config", metavar="FILE", type=Path, help="the engine's file that names the storage")
-    which.add_argument("--storage", metavar="STORAGE", help="the storage, as seatunnel checkpoints takes it")
-    parser.add_argument("--json", action="store_true", help="show: for programs; the keys are documented and stay")
+    add_options(parser, StateArguments)
     values = parser.parse_args(argv)
     words, verb = values.words, values.verb
     least, most = {"show": (0, 1), "set": (2, 3), "reset": (1, 1)}[verb]
     if not least <= len(words) <= most:
         line = next(line.strip() for line in _VERBS.splitlines() if line.strip().startswith(verb))
         raise UsageError(f"Expected: seatunnel state {line.split('  ')[0]}. See: seatunnel state --help")
-    return StateArguments(
+    return read_options(
+        StateArguments,
+        values,
         verb=verb,
         name=words[0] if words else None,
         source=words[1] if len(words) == 3 else None,
         value=words[-1] if verb == "set" else "",
-        storage=values.storage,
-        engine_config=values.engine_config,
-        json=values.json,
     )
+
+
+STATE = Subcommand(name="state", summary="show, set or reset how far jobs with increments were read", parse=parse_state)

@@ -8,9 +8,9 @@ from attrs import evolve
 
 from seatunnel_core.claiming.alone import working_process
 from seatunnel_core.claiming.increments import acknowledged, all_states, load, put
-from seatunnel_core.cli.checkpoints.tables import table
 from seatunnel_core.cli.command import DONE
 from seatunnel_core.cli.state.arguments import StateArguments
+from seatunnel_core.cli.terminal.text import table
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.reference import StorageReference, title
 from seatunnel_core.job.increment_state import IncrementState, SourceState

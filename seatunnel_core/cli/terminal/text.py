@@ -1,7 +1,8 @@
-"""Layout of messages and the closing table: wrapped lines, and colours unless NO_COLOR is set."""
+"""Layout of messages and tables: wrapped lines, aligned columns, and colours unless NO_COLOR is set."""
 
 import re
 import textwrap
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,3 +40,16 @@ def wrapped(text: str, width: int) -> str:
         )
         for line in text.split("\n")
     )
+
+
+def table(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "  ") -> str:
+    """Return rows of cells as aligned text; the first row is the heading, and the columns in ``right`` are numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if number in right else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(f"{indent}{line}".rstrip() for line in lines)

@@ -127,11 +127,6 @@ class OwnHosts:
         host = self._hosts.get(SHARED)
         return None if host is None else host.status
 
-    def shared_pid(self) -> int:
-        """Return the process id of the shared worker process; 0 if there is none."""
-        host = self._hosts.get(SHARED)
-        return 0 if host is None else host.process.pid
-
     async def ask_all(self, request: Mapping[str, Any]) -> list[Any]:
         """Send a request to all responsive worker processes; return their responses.
 

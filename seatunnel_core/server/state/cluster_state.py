@@ -34,11 +34,6 @@ class Snapshot:
     key_ids: Mapping[str, str] = field(factory=dict)
     """Ids of the encryption keys of readable values, by key of the entry."""
 
-    @property
-    def unreadable(self) -> tuple[str, ...]:
-        """Keys of unreadable values."""
-        return tuple(self.problems)
-
 
 @frozen
 class History:

@@ -198,7 +198,7 @@ def _refused(changes: tuple[str, ...], variables: Mapping[str, str]) -> str:
         assert old in text
         text = text.replace("in/people.csv", "/data/people.csv").replace(old, new, 1)
     try:
-        SubmittedJob(text, "hocon", tuple(variables.items())).accepted_name()
+        SubmittedJob(text, "hocon", tuple(variables.items())).accepted().problems.raise_errors()
     except SeaTunnelError as error:
         return _cell("/nowhere", str(error))
     raise AssertionError(f"accepted: {text}")

@@ -52,7 +52,7 @@ def test_a_value_that_cannot_be_read_hides_no_other_one() -> None:
     found = decode({"job/1": a_job().to_bytes(), "job/2": b"{", "history/3": an_end("3").to_bytes(), "other": b"?"})
     assert set(found.jobs) == {"1"}
     assert set(found.history) == {"3"}
-    assert found.unreadable == ("job/2",)
+    assert set(found.problems) == {"job/2"}
 
 
 def test_the_next_leader_finds_jobs_and_history(tmp_path: Path) -> None:
