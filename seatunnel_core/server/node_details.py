@@ -2,15 +2,14 @@
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from seatunnel_core.planning.plan_record import shown_options
 from seatunnel_core.reporting.rest_text import project_version
+from seatunnel_core.server.agent.node_agent import NodeAgent
 from seatunnel_core.server.threads import thread_dump
 from seatunnel_storage_api.secret import shown
-
-if TYPE_CHECKING:
-    from seatunnel_core.server.agent.agent import Agent
 
 TARGET = "/internal/v1/node"
 
@@ -18,7 +17,7 @@ _MEASURED = ("jvm_", "process_")
 """Prefixes of the metrics of processes."""
 
 
-async def node_details(agent: "Agent") -> dict[str, Any]:
+async def node_details(agent: NodeAgent) -> dict[str, Any]:
     """Return the details of this node as JSON values. This also works for agents of worker nodes."""
     config, engine = agent.config, agent.config.engine
     samples = [each for each in await agent.figures.samples() if each.family.startswith(_MEASURED)]
@@ -46,9 +45,13 @@ def _masked(given: Any) -> dict[str, str]:
     return {str(key): shown(str(key), str(value)) for key, value in given.items()}
 
 
-async def node_threads(agent: "Agent") -> list[dict[str, Any]]:
+async def node_threads(agent: NodeAgent) -> list[dict[str, Any]]:
     """Return the threads of this node's agent and worker processes."""
     found = [{**each, "process": f"agent {os.getpid()}"} for each in thread_dump()]
     for answer in await agent.ask_hosts({"do": "threads"}):
         found += [{**each, "process": f"host {answer['pid']}"} for each in answer["threads"]]
     return found
+
+
+OWN: Mapping[str, Callable[[NodeAgent], Awaitable[Any]]] = {"details": node_details, "threads": node_threads}
+"""What a node reports about itself, by the names of requests."""

@@ -32,7 +32,6 @@ from seatunnel_core.server.rest import (
     page,
     permissions,
     submitting,
-    threads,
 )
 from seatunnel_core.server.rest.access import AuthPolicy, User
 from seatunnel_core.server.rest.openapi import openapi_route
@@ -50,7 +49,6 @@ _DOCUMENTED = (
     *submitting.ROUTES,
     *checkpoints.ROUTES,
     *checking.ROUTES,
-    *threads.ROUTES,
     *logs.ROUTES,
     *loggers.ROUTES,
     *permissions.ROUTES,

@@ -14,8 +14,8 @@ from seatunnel_core.server.agent.running_jobs import ASKED, TARGET
 from seatunnel_core.server.agent.worker import QUERY
 from seatunnel_core.server.discovery.joining import MEET, PROBE, Joining
 from seatunnel_core.server.errors import RequestError
+from seatunnel_core.server.node_details import OWN
 from seatunnel_core.server.node_details import TARGET as NODE
-from seatunnel_core.server.node_details import node_details, node_threads
 from seatunnel_core.server.rest import nodes, submitting
 from seatunnel_core.server.rest.route import Handler, Request, Route, Routes
 
@@ -105,9 +105,9 @@ async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
 @ROUTES.post(NODE)
 async def _node(agent: Agent, _request: Request, body: bytes) -> Any:
     what = stored.text(stored.parse(body), "what")
-    if what not in ("details", "threads"):
-        raise RequestError("expected details or threads in the field what")
-    return {"found": await (node_details(agent) if what == "details" else node_threads(agent))}
+    if what not in OWN:
+        raise RequestError(f"expected {' or '.join(OWN)} in the field what")
+    return {"found": await OWN[what](agent)}
 
 
 @ROUTES.post(TARGET)

@@ -1,4 +1,4 @@
-"""Endpoint for the details of one node, through any node."""
+"""Endpoints for the details of one node and its threads, through any node."""
 
 import asyncio
 from typing import Any
@@ -8,8 +8,8 @@ from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import Line
 from seatunnel_core.server.errors import RequestError
-from seatunnel_core.server.node_details import TARGET, node_details
-from seatunnel_core.server.rest.route import Request, Routes
+from seatunnel_core.server.node_details import OWN, TARGET
+from seatunnel_core.server.rest.route import Parameter, Request, Routes
 from seatunnel_core.server.rest.shapes import ANY, FLAG, TEXT, WHOLE, block, by_name, items
 
 _DETAILS = block(
@@ -28,6 +28,7 @@ _DETAILS = block(
         "tags": by_name(TEXT),
     }
 )
+_NODE = Parameter("node", "Address of another node.")
 
 ROUTES = Routes(to_leader=False)
 
@@ -36,24 +37,42 @@ ROUTES = Routes(to_leader=False)
     "/nodes/{address}", "Details of a node: processes, JVMs, and configuration with secrets masked.", answer=_DETAILS
 )
 async def _node(agent: Agent, request: Request, _body: bytes) -> Any:
-    return await of_node(agent, str(request.path_params["address"]), "details", lambda: node_details(agent))
+    return await _of_node(agent, str(request.path_params["address"]), "details")
 
 
-async def of_node(agent: Agent, address: str, what: str, own: Any) -> Any:
-    """Return details that a node reports about itself.
+@ROUTES.get(
+    "/thread-dump",
+    "Threads of the node's agent and worker processes, with their stacks.",
+    parameters=(_NODE,),
+    answer=items(
+        block({"threadName": TEXT, "threadId": WHOLE, "threadState": TEXT, "stackTrace": TEXT, "process": TEXT})
+    ),
+)
+async def _thread_dump(agent: Agent, request: Request, _body: bytes) -> Any:
+    return await _of_node(agent, request.query_params.get("node", "") or agent.address, "threads")
 
-    Args:
-        agent: Agent of this node.
-        address: Address of the node in question.
-        what: ``details`` or ``threads``.
-        own: Returns these details of this node.
+
+@ROUTES.get(
+    "/running-threads",
+    "Names of these threads, with the process in place of SeaTunnel's class loader.",
+    parameters=(_NODE,),
+    answer=items(block({"threadName": TEXT, "classLoader": TEXT})),
+)
+async def _running_threads(agent: Agent, request: Request, body: bytes) -> Any:
+    threads = await _thread_dump(agent, request, body)
+    found = [{"threadName": each["threadName"], "classLoader": each["process"]} for each in threads]
+    return sorted(found, key=lambda each: (each["threadName"], each["classLoader"]))
+
+
+async def _of_node(agent: Agent, address: str, what: str) -> Any:
+    """Return what a node reports about itself: ``details`` or ``threads``.
 
     Raises:
         RequestError: There is no such node, or it does not respond in time.
     """
     agent.logs.require_node(address)
     if address == agent.address:
-        return await own()
+        return await OWN[what](agent)
     try:
         async with asyncio.timeout(Line.MONITORING.answer_s):
             found = await agent.peers.ask(address, Line.MONITORING, TARGET, {"what": what})

@@ -14,7 +14,7 @@ from seatunnel_core.reporting.series import COLUMNS
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.peers import Line
 from seatunnel_core.server.description import Description, shown_at_end
-from seatunnel_core.server.rest import job_details, jobs, node_details, threads
+from seatunnel_core.server.rest import job_details, jobs, node_details
 from seatunnel_core.server.rest.route import Route
 from seatunnel_core.server.state.attempts import KEPT, PastAttempt, with_attempt
 from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
@@ -194,7 +194,7 @@ def _asks_others(agent: Agent, login: dict[str, Any], monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(agent.peers, "ask", answer)
     dump = ask(agent, "GET", "/thread-dump?node=127.0.0.1:2", **login)[1]
-    conforms(threads.ROUTES, "/thread-dump", dump)
+    conforms(node_details.ROUTES, "/thread-dump", dump)
     assert dump == [thread]
     with monkeypatch.context() as hurried:
         hurried.setattr(Line, "answer_s", 0.1)
