@@ -60,9 +60,7 @@ def running_job(
     return {
         **summary,
         "metrics": {**summary["metrics"], **by_table(described, pipelines)},
-        "envOptions": dict(described.env),
-        "jobDag": _dag(job.job_id, described),
-        "pluginJarsUrls": [],
+        **_details(job.job_id, described),
     }
 
 
@@ -71,15 +69,7 @@ def running_job_summary(
 ) -> dict[str, Any]:
     """Return a job that has not ended, without its options and graph."""
     return {
-        "jobId": job.job_id,
-        "jobName": job.name,
-        "jobStatus": state.value,
-        "createTime": moment(job.submitted_at),
-        "createTimestamp": milliseconds(job.submitted_at),
-        "isStartWithSavePoint": job.restore,
-        "metrics": texts(metrics),
-        "host": job.host,
-        "attempts": job.attempt,
+        **_summary(job, state, restored=job.restore, metrics=metrics, attempts=job.attempt),
         **({"pendingReason": waits_for} if waits_for else {}),
     }
 
@@ -87,25 +77,40 @@ def running_job_summary(
 def ended_job(job: EndedJob, *, with_pipelines: bool = False) -> dict[str, Any]:
     """Return a job that has ended."""
     described, pipelines = _shown(job)
+    summary = _summary(job, job.state, restored=job.restored, metrics=job.metrics, attempts=job.attempts)
     return {
-        "jobId": job.job_id,
-        "jobName": job.name,
-        "jobStatus": job.state.value,
+        **summary,
         "errorMsg": job.error or None,
-        "createTime": moment(job.submitted_at),
-        "createTimestamp": milliseconds(job.submitted_at),
         "finishTime": moment(job.ended_at),
         "finishTimestamp": milliseconds(job.ended_at),
         "finishedTime": moment(job.ended_at),
-        "envOptions": dict(described.env),
-        "jobDag": _dag(job.job_id, described),
-        "pluginJarsUrls": [],
-        "isStartWithSavePoint": job.restored,
-        "metrics": {**texts(job.metrics), **by_table(described, pipelines)},
-        "host": job.host,
-        "attempts": job.attempts,
+        **_details(job.job_id, described),
+        "metrics": {**summary["metrics"], **by_table(described, pipelines)},
         **({"pipelines": pipelines} if with_pipelines else {}),
     }
+
+
+def _summary(
+    job: JobRecord | EndedJob, state: JobState, *, restored: bool, metrics: Mapping[str, Any], attempts: int
+) -> dict[str, Any]:
+    return {
+        "jobId": job.job_id,
+        "jobName": job.name,
+        "jobStatus": state.value,
+        "createTime": moment(job.submitted_at),
+        "createTimestamp": milliseconds(job.submitted_at),
+        "isStartWithSavePoint": restored,
+        "metrics": texts(metrics),
+        "host": job.host,
+        "attempts": attempts,
+    }
+
+
+def _details(job_id: str, described: Description) -> dict[str, Any]:
+    """Return the options and the graph of a job."""
+    env = dict(described.env)
+    graph = {"pipelineEdges": described.edges, "vertexInfoMap": list(described.vertices)}
+    return {"envOptions": env, "jobDag": {"jobId": job_id, **graph, "envOptions": env}, "pluginJarsUrls": []}
 
 
 def ended_pipelines(job: EndedJob) -> list[dict[str, Any]]:
@@ -151,15 +156,6 @@ def failures(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         records: Failures as written by ``RecentFailure.record``.
     """
     return list(map(failure_entry, records))
-
-
-def _dag(job_id: str, described: Description) -> dict[str, Any]:
-    return {
-        "jobId": job_id,
-        "pipelineEdges": described.edges,
-        "vertexInfoMap": list(described.vertices),
-        "envOptions": dict(described.env),
-    }
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:

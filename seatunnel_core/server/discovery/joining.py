@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import evolve, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.control.cluster import ClusterClient, UnsignedAnswerError
@@ -172,7 +172,7 @@ class Joining:
 
     def _meet(self, address: str) -> Introduction | None:
         try:
-            found = Introduction.from_record(self._ask(address, MEET, asdict(self._self), _MEET_S))
+            found = Introduction.from_record(self._ask(address, MEET, self._self.record(), _MEET_S))
         except PlatformError as error:
             logger.debug("no response from %s: %s", address, error)
             return None
@@ -249,7 +249,7 @@ class Joining:
             logger.warning("the node %s cannot join this cluster: %s", visitor.address, reason)
         known = self.knows()
         members = tuple(known["members"])
-        return asdict(evolve(self._self, leader=known["leader"], members=members, version=self.version()))
+        return evolve(self._self, leader=known["leader"], members=members, version=self.version()).record()
 
     def probe(self, body: bytes) -> dict[str, str]:
         """Read what a node wrote to its storages, and write something for it; return digests, empty if not found.

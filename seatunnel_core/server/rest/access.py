@@ -10,6 +10,7 @@ import hmac
 import ipaddress
 import socket
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
@@ -17,7 +18,8 @@ from attrs import frozen
 from seatunnel_core.config.http_options import Permission
 from seatunnel_core.control.signing import AUTHORIZATION
 from seatunnel_core.server.agent.agent import Agent
-from seatunnel_core.server.rest.route import Request
+from seatunnel_core.server.rest.route import Request, Routes, needing
+from seatunnel_core.server.rest.shapes import TEXT, block, items
 
 V1 = "/hazelcast/rest/"
 """Path prefix of SeaTunnel's REST v1, which users may request on the member port."""
@@ -136,3 +138,17 @@ def _is_logged_in(login: tuple[str, str], headers: Mapping[str, str]) -> bool:
 def _fixed(text: bytes) -> bytes:
     """Return a digest of fixed length, so that comparing two does not reveal the length of a text."""
     return hmac.digest(b"seatunnel", text, "sha256")
+
+
+ROUTES = Routes(to_leader=False)
+
+
+@ROUTES.get(
+    "/permissions",
+    "The current user and their permissions.",
+    needs=needing(),
+    answer=block({"user": TEXT, "permissions": items(TEXT)}),
+)
+async def _permissions(agent: Agent, request: Request, _body: bytes) -> Any:
+    user = user_of(agent, request)
+    return {"user": user.name, "permissions": [each.value for each in Permission if each in user.permissions]}

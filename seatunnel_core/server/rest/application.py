@@ -30,7 +30,6 @@ from seatunnel_core.server.rest import (
     node_details,
     nodes,
     page,
-    permissions,
     submitting,
 )
 from seatunnel_core.server.rest.access import AuthPolicy, User
@@ -51,7 +50,7 @@ _DOCUMENTED = (
     *checking.ROUTES,
     *logs.ROUTES,
     *loggers.ROUTES,
-    *permissions.ROUTES,
+    *access.ROUTES,
 )
 
 _V2 = (*_DOCUMENTED, openapi_route((*_DOCUMENTED, *metrics.ROUTES)))

@@ -6,8 +6,7 @@ from typing import Any
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.pending import pending_jobs
-from seatunnel_core.server.rest.choice import CHOICE, chosen
-from seatunnel_core.server.rest.listing import PAGING, listed
+from seatunnel_core.server.rest.listing import CHOICE, PAGING, chosen, listed
 from seatunnel_core.server.rest.route import Parameter, Request, Routes, flag, number
 from seatunnel_core.server.rest.shapes import (
     ENDED,

@@ -1,12 +1,13 @@
 """What a node and a living member find out about each other before the node takes part."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attrs import asdict, evolve
+from attrs import evolve
 
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.agent.node_config import node_config
@@ -51,9 +52,21 @@ def test_what_may_not_differ(there: Introduction, told: str | None) -> None:
 
 def test_an_introduction_is_read_as_it_was_written() -> None:
     there = evolve(THERE, leader="c:3", members=("b:2", "c:3"))
-    assert Introduction.from_record(asdict(there)) == there
+    assert Introduction.from_record(there.record()) == there
     with pytest.raises(StoredValueError):
-        Introduction.from_record({**asdict(there), "beat_s": "2"})
+        Introduction.from_record({**there.record(), "beat_s": "2"})
+
+
+def test_nodes_of_other_versions_read_the_same_introduction() -> None:
+    there = evolve(THERE, leader="c:3", members=("b:2", "c:3"), version=(7, 3))
+    written = (
+        '{"address": "b:2", "role": "master_and_worker", "boot": "y", "signed": true, "leads": true, "alone": false, '
+        '"beat_s": 2.0, "timeout_s": 10.0, "storages": ["checkpoints"], "leader": "c:3", "members": ["b:2", "c:3"], '
+        '"version": [7, 3]}'
+    )
+    assert json.dumps(evolve(there, beat_s=2.0, timeout_s=10.0).record()) == written
+    without = {key: value for key, value in json.loads(written).items() if key != "version"}
+    assert Introduction.from_record(without) == evolve(there, version=())
 
 
 def test_the_newest_beat_names_members() -> None:
@@ -87,7 +100,7 @@ def test_a_member_answers_what_it_sees(probe: StorageProbe, tmp_path: Path) -> N
     config = node_config(engine_file=tmp_path / "seatunnel.yaml", environment={})
     there = Joining(config, "b:2", {"checkpoints": probe})
     there.knows = lambda: {"leader": "b:2", "members": ["b:2"]}
-    answer = there.meet(b"%s" % _json(asdict(HERE)))
+    answer = there.meet(b"%s" % _json(HERE.record()))
     assert (answer["address"], answer["leader"], answer["signed"]) == ("b:2", "b:2", False)
     digest = probe.leave("a:1", "b:2")
     seen = there.probe(_json({"writer": "a:1", "left": {"checkpoints": digest}}))
