@@ -11,7 +11,7 @@ from seatunnel_core.planning.plan_record import plan_record
 from seatunnel_core.reporting.metrics import JobMetrics, PipelineMetrics
 from seatunnel_core.reporting.open_metrics import totals
 from seatunnel_core.reporting.pipeline_record import measured_record
-from seatunnel_core.reporting.recent_failures import latest
+from seatunnel_core.reporting.recent import latest
 from seatunnel_core.reporting.rest_text import env_in_texts, failure_entry, milliseconds, moment, project_version
 from seatunnel_core.reporting.series import MOST_POINTS, POINTS
 

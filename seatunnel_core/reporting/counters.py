@@ -13,8 +13,7 @@ from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.checkpoint.progress import Moved, PipelineProgress
 from seatunnel_core.clock import now_ms
 from seatunnel_core.reporting.metrics import Durations, PipelineMetrics, VertexMetrics
-from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoints
-from seatunnel_core.reporting.recent_failures import RecentFailures
+from seatunnel_core.reporting.recent import RecentCheckpoints, RecentFailures
 from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.reporting.series import Point
 from seatunnel_core.reporting.vertex_flow import VertexFlow

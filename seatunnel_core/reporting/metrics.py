@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from seatunnel_core.checkpoint.progress import Moved
 from seatunnel_core.reporting import html
-from seatunnel_core.reporting.recent_failures import RecentFailure
+from seatunnel_core.reporting.recent import RecentFailure
 from seatunnel_core.reporting.report import JobOutcome, PipelineView, sums
 from seatunnel_core.reporting.vertex_flow import VertexLoad
 

@@ -14,7 +14,7 @@ from seatunnel_core.planning.plan import PlannedJob
 from seatunnel_core.planning.plan_record import plan_record
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import samples, totals
-from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
+from seatunnel_core.reporting.recent import RecentCheckpoint
 from seatunnel_core.reporting.report import JobProgress, JobReport
 from seatunnel_core.reporting.series import MOST_POINTS
 

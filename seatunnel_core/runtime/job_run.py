@@ -29,7 +29,7 @@ from seatunnel_core.planning.planner import Registry, plan_job
 from seatunnel_core.planning.settings import spark_settings
 from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.metrics import STATES, JobMetrics
-from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
+from seatunnel_core.reporting.recent import RecentCheckpoint
 from seatunnel_core.reporting.report import JobProgress, JobReport
 from seatunnel_core.reporting.series import POINTS, JobSeries
 from seatunnel_core.runtime.control_requests import answers

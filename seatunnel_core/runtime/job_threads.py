@@ -17,7 +17,7 @@ from seatunnel_core.errors import UsageError
 from seatunnel_core.job.savepoint import JobSavepoint
 from seatunnel_core.reporting.execution_info import execution_info
 from seatunnel_core.reporting.metrics import PipelineMetrics
-from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
+from seatunnel_core.reporting.recent import RecentCheckpoint
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
 from seatunnel_core.reporting.report_record import report_record
 from seatunnel_core.runtime.job_pipelines import JobPipelines

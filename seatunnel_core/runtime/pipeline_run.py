@@ -21,7 +21,7 @@ from seatunnel_core.planning.plan import PlannedPipeline
 from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.metrics import PipelineMetrics
 from seatunnel_core.reporting.notices import PipelineLog
-from seatunnel_core.reporting.recent_checkpoints import RecentCheckpoint
+from seatunnel_core.reporting.recent import RecentCheckpoint
 from seatunnel_core.reporting.report import PipelineView
 from seatunnel_core.reporting.series import Point
 from seatunnel_core.runtime.epoch_run import EpochRun

@@ -12,8 +12,7 @@ from seatunnel_core.reporting.notices import Notices
 from seatunnel_core.reporting.spans import record_span
 from seatunnel_core.runtime.pipeline_io import PipelineIO
 from seatunnel_core.runtime.shared import SharedResources
-from seatunnel_core.runtime.unit_event import unit_event
-from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.spark.failure import failure_of, reading
 from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.unit import AttemptId
@@ -144,10 +143,40 @@ class UnitRuns:
         for note in result.notes:
             self._metrics.warned(note)
             _log.warning("pipeline %d, %s", result.pipeline_id, note)
-        self._deliver(partial(unit_event, order, self._chains[order.task], result))
+        self._deliver(partial(_event, order, self._chains[order.task], result))
 
     def _begins_again(self, order: commands.RunUnit) -> None:
         """Report a unit that runs again after writing directly to a target: its rows may be duplicated."""
         chain = self._chains[order.task]
         self._metrics.begun_again()
         self._notices.begun_again(order, chain.doubling)
+
+
+def _event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, now: int) -> Event:
+    """Return the event for the result of a work unit.
+
+    ``chain`` is the unit's operator chain; it describes the input of a failed unit.
+    """
+    if result.failure is not None:
+        return events.UnitFailed(
+            now_ms=now,
+            task=order.task,
+            attempt=result.attempt,
+            failure=result.failure,
+            reading=_reading(chain, order),
+        )
+    return events.UnitFinished(
+        now_ms=now,
+        task=order.task,
+        attempt=result.attempt,
+        rows_read=result.rows_read,
+        bytes_read=result.bytes_read,
+        rows_skipped=result.rows_skipped,
+        committables=dict(result.committables),
+    )
+
+
+def _reading(chain: OperatorChain, order: commands.RunUnit) -> str:
+    if chain.splits is None:
+        return reading(chain.source, order.attempt.unit.splits)
+    return "; ".join(reading(reader.source, chain.splits[reader.name]) for reader in chain.readers)

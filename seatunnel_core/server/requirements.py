@@ -6,7 +6,7 @@ from seatunnel_core.config.document import Scalar
 from seatunnel_core.config.env import ISOLATION, PARALLELISM, TAG_FILTER
 from seatunnel_core.config.job_file import Kind, RawBlock, RawJob
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import Requirements
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 

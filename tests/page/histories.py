@@ -11,9 +11,8 @@ from seatunnel_core.reporting.series import COLUMNS
 from seatunnel_core.server.agent.node_config import node_config
 from seatunnel_core.server.description import describe, shown_at_end
 from seatunnel_core.server.host.protocol import HostedJob
-from seatunnel_core.server.state.attempts import PastAttempt
 from seatunnel_core.server.state.location import open_store
-from seatunnel_core.server.state.records import EndedJob, JobState
+from seatunnel_core.server.state.records import EndedJob, JobState, PastAttempt
 from seatunnel_core.server.submitted_job import SubmittedJob
 from tests.server.nodes import Node, free_port, some_nodes
 

@@ -22,8 +22,7 @@ from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.election import Claim, Look
 from seatunnel_core.server.rest.application import application
-from seatunnel_core.server.state.records import JobRecord
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import JobRecord, Requirements
 from seatunnel_core.server.submitted_job import SubmittedJob
 from seatunnel_core.server.transport.http_config import HttpConfig
 from tests.server.rest.asked import answered

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seatunnel_core.reporting.recent_checkpoints import COMPLETED, FAILED
+from seatunnel_core.reporting.recent import COMPLETED, FAILED
 
 Block = Mapping[str, Any]
 

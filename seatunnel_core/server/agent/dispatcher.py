@@ -36,8 +36,7 @@ from seatunnel_core.server.scheduling.following import orphaned_jobs
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import View
 from seatunnel_core.server.state.cluster_state import ClusterState
-from seatunnel_core.server.state.records import DesiredState, JobRecord
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import DesiredState, JobRecord, Requirements
 from seatunnel_core.server.submitted_job import SubmittedJob
 
 logger = logging.getLogger("seatunnel.cluster")

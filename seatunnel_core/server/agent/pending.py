@@ -10,8 +10,7 @@ from seatunnel_core.reporting.rest_text import moment
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.scheduling.placing import Slots, slots_of
 from seatunnel_core.server.scheduling.view import View
-from seatunnel_core.server.state.records import SHARED, JobRecord
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import SHARED, JobRecord, Requirements
 
 MOST_DIAGNOSED = 100
 """Maximum number of slots of a pipeline to list; counts include all."""

@@ -16,7 +16,7 @@ from seatunnel_core.registry import lookup
 from seatunnel_core.reporting.metrics import JobMetrics
 from seatunnel_core.reporting.open_metrics import Sample, samples, totals
 from seatunnel_core.reporting.pipeline_record import measured_record
-from seatunnel_core.reporting.recent_failures import latest
+from seatunnel_core.reporting.recent import latest
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.series import POINTS_AT_END
 from seatunnel_core.runtime.job_run import JobRun

@@ -15,8 +15,7 @@ from seatunnel_core.server.aside.submissions import MOST_AT_ONCE
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Body, Parameter, Request, Routes, json_block, json_value, needing, truth
 from seatunnel_core.server.rest.shapes import FLAG, TEXT, block, by_name, either, items
-from seatunnel_core.server.state.records import DesiredState, JobRecord
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import DesiredState, JobRecord, Requirements
 from seatunnel_core.server.submitted_job import FORMATS
 from seatunnel_storage_api.layout import require_job_id
 

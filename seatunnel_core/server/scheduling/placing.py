@@ -10,8 +10,7 @@ from attrs import evolve, frozen
 
 from seatunnel_core.server.scheduling.decisions import Change, End, Record
 from seatunnel_core.server.scheduling.view import CANCELLED, View
-from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
 """Number of worker processes in a row that end while running a job until it is suspect and gets a dedicated one."""

@@ -4,13 +4,19 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from seatunnel_core.reporting.recent_failures import shortened
+from seatunnel_core.reporting.recent import shortened
 from seatunnel_core.server.description import Description, shown_at_end
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.member_report import MemberReport
-from seatunnel_core.server.state.attempts import PastAttempt, with_attempt
-from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import (
+    DesiredState,
+    EndedJob,
+    JobRecord,
+    JobState,
+    PastAttempt,
+    Requirements,
+    with_attempt,
+)
 
 CANCELLED = (DesiredState.CANCEL, DesiredState.CANCEL_AT_ONCE)
 

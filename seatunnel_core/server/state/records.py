@@ -1,4 +1,4 @@
-"""Records of active and ended jobs."""
+"""Records of active and ended jobs, with their attempts and their requirements on cluster resources."""
 
 import enum
 import json
@@ -8,8 +8,6 @@ from typing import Any, Self
 from attrs import field, frozen
 
 from seatunnel_core import stored
-from seatunnel_core.server.state.attempts import PastAttempt
-from seatunnel_core.server.state.requirements import Requirements
 from seatunnel_core.stored_fields import Stored, added
 
 JOB_PREFIX = "job/"
@@ -55,6 +53,50 @@ class JobState(enum.Enum):
 
 
 _ENDS = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELED, JobState.SAVEPOINT_DONE})
+
+
+@frozen(kw_only=True)
+class Requirements(Stored):
+    """Requirements of a job."""
+
+    slots: int = 2
+    """Number of slots, counted as in SeaTunnel: one per source for planning, and one per parallel reader."""
+
+    readers: tuple[int, ...] = ()
+    """Numbers of parallel readers, in the order of the sources; empty if unknown."""
+
+    tags: Mapping[str, str] = field(factory=dict)
+    """Attributes that the member must have."""
+
+    own_host: bool = False
+    """True if it needs a dedicated worker process, by request or because of options for Spark, Java or Python."""
+
+
+KEPT_ATTEMPTS = 20
+"""Maximum number of past attempts in a record, which is rewritten at each change of the job."""
+
+
+@frozen(kw_only=True)
+class PastAttempt(Stored):
+    """An attempt that has ended."""
+
+    attempt: int
+    host: str
+    """Member that ran the attempt, as ``host:port``."""
+
+    started_at: float
+    """Time of the start, in seconds since 1970, for display only; 0 in records of earlier versions."""
+
+    ended_at: float
+    """Time of the end, in seconds since 1970, for display only."""
+
+    cause: str
+    """Reason of the end; empty if the job ended normally."""
+
+
+def with_attempt(past: tuple[PastAttempt, ...], ended: PastAttempt) -> tuple[PastAttempt, ...]:
+    """Return the attempts with one more, dropping the oldest above ``KEPT_ATTEMPTS``."""
+    return (*past, ended)[-KEPT_ATTEMPTS:]
 
 
 class _Entry(Stored):

@@ -4,7 +4,7 @@ from typing import Any
 
 from seatunnel_core.checkpoint import commands
 from seatunnel_core.checkpoint.commands import AbortKind
-from seatunnel_core.reporting.recent_checkpoints import KEPT, RecentCheckpoints
+from seatunnel_core.reporting.recent import KEPT, RecentCheckpoints
 from seatunnel_core.server.agent.checkpoint_answers import history, overview
 from seatunnel_storage_api.state import CheckpointType
 

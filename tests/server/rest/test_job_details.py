@@ -16,8 +16,7 @@ from seatunnel_core.server.agent.peers import Line
 from seatunnel_core.server.description import Description, shown_at_end
 from seatunnel_core.server.rest import job_details, jobs, node_details
 from seatunnel_core.server.rest.route import Route
-from seatunnel_core.server.state.attempts import KEPT, PastAttempt, with_attempt
-from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
+from seatunnel_core.server.state.records import KEPT_ATTEMPTS, EndedJob, JobRecord, JobState, PastAttempt, with_attempt
 from tests.server.rest.test_jobs import an_end, with_history
 from tests.server.test_rest import ask, config_of, leading
 
@@ -84,9 +83,9 @@ def test_records_keep_attempts_and_read_those_of_earlier_versions() -> None:
     ended = evolve(an_end(1), past=(one,))
     assert EndedJob.from_bytes(ended.to_bytes()) == ended
     many: tuple[PastAttempt, ...] = ()
-    for number in range(KEPT + 5):
+    for number in range(KEPT_ATTEMPTS + 5):
         many = with_attempt(many, evolve(one, attempt=number))
-    assert (len(many), many[-1].attempt) == (KEPT, KEPT + 4)
+    assert (len(many), many[-1].attempt) == (KEPT_ATTEMPTS, KEPT_ATTEMPTS + 4)
 
 
 def test_metrics_over_time_come_from_the_host_and_after_the_end_from_the_history(

@@ -19,7 +19,7 @@ from seatunnel_core.server.aside.planning import plan
 from seatunnel_core.server.aside.submissions import split
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.requirements import requirements_of
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import Requirements
 from seatunnel_core.server.submitted_job import SubmittedJob
 from tests.server.scheduling.views import JOB
 

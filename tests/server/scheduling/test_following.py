@@ -20,8 +20,7 @@ from seatunnel_core.server.scheduling.decisions import (
 from seatunnel_core.server.scheduling.following import orphaned_jobs
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import Member
-from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 from tests.server.scheduling.views import BOOT, GIVEN, HERE, JOB, RUNNING, THERE, host, hosted, member, view
 
 WAITING = evolve(JOB, attempt=1, since=9.0)

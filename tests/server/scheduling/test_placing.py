@@ -10,8 +10,7 @@ from seatunnel_core.server.scheduling.decisions import End, Record
 from seatunnel_core.server.scheduling.placing import MOST_OWN_HOSTS, Slots, slots_of
 from seatunnel_core.server.scheduling.schedule import decide
 from seatunnel_core.server.scheduling.view import Member, View
-from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 from tests.server.scheduling.views import BOOT, GIVEN, HERE, JOB, THERE, host, hosted, member, view
 
 

@@ -8,8 +8,7 @@ from attrs import evolve
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.member_report import HostReport, MemberReport
 from seatunnel_core.server.scheduling.view import Member, View
-from seatunnel_core.server.state.records import SHARED, JobRecord, JobState
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import SHARED, JobRecord, JobState, Requirements
 
 HERE, THERE = "here:1", "there:2"
 BOOT = "boot"

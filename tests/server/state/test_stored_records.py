@@ -15,9 +15,7 @@ from seatunnel_core.server.agent.log_reading import LogFile
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.host.protocol import HostedJob, HostStatus
 from seatunnel_core.server.member_report import HostReport, MemberReport
-from seatunnel_core.server.state.attempts import PastAttempt
-from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState
-from seatunnel_core.server.state.requirements import Requirements
+from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecord, JobState, PastAttempt, Requirements
 from seatunnel_core.stored_fields import Stored
 
 PAST = (PastAttempt(attempt=1, host="a:1", started_at=0.0, ended_at=2.5, cause="lost"),)
