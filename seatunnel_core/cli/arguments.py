@@ -178,8 +178,7 @@ def _parse_subcommand(subcommand: Subcommand, argv: Sequence[str]) -> Command:
 def _of_job_file(arguments: RunArguments, values: argparse.Namespace) -> Command:
     if values.config is None:
         raise UsageError("No job file: write --config FILE. See: seatunnel --help")
-    _refuse_background_of_nothing(arguments)
-    _refuse_page_of_nothing(arguments)
+    _refuse_options_without_a_run(arguments)
     if arguments.encrypt or arguments.decrypt:
         return ShadeArguments(config=arguments.config, variables=arguments.variables, encrypt=arguments.encrypt)
     return arguments
@@ -192,17 +191,13 @@ def _refuse_options_of_a_job(values: argparse.Namespace) -> None:
             raise UsageError(f"{flag} is for a job that starts, and has no meaning for one that runs: leave it out")
 
 
-def _refuse_background_of_nothing(arguments: RunArguments) -> None:
-    for flag in ("check", "encrypt", "decrypt"):
-        if arguments.background and getattr(arguments, flag):
-            raise UsageError(f"--async leaves a job that runs to the background, and --{flag} runs none: leave one out")
-
-
-def _refuse_page_of_nothing(arguments: RunArguments) -> None:
-    for name in ("background", "check", "encrypt", "decrypt"):
+def _refuse_options_without_a_run(arguments: RunArguments) -> None:
+    for name in ("check", "encrypt", "decrypt", "background"):
+        flag, runs = flag_of(RunArguments, name), name == "background"
+        if arguments.background and getattr(arguments, name) and not runs:
+            raise UsageError(f"--async leaves a job that runs to the background, and {flag} runs none: leave one out")
         if arguments.ui and getattr(arguments, name):
-            flag = flag_of(RunArguments, name)
-            why = "its address would not be seen" if name == "background" else f"{flag} runs none"
+            why = "its address would not be seen" if runs else f"{flag} runs none"
             raise UsageError(f"--ui shows a job that runs in this process, and with {flag} {why}: leave one out")
 
 

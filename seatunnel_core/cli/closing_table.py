@@ -19,6 +19,7 @@ FENCED = "fenced"
 """Phase of a pipeline that another process took over."""
 
 _HEADINGS = ("pipeline", "state", "read", "written", "committed", "skipped", "checkpoints", "restarts")
+_COUNTED = ("rows_read", "rows_written", "rows_committed", "rows_skipped", "checkpoints_completed", "restarts")
 _NUMBERS_FROM = 2
 _GAP = 2
 _WORDS = {JobOutcome.FINISHED: "finished", JobOutcome.STOPPED: "stopped", JobOutcome.FAILED: "FAILED"}
@@ -130,15 +131,7 @@ def _in_lines(view: PipelineView) -> list[str]:
 
 
 def _cells(name: str, state: str, views: Sequence[PipelineView]) -> tuple[str, ...]:
-    numbers = (
-        sum(view.rows_read for view in views),
-        sum(view.rows_written for view in views),
-        sum(view.rows_committed for view in views),
-        sum(view.rows_skipped for view in views),
-        sum(view.checkpoints_completed for view in views),
-        sum(view.restarts for view in views),
-    )
-    return (name, state, *(count(number) for number in numbers))
+    return (name, state, *(count(sum(getattr(view, each) for view in views)) for each in _COUNTED))
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:

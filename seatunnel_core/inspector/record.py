@@ -5,6 +5,7 @@ sizes are bytes, checkpoints are ``EPOCH-ID``.
 """
 
 import enum
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import asdict
@@ -79,9 +80,11 @@ def content(opened: CheckpointContent) -> Record:
     }
 
 
-def change(found: Change) -> Record:
-    """Return the record of one difference."""
-    return _named(found, "vertex", "what", "before", "after")
+def comparison(before: CheckpointContent, after: CheckpointContent, found: Sequence[Change]) -> Record:
+    """Return the record of the differences between two checkpoints of a pipeline."""
+    refs = {"from": str(before.info.ref), "to": str(after.info.ref)}
+    changed = [_named(each, "vertex", "what", "before", "after") for each in found]
+    return {"pipeline": after.info.pipeline_id, **refs, "changes": changed}
 
 
 def verification(found: Verification) -> Record:

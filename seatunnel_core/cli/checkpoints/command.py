@@ -113,8 +113,7 @@ def _diff(arguments: CheckpointsArguments, storage: CheckpointStorage) -> int:
             continue
         found = changes(before, after)
         texts.append(tables.changes_text(before, after, found))
-        refs = {"from": str(before.info.ref), "to": str(after.info.ref)}
-        records.append({"pipeline": pipeline.number, **refs, "changes": [record.change(each) for each in found]})
+        records.append(record.comparison(before, after, found))
     _print(
         arguments,
         lambda: "\n\n".join([*texts, *damaged]),

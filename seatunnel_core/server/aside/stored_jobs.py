@@ -75,9 +75,4 @@ def _compared(
     storage: CheckpointStorage, job: JobSurvey, pipeline: PipelineSurvey, pair: tuple[CheckpointInfo, CheckpointInfo]
 ) -> dict[str, Any]:
     before, after = (inspector.content_of(storage, job, pipeline, info) for info in pair)
-    return {
-        "pipeline": pipeline.number,
-        "from": str(before.info.ref),
-        "to": str(after.info.ref),
-        "changes": [record.change(each) for each in inspector.changes(before, after)],
-    }
+    return record.comparison(before, after, inspector.changes(before, after))
