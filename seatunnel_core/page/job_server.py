@@ -20,7 +20,7 @@ from seatunnel_core.control.bounded_server import BoundedServer, DeadlineReader
 from seatunnel_core.errors import SeaTunnelError, StoredValueError
 from seatunnel_core.page.assets import HEADERS, START, asset
 from seatunnel_core.page.job_answers import answer
-from seatunnel_core.runtime.control_requests import Controlled
+from seatunnel_core.runtime.control_requests import Shown
 
 LONGEST_BODY = 64 * 1024
 PATIENCE_S = 10
@@ -39,7 +39,7 @@ class JobPage:
         OSError: No loopback port can be opened.
     """
 
-    def __init__(self, run: Controlled) -> None:
+    def __init__(self, run: Shown) -> None:
         self.key = secrets.token_urlsafe(24)
         self._server = _Server(run, self.key)
         self._serving = threading.Thread(
@@ -64,7 +64,7 @@ class _Server(BoundedServer, HTTPServer):
     block_on_close = False
     """False: a browser may keep a connection open for any time."""
 
-    def __init__(self, run: Controlled, key: str) -> None:
+    def __init__(self, run: Shown, key: str) -> None:
         self.run = run
         self.key = key
         super().__init__(("127.0.0.1", 0), _Handler)

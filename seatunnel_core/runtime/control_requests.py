@@ -19,29 +19,17 @@ from seatunnel_core.reporting.report import JobProgress, JobReport
 from seatunnel_core.reporting.series import MOST_POINTS
 
 
-class Controlled(Protocol):
-    """The controlled job: ``seatunnel_core.runtime.job_run.JobRun``."""
+class Shown(Protocol):
+    """The job that a page shows: ``seatunnel_core.runtime.job_run.JobRun``."""
 
     job_id: str
-    version: int
-    started_at: float
-    storage_title: str
     job: PlannedJob | None
-
-    def wait(self, timeout: float | None = None) -> JobReport | None:
-        """Return the report; ``None`` if the job has not ended within ``timeout`` seconds."""
-
-    def progress(self) -> JobProgress:
-        """Return the job's current progress."""
 
     def metrics(self) -> JobMetrics:
         """Return the job's metrics."""
 
-    def recent_checkpoints(self) -> Mapping[int, Sequence[RecentCheckpoint]]:
-        """Return the last checkpoints of each pipeline."""
-
     def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
-        """Return the job's time series of metrics."""
+        """Return metrics over time, of a pipeline or, for 0, of the whole job."""
 
     def stop(self) -> None:
         """Stop the job after a last checkpoint."""
@@ -51,6 +39,23 @@ class Controlled(Protocol):
 
     def savepoint(self, name: str | None = None, *, stop: bool = False, drain: bool = False) -> JobSavepoint:
         """Take a savepoint and return it once it is complete."""
+
+
+class Controlled(Shown, Protocol):
+    """The job that other processes control."""
+
+    version: int
+    started_at: float
+    storage_title: str
+
+    def wait(self, timeout: float | None = None) -> JobReport | None:
+        """Return the report; ``None`` if the job has not ended within ``timeout`` seconds."""
+
+    def progress(self) -> JobProgress:
+        """Return the job's current progress."""
+
+    def recent_checkpoints(self) -> Mapping[int, Sequence[RecentCheckpoint]]:
+        """Return the last checkpoints of each pipeline."""
 
 
 def answers(run: Controlled) -> Mapping[str, Verb]:
