@@ -107,10 +107,10 @@ class SeveralTables(Source):
     """
 
     identifier: str  # type: ignore[misc]
-    replayable: bool  # type: ignore[misc]
+    replayable: bool
     ordered: bool  # type: ignore[misc]
     caveat: str
-    task_modules: tuple[str, ...]  # type: ignore[misc]
+    task_modules: tuple[str, ...]
 
     def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
         """Create the source from at least one source, by table name."""

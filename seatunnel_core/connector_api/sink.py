@@ -96,7 +96,7 @@ class Sink(ABC):
     declared: ClassVar[tuple[Option[Any], ...]]
     """Options of the sink."""
 
-    guarantee: ClassVar[Guarantee] = Guarantee.EXACTLY_ONCE
+    guarantee: Guarantee = Guarantee.EXACTLY_ONCE
     """Guarantee of the sink when work is repeated."""
 
     remarks: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class Sink(ABC):
     """True if it adds no rows, and at the end deletes the target rows whose key was not received: then no row may be
     skipped on the way to it, and another sink may write to the same target."""
 
-    task_modules: ClassVar[tuple[str, ...]] = ()
+    task_modules: tuple[str, ...] = ()
     """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
     moves."""
 

@@ -107,7 +107,7 @@ class Source(ABC):
     declared: ClassVar[tuple[Option[Any], ...]]
     """Options of the source."""
 
-    task_modules: ClassVar[tuple[str, ...]] = ()
+    task_modules: tuple[str, ...] = ()
     """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
     moves."""
 
@@ -118,7 +118,7 @@ class Source(ABC):
     bounded: bool = True
     """False for a source that never ends by itself: it is polled while the job runs."""
 
-    replayable: ClassVar[bool] = True
+    replayable: bool = True
     """True if reading a split again returns the same rows. If not, the job is not exactly-once."""
 
     remarks: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ class DltSource(PythonFunctionSource):
         COLUMN_NAMES,
         REPLAYABLE,
     )
-    task_modules: ClassVar[tuple[str, ...]] = ("dlt",)
+    task_modules: tuple[str, ...] = ("dlt",)
     example: ClassVar[str] = 'function = "my_package.shop:orders", arguments { page_size = 100 }, replayable = true'
 
     def __init__(self, options: Options) -> None:

@@ -74,7 +74,7 @@ class PythonFunctionSource(Source):
         self._function = self._given(options)
         self._nesting = nesting_of(options)
         said = self._function.replayable if options[REPLAYABLE] is None else options[REPLAYABLE]
-        self.replayable = bool(said)  # type: ignore[misc]  # what the user says of this one function
+        self.replayable = bool(said)  # what the user says of this one function
         if said is None:
             self.remarks = (NOT_SAID,)
         self._schema = self._declared(options)

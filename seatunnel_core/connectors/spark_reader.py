@@ -43,7 +43,7 @@ class SparkSource(FrameSource):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.replayable = options[REPLAYABLE]  # type: ignore[misc]  # what the user says of this one table
+        self.replayable = options[REPLAYABLE]  # what the user says of this one table
         self._data_source: Any = options[DATA_SOURCE]
         if options[FORMAT] is None and self._data_source is None:
             raise UsageError("missing: format, such as json or jdbc, or data_source, a Python class")

@@ -117,7 +117,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._columns: pa.Schema | None = None
         self.weakness = "may write a checkpoint's rows again if it is stopped before it records the write"
         if options[IDEMPOTENT]:
-            self.guarantee = Guarantee.IDEMPOTENT  # type: ignore[misc]  # what the user says of this one target
+            self.guarantee = Guarantee.IDEMPOTENT  # what the user says of this one target
             self.weakness += "; the option idempotent states that this changes nothing"
 
         self._table: str | None = options[TABLE]

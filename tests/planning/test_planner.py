@@ -235,7 +235,7 @@ def test_a_package_that_only_these_options_need_is_reported_in_the_same_way(monk
     class OfOneFormat(plugins_for_plans.LocalFile):
         def __init__(self, options: Options) -> None:
             super().__init__(options)
-            self.task_modules = ("no_such_format",) if options["file_format_type"] == "json" else ()  # type: ignore[misc]
+            self.task_modules = ("no_such_format",) if options["file_format_type"] == "json" else ()
 
     known = {**Plugins._known, "source": {"localfile": OfOneFormat}}
     monkeypatch.setattr(Plugins, "_known", known)

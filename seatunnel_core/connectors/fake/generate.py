@@ -77,26 +77,23 @@ class Generator:
                 return make(self, name, kind, start, count, salt)
         raise ValueError(f"values of type {type_name(kind)} cannot be generated")
 
-    def integers(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return integers between the limits of the type."""
+    def _integers(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         low, high = self.limits[type_name(kind)]
         spread = _remainder(_bits(salt, start, count), high - low + 1)
         return pc.add(spread.cast(pa.int64(), safe=False), low).cast(kind)
 
-    def floats(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return floating-point numbers between the limits of the type."""
+    def _floats(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         drawn = _between(self.limits[type_name(kind)], _bits(salt, start, count))
         return (drawn if self.float_digits is None else _rounded(drawn, self.float_digits)).cast(kind)
 
-    def decimals(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+    def _decimals(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         """Return decimals of at most 12 digits before the point, and 15 in total."""
         whole = min(kind.precision - kind.scale, 12)
         digits = min(kind.scale, 15 - whole)
         scaled = pc.floor(pc.multiply(_unit(_bits(salt, start, count)), float(10 ** (whole + digits))))
         return pc.divide(scaled, float(10**digits)).cast(kind)
 
-    def texts(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return texts, or bytes, of the configured length."""
+    def _texts(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         binary = pa.types.is_binary(kind)
         length = self.bytes_length if binary else self.string_length
         parts = []
@@ -107,18 +104,17 @@ class Generator:
         text = pc.binary_join_element_wise(*parts, "") if parts else pa.repeat("", count)
         return text.cast(kind)
 
-    def booleans(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return booleans."""
+    def _booleans(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         return pc.equal(pc.bit_wise_and(_bits(salt, start, count), pa.scalar(1, _U64)), pa.scalar(1, _U64))
 
-    def dates(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+    def _dates(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         """Return dates of the configured parts; by default, of the years from 2000 on."""
         if self.parts.of_dates:
             return self.parts.dates(_draws(salt, start, count)).cast(pa.int32()).cast(kind)
         days = pc.add(_remainder(_bits(salt, start, count), _DAYS).cast(pa.int32()), _YEAR_2000)
         return days.cast(pa.int32()).cast(kind)
 
-    def times(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+    def _times(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         """Return times of the configured parts, in whole seconds."""
         if self.parts.of_times:
             seconds = self.parts.times(_draws(salt, start, count))
@@ -126,7 +122,7 @@ class Generator:
             seconds = _remainder(_bits(salt, start, count), _DAY_SECONDS).cast(pa.int64())
         return pc.multiply(seconds, 1_000_000).cast(kind)
 
-    def timestamps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+    def _timestamps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         """Return timestamps of the configured parts, in whole seconds."""
         if self.parts.of_dates or self.parts.of_times:
             draw = _draws(salt, start, count)
@@ -136,17 +132,15 @@ class Generator:
             seconds = pc.add(spread, _YEAR_2000 * _DAY_SECONDS)
         return pc.multiply(seconds, 1_000_000).cast(kind)
 
-    def nulls(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return nulls."""
+    def _nulls(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         return pa.nulls(count, kind)
 
-    def lists(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return lists of ``array_size`` elements."""
+    def _lists(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         size = self.array_size
         elements = self.column(f"{name}.element", kind.value_type, start * size, count * size)
         return pa.ListArray.from_arrays(_offsets(count, size), elements, type=kind)
 
-    def maps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+    def _maps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         """Return maps of ``map_size`` keys, or fewer if keys are repeated."""
         size = self.map_size
         keys = self.column(f"{name}.key", kind.key_type, start * size, count * size)
@@ -156,8 +150,7 @@ class Generator:
             keys, values = keys.take(kept), values.take(kept)
         return pa.MapArray.from_arrays(offsets, keys, values, type=kind)
 
-    def vectors(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return dense vectors of the dimension of the type."""
+    def _vectors(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         size, what = kind.list_size, vector_name(kind)
         bits = _bits(salt, start * size, count * size)
         if what == "binary_vector":
@@ -171,7 +164,7 @@ class Generator:
             elements = _between((low, high), bits)
         return pa.FixedSizeListArray.from_arrays(elements.cast(kind.value_type), type=kind)
 
-    def sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
+    def _sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         """Return sparse vectors; each value has its own range of indexes, so no index occurs twice."""
         size = self.sparse_size
         width = _INDEXES // max(size, 1)
@@ -180,8 +173,7 @@ class Generator:
         values = _between(self.vector_limits, _bits(salt + 1, start * size, count * size)).cast(kind.item_type)
         return pa.MapArray.from_arrays(_offsets(count, size), index.cast(kind.key_type), values, type=kind)
 
-    def structs(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return structs; each of their fields is generated as a column."""
+    def _structs(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
         parts = [self.column(f"{name}.{part.name}", part.type, start, count) for part in kind]
         return pa.StructArray.from_arrays(parts, fields=list(kind))
 
@@ -203,21 +195,21 @@ class Generator:
 
 
 _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[..., pa.Array]], ...] = (
-    (pa.types.is_signed_integer, Generator.integers),
-    (pa.types.is_floating, Generator.floats),
-    (pa.types.is_decimal, Generator.decimals),
-    (pa.types.is_string, Generator.texts),
-    (pa.types.is_binary, Generator.texts),
-    (pa.types.is_boolean, Generator.booleans),
-    (pa.types.is_date, Generator.dates),
-    (pa.types.is_time, Generator.times),
-    (pa.types.is_timestamp, Generator.timestamps),
-    (pa.types.is_null, Generator.nulls),
-    (SIMPLE["sparse_float_vector"].equals, Generator.sparse),
-    (pa.types.is_map, Generator.maps),
-    (pa.types.is_fixed_size_list, Generator.vectors),
-    (pa.types.is_list, Generator.lists),
-    (pa.types.is_struct, Generator.structs),
+    (pa.types.is_signed_integer, Generator._integers),
+    (pa.types.is_floating, Generator._floats),
+    (pa.types.is_decimal, Generator._decimals),
+    (pa.types.is_string, Generator._texts),
+    (pa.types.is_binary, Generator._texts),
+    (pa.types.is_boolean, Generator._booleans),
+    (pa.types.is_date, Generator._dates),
+    (pa.types.is_time, Generator._times),
+    (pa.types.is_timestamp, Generator._timestamps),
+    (pa.types.is_null, Generator._nulls),
+    (SIMPLE["sparse_float_vector"].equals, Generator._sparse),
+    (pa.types.is_map, Generator._maps),
+    (pa.types.is_fixed_size_list, Generator._vectors),
+    (pa.types.is_list, Generator._lists),
+    (pa.types.is_struct, Generator._structs),
 )
 
 

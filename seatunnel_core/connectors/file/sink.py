@@ -83,7 +83,7 @@ class FileSink(
             self.disable(SupportsRollback)
         self.needs_end = self.mode.replaces
         # For the configured format and codec only.
-        self.task_modules = self.style.task_modules + self.files.task_modules  # type: ignore[misc]
+        self.task_modules = self.style.task_modules + self.files.task_modules
         self.expression = _expression(options)
         self._was_there = True
         """True if the target existed before this process prepared it; a new target need not be checked."""

@@ -75,7 +75,7 @@ class FileSource(IncrementalFiles, Source):
         self._table = table_name(self._block)
         self._format = _format_of(options, self._files)
         # For the configured format only.
-        self.task_modules = self._format.task_modules + self._files.task_modules  # type: ignore[misc]
+        self.task_modules = self._format.task_modules + self._files.task_modules
         self._nesting = nesting_of(options)
         self._listing = listing_of(options, self._files)
         self.bounded = not self._listing.watched

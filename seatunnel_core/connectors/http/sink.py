@@ -32,7 +32,7 @@ class HttpSink(Sink, SupportsDryRun):
     credentials: ClassVar[str] = "headers and params"
     """Options that contain the credentials, for messages."""
 
-    task_modules: ClassVar[tuple[str, ...]] = MODULES
+    task_modules: tuple[str, ...] = MODULES
     example = """
         url = "https://hooks.example.org/people"
         headers { Authorization = "Bearer the-token" }

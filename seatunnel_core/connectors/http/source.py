@@ -65,7 +65,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
 
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.with_tables(opt.SOURCE_OPTIONS)
-    task_modules: ClassVar[tuple[str, ...]] = (*MODULES, "jsonpath")
+    task_modules: tuple[str, ...] = (*MODULES, "jsonpath")
     waits = True
     credentials: ClassVar[str] = "headers and params"
     """Options that contain the credentials, for messages."""
@@ -102,7 +102,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self._window: Window | None = None
         self._asked_from: str | None = None
         says = options.is_set(opt.REPLAYABLE)
-        self.replayable = bool(options[opt.REPLAYABLE]) if says else increment is not None  # type: ignore[misc]
+        self.replayable = bool(options[opt.REPLAYABLE]) if says else increment is not None
         if increment is not None and self.replayable:
             self.caveat = _PAGES_KEEP
 

@@ -69,7 +69,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         table = orders
     """
     expires_commit_records = False
-    task_modules: ClassVar[tuple[str, ...]] = ("pyiceberg",)
+    task_modules: tuple[str, ...] = ("pyiceberg",)
 
     def __init__(self, options: Options) -> None:
         self.mode = _mode(options)

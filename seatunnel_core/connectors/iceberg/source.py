@@ -39,7 +39,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         namespace = shop
         table = orders
     """
-    task_modules: ClassVar[tuple[str, ...]] = ("pyiceberg",)
+    task_modules: tuple[str, ...] = ("pyiceberg",)
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

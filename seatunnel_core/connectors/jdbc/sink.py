@@ -75,7 +75,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         self._mode = mode_of(options)
         super().__init__(options, self._mode)
         address = address_of(options)
-        self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
+        self.task_modules = TASK_MODULES.get(address.kind, ())
         self._dialect = dialect_of(address, options[opt.POOL])
         if said := self._dialect.not_written:
             raise UsageError(f"option 'url': the sink Jdbc does not write jdbc:{address.kind}: {said}")
@@ -93,7 +93,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         self._check_names()
         if not self._stages:
             keyed = self._statement is None and options[opt.PRIMARY_KEYS] and options[opt.UPSERT]
-            self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
+            self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE
             self.weakness = "writes at once; write is_exactly_once = true to stage rows and move them once"
         self._claims = self._stages or self.empties
         """True if the database records which engine owns the pipeline."""

@@ -44,7 +44,7 @@ class JdbcSource(Source, Incremental):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         address = address_of(options)
-        self.task_modules = TASK_MODULES.get(address.kind, ())  # type: ignore[misc]
+        self.task_modules = TASK_MODULES.get(address.kind, ())
         self._dialect = dialect_of(address, options[opt.POOL])
         self.waits = False if address.kind in ("sqlite", "duckdb") else None
         self._readings = readings_of(self._dialect, options)

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -124,26 +124,6 @@ class Cluster:
         Raises:
             ConnectorError: The brokers cannot be reached, or reject the client.
         """
-        return self._listed()
-
-    def topic(self, name: str) -> Any:
-        """Return the metadata of a topic; ``None`` if it does not exist."""
-        import confluent_kafka
-
-        found = self._listed().get(
-            name
-        )  # List all topics, because some brokers create a topic that is requested by name.
-        if found is None or (
-            found.error is not None and found.error.code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
-        ):
-            return None
-        if found.error is not None:
-            raise self.failed(
-                ConnectorError, f"the topic {name} cannot be described", confluent_kafka.KafkaException(found.error)
-            )
-        return found
-
-    def _listed(self) -> Mapping[str, Any]:
         import confluent_kafka
 
         background = BackgroundErrors()
@@ -159,6 +139,21 @@ class Cluster:
                 if final or time.monotonic() > deadline or not _may_pass(error.args[0]):
                     raise self.failed(ConnectorError, "it cannot be reached", error, background) from None
 
+    def topic(self, name: str) -> Any:
+        """Return the metadata of a topic; ``None`` if it does not exist."""
+        import confluent_kafka
+
+        found = self.topics().get(name)  # of all topics, as some brokers create a topic that is requested by name
+        if found is None or (
+            found.error is not None and found.error.code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
+        ):
+            return None
+        if found.error is not None:
+            raise self.failed(
+                ConnectorError, f"the topic {name} cannot be described", confluent_kafka.KafkaException(found.error)
+            )
+        return found
+
     def offsets(self, asked: Mapping[Any, Any], *, committed: bool = True) -> Mapping[tuple[str, int], int]:
         """Return the offset of each partition for an ``OffsetSpec``; -1 if no message is as late as its timestamp.
 
@@ -166,18 +161,19 @@ class Cluster:
             asked: An ``OffsetSpec`` for each ``TopicPartition``.
             committed: True to ignore messages of open transactions.
         """
-        return patiently(lambda: self._offsets(asked, committed=committed))
-
-    def _offsets(self, asked: Mapping[Any, Any], *, committed: bool) -> Mapping[tuple[str, int], int]:
         from confluent_kafka import IsolationLevel
 
-        admin = self.admin(BackgroundErrors())  # A new client: pending requests end with it.
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        futures = admin.list_offsets(dict(asked), isolation_level=level, request_timeout=LOOK_S)
-        return {
-            (place.topic, place.partition): self._answer(future, f"the offsets of {place.topic}").offset
-            for place, future in futures.items()
-        }
+
+        def ask() -> Mapping[tuple[str, int], int]:
+            admin = self.admin(BackgroundErrors())  # A new client: pending requests end with it.
+            futures = admin.list_offsets(dict(asked), isolation_level=level, request_timeout=LOOK_S)
+            return {
+                (place.topic, place.partition): self._answer(future, f"the offsets of {place.topic}").offset
+                for place, future in futures.items()
+            }
+
+        return patiently(ask)
 
     def has_messages(self, topic: str) -> bool:
         """Return True if a topic contains a message, or the marker of a transaction."""
@@ -196,52 +192,47 @@ class Cluster:
 
         It retries, as a new group has no coordinator for some seconds.
         """
-        return patiently(lambda: self._committed(group, places))
+        from confluent_kafka import KafkaException, TopicPartition
 
-    def _committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:
-        import confluent_kafka
+        def ask() -> Mapping[tuple[str, int], tuple[int, str]]:
+            with self._member(group, "read") as consumer:
+                found = consumer.committed([TopicPartition(*place) for place in places], timeout=LOOK_S)
+                for each in found:
+                    if each.error is not None:
+                        raise KafkaException(each.error)
+            return {
+                (each.topic, each.partition): (each.offset, each.metadata or "") for each in found if each.offset >= 0
+            }
 
-        background = BackgroundErrors()
-        consumer = self.consumer(background, **{"group.id": group})
-        try:
-            asked = [confluent_kafka.TopicPartition(topic, partition) for topic, partition in places]
-            found = consumer.committed(asked, timeout=LOOK_S)
-        except confluent_kafka.KafkaException as error:
-            raise self.failed(
-                ConnectorError, f"the offsets of group {group} cannot be read", error, background
-            ) from None
-        finally:
-            consumer.close()
-        for each in found:
-            if each.error is not None:
-                raise self.failed(
-                    ConnectorError,
-                    f"the offsets of group {group} cannot be read",
-                    confluent_kafka.KafkaException(each.error),
-                )
-        return {(each.topic, each.partition): (each.offset, each.metadata or "") for each in found if each.offset >= 0}
+        return patiently(ask)
 
     def commit(
         self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str] | None = None
     ) -> None:
         """Commit offsets for a group, with the metadata of their topics."""
-        patiently(lambda: self._commit(group, offsets, metadata or {}), COMMIT_S)
+        from confluent_kafka import TopicPartition
 
-    def _commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str]) -> None:
+        notes = metadata or {}
+        places = [TopicPartition(*place, offset, notes.get(place[0], "")) for place, offset in offsets.items()]
+
+        def send() -> None:
+            with self._member(group, "committed") as consumer:
+                consumer.commit(offsets=places, asynchronous=False)
+
+        patiently(send, COMMIT_S)
+
+    @contextmanager
+    def _member(self, group: str, done: str) -> Iterator[Any]:
+        """Yield a consumer of a group, and translate its errors; ``done`` is what its offsets are to be."""
         import confluent_kafka
 
         background = BackgroundErrors()
         consumer = self.consumer(background, **{"group.id": group})
-        places = [
-            confluent_kafka.TopicPartition(topic, partition, offset, metadata.get(topic, ""))
-            for (topic, partition), offset in offsets.items()
-        ]
         try:
-            consumer.commit(offsets=places, asynchronous=False)
+            yield consumer
         except confluent_kafka.KafkaException as error:
-            raise self.failed(
-                ConnectorError, f"the offsets of group {group} cannot be committed", error, background
-            ) from None
+            what = f"the offsets of group {group} cannot be {done}"
+            raise self.failed(ConnectorError, what, error, background) from None
         finally:
             consumer.close()
 
@@ -383,8 +374,3 @@ def _reason(error: BaseException) -> str:
 def _advice(error: Any) -> str:
     advice = _ADVICE.get(error.name())
     return f"{error.str()} ({error.name()})" + (f"; {advice}" if advice else "")
-
-
-def places_of(topic: str, partitions: Iterable[int]) -> list[tuple[str, int]]:
-    """Return the partitions of a topic as pairs, sorted."""
-    return [(topic, partition) for partition in sorted(partitions)]

@@ -49,7 +49,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
     isolates_bad_rows = True
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.EXACTLY_ONCE
-    task_modules: ClassVar[tuple[str, ...]] = TASK_MODULES
+    task_modules: tuple[str, ...] = TASK_MODULES
     example = """
         bootstrap.servers = "localhost:9092"
         topic = "people"
@@ -68,9 +68,9 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         if not _LEGAL.fullmatch(self._prefix):
             raise UsageError("option 'transaction_prefix': expected letters, digits, points, _ and -, at most 200")
         if self._encoder.format == "avro":
-            self.task_modules = (*TASK_MODULES, "fastavro")  # type: ignore[misc]
+            self.task_modules = (*TASK_MODULES, "fastavro")
         if not self._stages:
-            self.guarantee = Guarantee.AT_LEAST_ONCE  # type: ignore[misc]
+            self.guarantee = Guarantee.AT_LEAST_ONCE
             self.weakness = "sends at once; set semantics = EXACTLY_ONCE and staging_path to send each row once"
         self._driver: _Driver | None = _Driver()
 

@@ -57,7 +57,7 @@ class KafkaSource(Source):
 
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
-    task_modules: ClassVar[tuple[str, ...]] = TASK_MODULES
+    task_modules: tuple[str, ...] = TASK_MODULES
     waits = False
     ordered = True
     beside_tables = frozenset({opt.SERVERS.key, opt.CONFIG.key})
@@ -89,7 +89,7 @@ class KafkaSource(Source):
 
         self._patience_s: float = options[opt.POLL] / 1000
         if self._decoder.format == "avro":
-            self.task_modules = (*TASK_MODULES, "fastavro")  # type: ignore[misc]
+            self.task_modules = (*TASK_MODULES, "fastavro")
         for key in sorted(WITHOUT_EFFECT & set(written) - _USED):
             _log.warning("the source Kafka: %s in kafka.config has no effect here", key)
 

@@ -74,7 +74,7 @@ class RedisSink(ListSink, SupportsDryRun):
 
     identifier: ClassVar[str] = "Redis"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
-    task_modules: ClassVar[tuple[str, ...]] = ("redis",)
+    task_modules: tuple[str, ...] = ("redis",)
     example = 'host = "localhost", key = "user:${id}", support_custom_key = true, data_type = hash'
 
     def __init__(self, options: Options) -> None:
@@ -91,7 +91,7 @@ class RedisSink(ListSink, SupportsDryRun):
         )
         if self.server.cluster:
             repeats = options[opt.DATA_TYPE] == "list"
-            self.guarantee = Guarantee.AT_LEAST_ONCE if repeats else Guarantee.IDEMPOTENT  # type: ignore[misc]
+            self.guarantee = Guarantee.AT_LEAST_ONCE if repeats else Guarantee.IDEMPOTENT
             self.weakness = "repeats commands of an interrupted commit: a cluster has no transactions over its nodes"
 
     @property

@@ -38,7 +38,7 @@ class RedisSource(Source):
 
     identifier: ClassVar[str] = "Redis"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
-    task_modules: ClassVar[tuple[str, ...]] = ("redis",)
+    task_modules: tuple[str, ...] = ("redis",)
     beside_tables = frozenset(option.key for option in opt.SERVER)
     caveat = "Not so for keys that change, expire or appear while the job runs: a repeated read has their new values"
     example = 'host = "localhost", keys = "user:*", data_type = hash, schema { fields { id = bigint, name = string } }'
