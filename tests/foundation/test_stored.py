@@ -19,6 +19,7 @@ def test_values_are_given_as_they_are() -> None:
     block = stored.parse('{"n": 7, "f": true, "t": "é", "l": ["a"], "b": {"k": 1.5}, "p": "\\udce9"}'.encode())
     assert (stored.number(block, "n"), stored.flag(block, "f"), stored.text(block, "t")) == (7, True, "é")
     assert (stored.items(block, "l"), stored.texts(block, "l"), stored.below(block, "b")) == (["a"], ["a"], {"k": 1.5})
+    assert stored.string({"s": "\ud800"}, "s") == "\ud800"
     assert (stored.path(block, "p"), stored.paths({"p": ["/a"]}, "p")) == ("\udce9", ["/a"])
 
 
@@ -28,6 +29,7 @@ def test_values_are_given_as_they_are() -> None:
         *((stored.number, value) for value in (None, True, 1.0, "1", -1, stored.MOST + 1, [])),  # type: ignore[var-annotated]
         *((stored.flag, value) for value in (None, 0, 1, "true")),
         *((stored.text, value) for value in (None, 1, "\ud800", "\udcff", ["a"])),
+        *((stored.string, value) for value in (None, 1, b"a")),
         *((stored.path, value) for value in (None, 1, "\ud800", "a\0b", b"a")),
         *((stored.items, value) for value in (None, "ab", {})),  # type: ignore[var-annotated]
         *((stored.texts, value) for value in ("ab", [1], ["a", None], ["\ud800"])),
