@@ -21,7 +21,6 @@ from seatunnel_core.server.agent.requests import UserRequests
 from seatunnel_core.server.agent.running_jobs import RunningJobs
 from seatunnel_core.server.agent.shared_answer import SharedAnswer
 from seatunnel_core.server.agent.workers import Welcome, Workers
-from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.events.reports import EventReports, http_post
 from seatunnel_core.server.events.watching import EventWatch
@@ -48,7 +47,6 @@ class Agent(NodeAgent):
         self.users = UserRequests(self.leadership, self.dispatcher)
         self.monitoring = SharedAnswer()
         self.storage = JobStorage(config.engine)
-        self.planner = Planner(config)
         self.running = RunningJobs(address, self.peers)
         self.writing = asyncio.Lock()
         """Lock that is held while a long list is encoded for a client."""

@@ -12,6 +12,7 @@ from seatunnel_core.server.agent.node_config import NodeConfig
 from seatunnel_core.server.agent.own_hosts import OwnHosts
 from seatunnel_core.server.agent.peers import Peers
 from seatunnel_core.server.aside.asides import Asides
+from seatunnel_core.server.aside.planner import Planner
 from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.member_report import MemberReport
 from seatunnel_core.server.metrics.figures import Figures
@@ -35,6 +36,7 @@ class NodeAgent:
         self.logs = ClusterLogs(config, address, self.peers, self._nodes)
         self.machine = Machine()
         self.asides = Asides(config)
+        self.planner = Planner(config)
         self.figures = Figures(self)  # type: ignore[arg-type] # only a leader needs the other attributes
         self._stopping = asyncio.Event()
 

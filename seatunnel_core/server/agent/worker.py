@@ -186,6 +186,7 @@ class WorkerAgent(NodeAgent):
         """End the child processes; there are no worker processes to leave to a later agent."""
         if self._spark is not None:
             self._spark.end()
+        await self.planner.close()
 
     # -- for HTTP ---------------------------------------------------------------------------------------------------
 

@@ -1,14 +1,20 @@
 """What a worker knows of masters, and what a master knows of workers and of hosts without executors. No processes."""
 
+import asyncio
+import json
 from pathlib import Path
+from typing import cast
 
 import pytest
+from attrs import evolve
 
+from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.host_spark import FORGOTTEN_AFTER_S, UNKNOWN_AFTER_S, verdict
-from seatunnel_core.server.agent.worker import KEEP_S, Joined
+from seatunnel_core.server.agent.worker import KEEP_S, Joined, WorkerAgent
 from seatunnel_core.server.agent.workers import WORKER_S, Welcome, Workers
+from seatunnel_core.server.member_role import MemberRole
 from seatunnel_core.server.spark_children.spark_master import MasterState
-from tests.server.test_rest import config_of, leading
+from tests.server.test_rest import JOB, HerePlanner, ask, config_of, leading
 
 
 def welcome(leader: str = "m1:1", *masters: str, spark: str = "spark://m1:7") -> Welcome:
@@ -103,3 +109,23 @@ def test_a_node_that_only_takes_requests_learns_who_leads_from_what_masters_say(
     said = leading(tmp_path, config_of(tmp_path)).describe()
     told = Welcome.of_members(said)
     assert (told.leader, told.masters, told.spark, told.hosts) == ("127.0.0.1:1", ("127.0.0.1:1",), "", ())
+
+
+def test_a_node_that_cannot_lead_encrypts_jobs_and_reads_lists_of_jobs(tmp_path: Path) -> None:
+    """Both were answered with an internal error: such a node had no planning process."""
+    agent = cast(Agent, WorkerAgent(evolve(config_of(tmp_path), role=MemberRole.QUERY), "127.0.0.1:1"))
+    agent.planner.__class__ = HerePlanner  # plans in this process
+    job = {"env": {"shade.identifier": "base64"}, "source": [{"plugin_name": "Jdbc"}], "sink": [{}]}
+    assert ask(agent, "POST", "/encrypt-config", json.dumps({**job, "sink": [{"plugin_name": "Console"}]}))[0] == 200
+    status, answer, _ = ask(agent, "POST", "/submit-jobs", f"[{JOB}]")
+    assert (status, answer["code"]) == (503, "no_leader")
+
+
+def test_a_node_that_cannot_lead_ends_its_planning_process(tmp_path: Path) -> None:
+    async def closed() -> bool:
+        agent = WorkerAgent(evolve(config_of(tmp_path), role=MemberRole.QUERY), "127.0.0.1:1")
+        await agent.planner.split("[]")
+        await agent.close(with_host=True)
+        return agent.planner._process is None
+
+    assert asyncio.run(closed())
