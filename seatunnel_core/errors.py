@@ -265,7 +265,7 @@ class PlatformError(SeaTunnelError):
     What to do: install or start what the message names; for Spark clusters see `seatunnel help cluster`. Resume a job
     that had begun with `seatunnel -r JOB_ID`.
 
-    Message: expected a Spark master as spark://HOST:PORT, mostly with port 7077, not 'spark://here'
+    Message: expected a Spark master as spark://HOST:PORT, usually with port 7077, not 'spark://here'
     """
 
 
@@ -306,7 +306,7 @@ class CopyError(SeaTunnelError):
 
     What to do: stop the job if it is running; find the damage with `seatunnel checkpoints verify`; then copy again.
 
-    Message: job 42 is not copied: it has no manifest, so it cannot be resumed anywhere
+    Message: job 42 is not copied: it has no manifest, so it cannot be resumed
     """
 
 

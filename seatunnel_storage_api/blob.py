@@ -189,7 +189,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             key = layout.epoch_key(job_id, pipeline_id, epoch)
             if below is not None and epoch >= below:
                 raise StaleEpochError(
-                    f"another engine runs pipeline {pipeline_id} of job {job_id!r} since: it claimed epoch {newest}, "
+                    f"another engine runs pipeline {pipeline_id} of job {job_id!r} now: it claimed epoch {newest}, "
                     f"and this one may claim {minimum} up to {below - 1}. Stop this engine"
                 )
             marker = envelope.seal("epoch", b"", job_id=job_id, pipeline_id=pipeline_id, epoch=epoch)
@@ -200,8 +200,8 @@ class BlobStorage(CheckpointStorage, Inventory):
                 return epoch
         folder = layout.pipeline_folder(job_id, pipeline_id)
         raise StorageUnavailableError(
-            f"cannot claim an epoch in {self._where(folder)}: {_PUTS} times in turn a "
-            "listing did not show as newest what was just put. Either many engines start this pipeline at once, or the "
+            f"cannot claim an epoch in {self._where(folder)}: {_PUTS} times in a row, a listing did not contain "
+            "the object that was just written. Either many engines start this pipeline at once, or the "
             "listings of this storage are not strongly consistent"
         )
 
@@ -254,8 +254,8 @@ class BlobStorage(CheckpointStorage, Inventory):
         sealed = self._read(key)
         if sealed is None:
             raise AttachmentNotFoundError(
-                f"cannot read {self._where(key)}: job {job_id!r} has no such attachment. It lives as "
-                "long as its job: was the job deleted, or is the namespace another one?"
+                f"cannot read {self._where(key)}: job {job_id!r} has no such attachment. An attachment is removed "
+                "with its job: check that the job was not deleted and that the namespace is correct"
             )
         return self._open(key, "attachment", sealed, None, job_id=job_id, sha256=digest).body
 
@@ -371,8 +371,8 @@ class BlobStorage(CheckpointStorage, Inventory):
             raise
         if any(opened.header.get(name) != value for name, value in expected.items()):
             raise CheckpointCorruptedError(
-                f"cannot read {self._where(key)}: its header names something else than its path does, so it was moved "
-                "or copied there. Put it back to its place",
+                f"cannot read {self._where(key)}: its header does not match its path, so it was moved or copied "
+                "there. Move it back",
                 info=info,
             )
         return opened
@@ -394,8 +394,8 @@ class BlobStorage(CheckpointStorage, Inventory):
             if existing is not None:
                 return existing
         raise StorageUnavailableError(
-            f"cannot put {self._where(key)}: {_PUTS} times in turn an object was there and was removed before it could "
-            "be read. Find out what else writes to this namespace"
+            f"cannot put {self._where(key)}: {_PUTS} times in a row, an object existed but was removed before it "
+            "could be read. Find the other program that writes to this namespace"
         )
 
     def _read(self, key: str) -> bytes | None:
@@ -412,7 +412,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         try:
             self._attempt("sweep", folder, functools.partial(self.sweep_unfinished, folder, before))
         except CheckpointStorageError as error:
-            logger.warning("what dead writers left stays for now: %s", error)
+            logger.warning("files of ended writers could not be removed yet: %s", error)
 
     def _attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
         if self._closed:
@@ -421,7 +421,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             )
         if self.read_only and operation in _CHANGES:
             raise StorageAccessError(
-                f"cannot {operation} {self._where(key)}: this storage was opened to look only. To change it, open it "
+                f"cannot {operation} {self._where(key)}: this storage was opened read-only. To change it, open it "
                 f"without {configuration.READ_ONLY}: true"
             )
         try:
@@ -441,7 +441,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def _stale(self, key: str, state: PipelineState, listing: PipelineListing) -> StaleEpochError:
         newest = listing.newest_epoch
         taken = newest is not None and newest > state.epoch
-        reason = f"epoch {newest} was claimed" if taken else f"the marker of epoch {state.epoch} is not there"
+        reason = f"epoch {newest} was claimed" if taken else f"the marker of epoch {state.epoch} does not exist"
         return StaleEpochError(
             f"put {self._where(key)}, but {reason}: another engine runs pipeline {state.pipeline_id} of job "
             f"{state.job_id!r}, or the job was deleted. Nothing may be committed any more; stop this engine"

@@ -30,7 +30,7 @@ def namespace(configuration: Mapping[str, str]) -> str:
     if not written.endswith("/"):
         raise NamespaceError(f'the namespace {written!r} must end with "/": write {written + "/"!r}')
     if not written.startswith("/"):
-        raise NamespaceError(f'the namespace {written!r} must be absolute: begin it with "/", as in "/{written}"')
+        raise NamespaceError(f'the namespace {written!r} must be absolute: start it with "/", as in "/{written}"')
     parts = written.split("/")[1:-1]
     if any(part in ("", ".", "..") for part in parts) or _UNFIT.search(written):
         raise NamespaceError(
@@ -85,7 +85,7 @@ def unknown_keys(configuration: Mapping[str, str], known: Collection[str]) -> tu
 def _unknown(key: str, known: list[str]) -> str:
     close = difflib.get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-    return f"the key {key!r} in plugin-config is not known and has no effect; {hint}"
+    return f"the key {key!r} in plugin-config is unknown and has no effect; {hint}"
 
 
 def warn(sentences: Collection[str]) -> None:

@@ -82,8 +82,8 @@ def _function(point: EntryPoint) -> CredentialsProvider:
         ) from cause
     if not callable(function):
         raise StoragePluginError(
-            f"the credentials provider {point.name!r} ({point.value}) is not a function: let its entry point name one "
-            "that takes the configuration and returns Credentials"
+            f"the credentials provider {point.name!r} ({point.value}) is not a function: its entry point must "
+            "refer to a function that takes the configuration and returns Credentials"
         )
     return function
 
@@ -94,13 +94,13 @@ def _guarded(point: EntryPoint, function: CredentialsProvider) -> CredentialsPro
             credentials = function(configuration)
         except Exception as cause:
             raise StorageUnavailableError(
-                f"the credentials provider {point.name!r} failed: {type(cause).__name__}: {cause}. Look at what it "
-                f"asks, and at its own keys in plugin-config ({OWN_KEYS}…)"
+                f"the credentials provider {point.name!r} failed: {type(cause).__name__}: {cause}. Check the "
+                f"service that it uses, and its own keys in plugin-config ({OWN_KEYS}…)"
             ) from cause
         if credentials is not None and not isinstance(credentials, Credentials):
             raise StoragePluginError(
-                f"the credentials provider {point.name!r} ({point.value}) returned {type(credentials).__name__}: let "
-                "it return seatunnel_storage_api.credentials.Credentials, or None"
+                f"the credentials provider {point.name!r} ({point.value}) returned {type(credentials).__name__}; "
+                "it must return seatunnel_storage_api.credentials.Credentials or None"
             )
         return credentials
 

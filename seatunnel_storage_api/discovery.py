@@ -127,7 +127,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
         ) from cause
     if not isinstance(factory, CheckpointStorageFactory) or factory.factory_identifier != point.name:
         raise StoragePluginError(
-            f"{plugin} does not give a CheckpointStorageFactory with the factory_identifier {point.name!r}: "
+            f"{plugin} does not provide a CheckpointStorageFactory with the factory_identifier {point.name!r}: "
             f"{point.value} must have the hook seatunnel_checkpoint_storage that returns one"
         )
     return factory
@@ -157,5 +157,5 @@ def _not_installed(identifier: str) -> str:
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return (
         f"no installed plugin is a checkpoint storage named {identifier!r}; installed: "
-        f"{', '.join(installed) or 'none'}.{hint} A plugin of your own registers in the entry point group {GROUP}"
+        f"{', '.join(installed) or 'none'}.{hint} Your own plugin must register in the entry point group {GROUP}"
     )

@@ -109,7 +109,7 @@ def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
         raise _damaged(where, "its SHA-256 does not match the one at its end")
     version, header_bytes = struct.unpack_from(_LENGTHS, view, len(MAGIC))
     if view[: len(MAGIC)] != MAGIC:
-        raise _damaged(where, "it does not begin as a sealed object does")
+        raise _damaged(where, "it does not start with the header of a sealed object")
     if version != FORMAT_VERSION:
         raise UnsupportedFormatError(
             f"cannot read {where}: it has format version {version}, this library reads version {FORMAT_VERSION}. "

@@ -119,8 +119,8 @@ class InvalidIdError(StorageUsageError, ValueError):
 
     What to do: write the id as it is listed by `seatunnel checkpoints list`, or choose one that the message allows.
 
-    Message: the job id '…' cannot name a folder: write 1 to 128 of the characters A-Z a-z 0-9 . _ - that are not just
-    "." or ".."
+    Message: the job id '…' cannot be used as a folder name: write 1 to 128 of the characters A-Z a-z 0-9 . _ - that are
+    not just "." or ".."
     """
 
 
@@ -146,8 +146,8 @@ class AttachmentNotFoundError(StorageUsageError, LookupError):
     What to do: check whether the job was deleted, or its files were removed manually; restore them from a copy of the
     namespace. Otherwise start the job under a new id with an empty target.
 
-    Message: cannot read …: job '…' has no such attachment. It lives as long as its job: was the job deleted, or is the
-    namespace another one?
+    Message: cannot read …: job '…' has no such attachment. An attachment is removed with its job: check that the
+    job was not deleted and that the namespace is correct
     """
 
 

@@ -67,7 +67,8 @@ def require_job_id(job_id: str) -> str:
     """
     if not _JOB_ID.fullmatch(job_id) or job_id in (".", ".."):
         raise InvalidIdError(
-            f"the job id {job_id!r} cannot name a folder: write 1 to 128 of the characters A-Z a-z 0-9 . _ - "
+            f"the job id {job_id!r} cannot be used as a folder name: write 1 to 128 of the characters A-Z a-z 0-9 "
+            ". _ - "
             'that are not just "." or ".."'
         )
     return job_id
@@ -243,8 +244,8 @@ def _marker_epoch(blob: Blob, name: str, where: Callable[[str], str]) -> int:
 
 def _misnamed(blob: Blob, where: Callable[[str], str], what: str) -> CheckpointCorruptedError:
     return CheckpointCorruptedError(
-        f"cannot list {where(blob.key)}: this is not the name of a {what} that this version knows. Move the file "
-        "away if a person put it there; if a newer version wrote it, use that version"
+        f"cannot list {where(blob.key)}: this is not the name of a {what} that this version knows. If a user put "
+        "the file there, move it away; if a newer version wrote it, use that version"
     )
 
 

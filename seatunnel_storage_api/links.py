@@ -75,8 +75,8 @@ def _require_own(path: str, found: os.stat_result, folder: str) -> None:
     kind = "symbolic link" if stat.S_ISLNK(found.st_mode) else "file"
     raise ForeignFileError(
         errno.EPERM,
-        f"this {kind} belongs to another user (uid {found.st_uid}), and could make this process write or "
-        "read elsewhere: remove it, or use a folder to which only this user can write",
+        f"this {kind} belongs to another user (uid {found.st_uid}), and could redirect reads and writes of this "
+        "process: remove it, or use a folder to which only this user can write",
         path,
     )
 

@@ -73,7 +73,9 @@ def _asked(key: str, reference: str) -> str:
     store, _, named = reference.removeprefix(SCHEME).partition("/")
     name, _, member = named.partition("#")
     if not store or not name:
-        raise StorageConfigurationError(f"{what}, which names no secret: write {SCHEME}STORE/NAME, or …/NAME#KEY")
+        raise StorageConfigurationError(
+            f"{what}, which does not refer to a secret: write {SCHEME}STORE/NAME, or …/NAME#KEY"
+        )
     try:
         found = _store(store).get(name)
     except StorageConfigurationError as error:
@@ -85,10 +87,10 @@ def _asked(key: str, reference: str) -> str:
         ) from error
     except LookupError as error:
         said = error.args[0] if error.args else name
-        raise StorageConfigurationError(f"{what}, which is not there: {said}") from None
+        raise StorageConfigurationError(f"{what}, which does not exist: {said}") from None
     except Exception as error:  # a store is third-party code and may raise any error
         raise StorageConfigurationError(
-            f"{what}, and {store} cannot be asked: {type(error).__name__}: {_first_line(error)}"
+            f"{what}, and {store} cannot be queried: {type(error).__name__}: {_first_line(error)}"
         ) from None
     found = _member(what, found, member) if member else found
     if not found:
@@ -102,10 +104,10 @@ def _member(what: str, text: str, member: str) -> str:
     except ValueError:  # chaining it would reveal the text
         block = None
     if not isinstance(block, dict):
-        raise StorageConfigurationError(f"{what}, and the secret is no JSON object: leave #{member} out")
+        raise StorageConfigurationError(f"{what}, but the secret is not a JSON object: remove #{member}")
     value = block.get(member)
     if value is None or isinstance(value, dict | list):
-        raise StorageConfigurationError(f"{what}, and the secret has no text {member!r}; it has {', '.join(block)}")
+        raise StorageConfigurationError(f"{what}, but the secret has no string {member!r}; it has {', '.join(block)}")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -120,11 +122,11 @@ def _store(name: str) -> SecretStore:
     if not points:
         installed = ", ".join(sorted({point.name for point in entry_points(group=GROUP)})) or "none"
         raise StorageConfigurationError(
-            f"there is no store of secrets {name!r}; installed: {installed}. One of your own is a package with an "
-            f"entry point in the group {GROUP}"
+            f"there is no secret store {name!r}; installed: {installed}. Your own is a package with an entry "
+            f"point in the group {GROUP}"
         )
     if len(points) > 1:
-        raise StorageConfigurationError(f"two stores of secrets are named {name!r}: {', '.join(sorted(points))}")
+        raise StorageConfigurationError(f"two secret stores are named {name!r}: {', '.join(sorted(points))}")
     return _loaded(next(iter(points.values())))
 
 
@@ -135,7 +137,7 @@ def _loaded(point: "EntryPoint") -> SecretStore:
         store: object = hooks_of(point).seatunnel_secret_store()
     except Exception as cause:  # a plugin is third-party code: it may raise anything
         raise StorageConfigurationError(
-            f"the store of secrets {point.name!r} cannot be loaded: {type(cause).__name__}: {cause}"
+            f"the secret store {point.name!r} cannot be loaded: {type(cause).__name__}: {cause}"
         ) from cause
     if not isinstance(store, SecretStore):
         raise StorageConfigurationError(

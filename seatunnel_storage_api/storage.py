@@ -177,7 +177,7 @@ class CheckpointStorage(ABC):
         damaged: list[CheckpointCorruptedError] = []
         state = self._newest_intact(job_id, pipeline_id, on_corrupted == "previous", damaged)
         for error in damaged:
-            logger.warning("passed over a damaged checkpoint: %s", error)
+            logger.warning("skipped a damaged checkpoint: %s", error)
             if report is not None:
                 report(error)
         return state
@@ -336,8 +336,8 @@ class CheckpointStorage(ABC):
 def vanishing(job_id: str) -> StorageUnavailableError:
     """Return the error of a reader when listed objects were removed ``MOST_LISTINGS`` times before it read them."""
     return StorageUnavailableError(
-        f"cannot read job {job_id!r}: what it holds was removed {MOST_LISTINGS} times between being listed and being "
-        "read. Raise max-retained or the checkpoint interval"
+        f"cannot read job {job_id!r}: its objects were removed {MOST_LISTINGS} times between listing and reading. "
+        "Raise max-retained or the checkpoint interval"
     )
 
 

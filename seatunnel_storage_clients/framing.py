@@ -36,4 +36,4 @@ def require_whole(response: "requests.Response", **_: Any) -> None:
 
     if not is_whole(response.status_code, response.headers):
         response.close()  # no other code has this object, so the change is local
-        raise requests.ConnectionError("the answer was cut off in its head", request=response.request)
+        raise requests.ConnectionError("the response was cut off in its header", request=response.request)

@@ -40,23 +40,24 @@ _UNREACHABLE = 156
 _UNKNOWN_SERVICE = 7
 
 _REMEDIES = {
-    1: "The account of this principal has ended; have it prolonged (kadmin: modprinc -expire never)",
+    1: "The account of this principal has expired; have it extended (kadmin: modprinc -expire never)",
     6: "The KDC does not know this principal: correct kerberosPrincipal, or have it created",
-    _UNKNOWN_SERVICE: "The KDC knows no service of that name: write the host name of the NameNode as its principal "
-    "HTTP/<host> has it, not an IP address or an alias",
+    _UNKNOWN_SERVICE: "The KDC does not know a service of that name: write the host name of the NameNode as in "
+    "its principal HTTP/<host>, not an IP address or an alias",
     18: "The principal is locked; have it unlocked (kadmin: modprinc +allow_tix, or -unlock)",
-    23: "The key of the principal has ended; have it changed and export the keytab again",
-    24: "The key in the keytab is not the principal's any more, probably because it was changed since: export the "
+    23: "The key of the principal has expired; have it changed and export the keytab again",
+    24: "The key in the keytab is no longer the principal's, probably because it was changed: export the "
     "keytab again (kadmin: ktadd)",
-    37: "The clocks of this host and of the KDC are more than five minutes apart: set them, best with NTP",
-    154: "krb5.conf does not say where the KDC of this realm is: add it under [realms], or correct the realm",
+    37: "The clocks of this host and of the KDC are more than five minutes apart: synchronize them, preferably "
+    "with NTP",
+    154: "krb5.conf does not have the KDC of this realm: add it under [realms], or correct the realm",
 }
 """Remedies for permanent failures, by error number."""
 
 _REFUSED_TICKET = (
     "Either the clocks of the NameNode, of the KDC and of this host are more than five minutes apart, or the keytab of "
-    "the NameNode's HTTP principal is not the KDC's any more (then export it there again), or this user has no "
-    "auth_to_local rule; its log says more"
+    "the NameNode's HTTP principal is no longer valid for the KDC (then export it again), or this user has no "
+    "auth_to_local rule; see its log"
 )
 
 
@@ -149,7 +150,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
         if number in _REMEDIES:
             return StorageAccessError(f"{reason}. {_REMEDIES[number]}")
         if number == _UNREACHABLE:
-            return StorageUnavailableError(f"{reason}. Check that the KDC which krb5.conf names is up and reachable")
+            return StorageUnavailableError(f"{reason}. Check that the KDC in krb5.conf is up and reachable")
         return StorageAccessError(f"{reason}. Try kinit -kt {self.keytab} {self.principal} on this host")
 
 
@@ -172,7 +173,7 @@ def _full(written: str) -> str:
     except gssapi.exceptions.GSSError as cause:
         raise StorageConfigurationError(
             f"{PRINCIPAL} is {written!r}, which Kerberos cannot read: {_reason(cause)}. Write it as user@REALM or "
-            "service/host@REALM, and see that krb5.conf can be read"
+            "service/host@REALM, and check that krb5.conf is readable"
         ) from cause
 
 
@@ -182,16 +183,16 @@ def _require_key(principal: str, path: str) -> None:
         held = {entry.principal for entry in keytab.entries(Path(path).read_bytes())}
     except OSError as cause:
         raise StorageConfigurationError(
-            f"the keytab {path} of {principal} cannot be read: {cause.strerror}. Correct {KEYTAB}, or make the file "
-            "readable for this user alone (chmod 400)"
+            f"the keytab {path} of {principal} cannot be read: {cause.strerror}. Correct {KEYTAB}, or make the "
+            "file readable only for this user (chmod 400)"
         ) from cause
     except ValueError as cause:
-        raise StorageConfigurationError(f"the file {path} is no keytab: {cause}. {remedy}") from cause
+        raise StorageConfigurationError(f"the file {path} is not a keytab: {cause}. {remedy}") from cause
     if not held:
         raise StorageConfigurationError(f"the keytab {path} is empty. {remedy}")
     if principal not in held:
         raise StorageConfigurationError(
-            f"the keytab {path} has no key of {principal}; it has keys of {', '.join(sorted(held))}. Write one of "
+            f"the keytab {path} has no key for {principal}; it has keys for {', '.join(sorted(held))}. Write one of "
             f"these as {PRINCIPAL}, or choose another keytab"
         )
 
@@ -210,5 +211,5 @@ def _refuse_other_configuration(path: str | None) -> None:
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(
             f"{CONFIGURATION} is {path}, but Kerberos reads {read} for the whole process. Start it with "
-            f"KRB5_CONFIG={path} in its environment, or leave {CONFIGURATION} out"
+            f"KRB5_CONFIG={path} in its environment, or remove {CONFIGURATION}"
         )

@@ -134,14 +134,14 @@ class Job:
         from seatunnel_core.rows.schema_block import table_schema, written_in_python
 
         if hasattr(rows, "__arrow_c_stream__") or not isinstance(rows, Iterable):
-            hint = "use from_arrow" if hasattr(rows, "__arrow_c_stream__") else "give a list or an iterator of mappings"
+            hint = "use from_arrow" if hasattr(rows, "__arrow_c_stream__") else "pass a list or an iterator of mappings"
             raise UsageError(f"from_rows: found a {type(rows).__name__}; {hint}")
         try:
             declared = None if schema is None else table_schema(written_in_python(schema))
         except ValueError as error:
             raise UsageError(f"from_rows: {error}") from error
         if declared is not None and (declared.primary_key or declared.constraint_keys or declared.comment):
-            raise UsageError("from_rows: a schema has columns only here, without keys and comments")
+            raise UsageError("from_rows: only columns are allowed in this schema, without keys and comments")
         try:
             held = hold_rows(rows, declared and declared.columns)
         except RowError as error:
@@ -151,9 +151,9 @@ class Job:
     def _add(self, kind: Kind, identifier: str, options: dict[str, Any], name: str, inputs: Sequence["Rows"]) -> "Rows":
         name = name or self._free_name(kind, identifier)
         if name in self._names:
-            raise UsageError(f"two nodes of the job {self.name!r} are named {name!r}; give one of them another name")
+            raise UsageError(f"two nodes of the job {self.name!r} are named {name!r}; rename one of them")
         if any(rows.job is not self for rows in inputs):
-            raise UsageError(f"{name!r} takes rows of another job; build both nodes with the same st.Job")
+            raise UsageError(f"{name!r} uses rows of another job; build both nodes with the same st.Job")
         self._names.add(name)
         joined: dict[str, Any] = {"name": name}
         if inputs:
@@ -225,7 +225,9 @@ class Job:
         if restore is not None and old is None and begin_with is None:
             raise UsageError('st.Restore needs the ID of a job to resume, or from_savepoint="JOB_ID/NAME"')
         if job_id is not None and old is not None:
-            raise UsageError(f"job_id={job_id!r} names a new job and restore={old!r} an old one: give one of them")
+            raise UsageError(
+                f"job_id={job_id!r} is for a new job, but restore={old!r} is for an existing one: pass only one of them"
+            )
         raw = job_from_code(self._env, self._nodes)
         engine = load_engine(Path(engine_config) if engine_config is not None else None)
         job_id, restore = old or job_id, None if old is None else restore
@@ -276,7 +278,7 @@ class Rows:
         if not isinstance(identifier, str):
             raise UsageError(
                 f"a transform is the name of a plugin, or a function with @st.transform; found {identifier!r}. "
-                "Functions of Arrow batches go to map_batches, and those of DataFrames to map_frame"
+                "Use map_batches for functions of Arrow batches, and map_frame for those of DataFrames"
             )
         return self.job._add(Kind.TRANSFORM, identifier, {**(options or {}), **more}, name, (self,))
 

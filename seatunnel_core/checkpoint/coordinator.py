@@ -267,7 +267,7 @@ class Coordinator:
             return ""
         age_ms = self._wiring.now_ms - oldest.triggered_ms
         awaited = oldest.awaited(self._wiring.now_ms, self._doing)
-        return f"checkpoint {oldest.checkpoint_id} is under way for {age_ms} ms: {awaited}"
+        return f"checkpoint {oldest.checkpoint_id} has been in progress for {age_ms} ms: {awaited}"
 
     def storage_failed(self, event: events.StorageFailed) -> None:
         """Abort the checkpoint that was not stored; end a pipeline that does not run yet."""
@@ -279,7 +279,7 @@ class Coordinator:
         if pending is not None:
             self._abort(pending, AbortKind.STORAGE, event.failure)
         else:
-            self.health.learned(f"the storage gave checkpoint {event.ref.checkpoint_id} up: {event.failure.message}")
+            self.health.learned(f"storing checkpoint {event.ref.checkpoint_id} failed: {event.failure.message}")
             self._savepoints.store_failed(event.ref, event.failure.message)
 
     def _abort(self, pending: PendingCheckpoint, kind: AbortKind, failure: Failure) -> None:
@@ -296,7 +296,7 @@ class Coordinator:
             self._end(Outcome.STOPPED, failure)
         elif self._failures > self._policy.tolerable_failures:
             message = (
-                f"checkpoints that failed in a row: {self._failures}, tolerated: {self._policy.tolerable_failures}; "
+                f"consecutive failed checkpoints: {self._failures}, tolerated: {self._policy.tolerable_failures}; "
                 f"checkpoint {pending.checkpoint_id}: {failure.message}"
             )
             self._end(Outcome.FAILED, Failure(kind=failure.kind, message=message, code=failure.code))
@@ -376,7 +376,9 @@ class Coordinator:
                 self._savepoints.ask(name)
             pending.savepoints = ()
             self._close(pending)
-            self._notice_abort(pending, AbortKind.REPLACED, "the pipeline stops, and its last checkpoint contains more")
+            self._notice_abort(
+                pending, AbortKind.REPLACED, "the pipeline is stopping, and its last checkpoint will contain more"
+            )
         self._context.enter(Phase.STOPPING)
         self._wiring.cancel_timer("trigger")
         self._trigger(CheckpointType.CHECKPOINT, last=True)
@@ -387,7 +389,7 @@ class Coordinator:
         If the final checkpoint is pending, it serves the savepoint. A pipeline that is ending rejects the request.
         """
         if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING):
-            self._savepoints.refuse((event.name,), "the pipeline is ending already")
+            self._savepoints.refuse((event.name,), "the pipeline is already ending")
             return
         final = self._pending_final
         if final is not None:

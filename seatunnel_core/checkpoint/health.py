@@ -106,7 +106,7 @@ class Health:
             self._look_after_patience()
             return
         known = (self._last_failure, self._learned, self._under_way())
-        obstacles = "; ".join(filter(None, known)) or "none is under way"
+        obstacles = "; ".join(filter(None, known)) or "none is in progress"
         self._overdue = (
             f"no checkpoint has completed for {silent_ms} ms, and one is due every {self._interval_ms} ms: {obstacles}"
         )

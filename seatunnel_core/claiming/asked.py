@@ -73,9 +73,8 @@ class AskedCheckpoints:
                 still[number] = asked
             elif not self._restore.goes_back:
                 self._findings.notes.append(
-                    f"{self._pipelines[number].heading} does not go back to {asked.ref}, which an "
-                    "earlier start requested but did not complete: that checkpoint was removed. It continues from its "
-                    "latest"
+                    f"{self._pipelines[number].heading} is not restored from {asked.ref}, which an earlier start "
+                    "requested but did not complete, because that checkpoint was removed. It continues from its latest"
                 )
         return still
 
@@ -94,13 +93,13 @@ class AskedCheckpoints:
             return {}
         later = [pipeline.title for number, pipeline in self._pipelines.items() if number not in found.pipelines]
         if later:
-            self._findings.notes.append(f"Not in the savepoint {name}, so it continues where it is: {'; '.join(later)}")
+            self._findings.notes.append(
+                f"Not in the savepoint {name}, so it continues from its current state: {'; '.join(later)}"
+            )
         still = [number for number in sorted(found.finished & self._pipelines.keys()) if self._is_finished(number)]
         if still:
             titles = "; ".join(self._pipelines[number].title for number in still)
-            self._findings.notes.append(
-                f"Finished in the savepoint {name} and ever since, so it stays as it is: {titles}"
-            )
+            self._findings.notes.append(f"Finished in the savepoint {name}, so it remains finished: {titles}")
         return {
             number: ref for number, ref in found.pipelines.items() if number in self._pipelines and number not in still
         }

@@ -50,7 +50,7 @@ class Bound:
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
         """Return a sentence for each sink that could not find the output published since ``base``, of ``epoch``."""
-        twice = "put that back, or restore with accept_duplicates=True, which duplicates rows there"
+        twice = "undo that change, or restore with accept_duplicates=True, which duplicates rows there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
             if changed:

@@ -27,7 +27,8 @@ def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
     ]
     if differing:
         raise UsageError(
-            f"the job {job_id} ({stored.job_name}) has ended, and this job file is not the one that it ended with: "
+            f"the job {job_id} ({stored.job_name}) has ended, but this job file differs from the one that it "
+            "ended with: "
             f"{'; '.join(differing)}. Leave out -r to run it as a new job (restore in Python)"
         )
 
@@ -55,9 +56,9 @@ def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
         now = column_options(source.source.options)
         if seat is not None and seat.columns not in (None, now):
             found.append(
-                f"the source {source.name!r} has other columns than when it was first read: its "
-                f"{'; its '.join(differences(seat.columns, now))}. Put that back; or give the source another name, and "
-                "it is read from its beginning; or run the job under a new id"
+                f"the source {source.name!r} has different columns than when it was first read: its "
+                f"{'; its '.join(differences(seat.columns, now))}. Undo that change; or rename the source to read "
+                "it from the beginning; or run the job under a new id"
             )
     return found
 
@@ -78,9 +79,9 @@ def _other_input(source: PlannedSource, before: str | None) -> str:
     if source.source.bounded:
         return (
             f"The source {source.name!r} continues with the files that were found at {before} when it was first read; "
-            f"nothing is looked for at {now}. That takes a source of another name"
+            f"{now} is not searched. To read it, give the source another name"
         )
     return (
-        f"The source {source.name!r} does not watch {before} any more, and reads all that it finds at {now}, whether "
-        "it was read under another path or not"
+        f"The source {source.name!r} no longer watches {before}, and reads all files at {now}, including any that "
+        "were already read under another path"
     )

@@ -47,8 +47,9 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
     left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
     if left and storage.get_manifest(job_id) is None:
         raise UsageError(
-            f"there are checkpoints of a job {job_id}, and no job: its deletion, a copy to here, or a move to this id "
-            "was interrupted, or is under way. Choose another id with --set-job-id, or repeat what was interrupted"
+            f"there are checkpoints of a job {job_id}, but the job itself does not exist: its deletion, a copy to "
+            "here, or a move to this id was interrupted or is still running. Choose another id with --set-job-id, "
+            "or repeat the interrupted operation"
         )
     return put_first(storage, job_id, job)
 
@@ -91,8 +92,8 @@ def claim_again(
     stored = storage.get_manifest(job_id)
     if stored is None:
         raise UsageError(
-            f"there is no job {job_id} in the checkpoint storage. Look for the id that the job printed at its start, "
-            "and for an engine file that names another checkpoint storage"
+            f"there is no job {job_id} in the checkpoint storage. Check the id that the job printed at its start, "
+            "and whether its engine file configures another checkpoint storage"
         )
     manifest = Manifest.from_bytes(stored.body)
     if manifest.moved_to is not None:
@@ -108,7 +109,7 @@ def claim_again(
         storage.put_manifest(job_id, version, found.manifest.to_bytes())
     except ManifestConflictError as error:
         raise UsageError(
-            f"another process has just started the job {job_id}: let it work, or stop it and try again"
+            f"another process has just started the job {job_id}: let it run, or stop it and try again"
         ) from error
     return Claim(version=version, job=evolve(job, manifest=found.manifest), restores=found.requests, notes=found.notes)
 
@@ -116,8 +117,8 @@ def claim_again(
 def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
     return (
         f"the job {job_id} ({manifest.job_name}) was moved to {moved_to}, which continues its work: resume that one "
-        f"with -r {moved_to}. If that one was never started, the command that was to start it does, with --set-job-id "
-        f"{moved_to}"
+        f"with -r {moved_to}. If that job was never started, repeat the command that was meant to start it, with "
+        f"--set-job-id {moved_to}"
     )
 
 

@@ -178,12 +178,13 @@ class _Moving:
         """Compare the names of sources and sinks."""
         held = [name for found in states.values() for name in (*found.sources, *found.sinks)]
         compared = Comparison.of(held, job.vertices)
-        self._notes.append(f"Begins with the savepoint {self._begin_with.savepoint}: {compared}")
+        self._notes.append(f"Starts from the savepoint {self._begin_with.savepoint}: {compared}")
         self._notes += other_inputs(job, old)
         self._problems += other_columns(job, old)
         if not compared.matched:
             self._problems.append(
-                f"no source or sink of this job has a name of the savepoint, which has {', '.join(held) or 'none'}: "
+                "no source or sink of this job has a name that occurs in the savepoint, which has "
+                f"{', '.join(held) or 'none'}: "
                 "give them those names with name = …"
             )
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
@@ -196,7 +197,7 @@ class _Moving:
         if not savepoint.stopped:
             return f"the job {self._old_id} continued after it"
         if old.moved_to not in (None, self._job_id):
-            return f"the job {old.moved_to} began with it already"
+            return f"the job {old.moved_to} already started from it"
         for number, listing in storage.scan_job(self._old_id).items():
             last = savepoint.pipelines.get(number, CheckpointRef(0, 0))
             same = savepoint_of(last, listing.checkpoints)  # another savepoint, taken with a final checkpoint
@@ -208,7 +209,7 @@ class _Moving:
     def _require_one_owner(self, job: PlannedJob, old: Manifest, stands: str) -> None:
         if stands == "" or self._begin_with.accept_duplicates:
             if stands:
-                self._notes.append(f"{stands[:1].upper()}{stands[1:]}: what follows it may be published twice.")
+                self._notes.append(f"{stands[:1].upper()}{stands[1:]}: later rows may be published twice.")
             return
         before = {folder for seat in old.seats.values() for folder in seat.targets}
         same = [
@@ -221,8 +222,8 @@ class _Moving:
         ]
         if same:
             self._problems.append(
-                f"{stands}, and {' and '.join(map(repr, same))} may write where it wrote: rows that follow the "
-                "savepoint would be published twice. Give the sinks other targets, or begin with "
+                f"{stands}, and {' and '.join(map(repr, same))} may write to the same targets: rows after the "
+                "savepoint would be published twice. Give the sinks other targets, or start with "
                 "accept_duplicates=True. To roll them back instead, restore the old job itself: "
                 f"-r {self._old_id} --restore-with-savepoint {self._begin_with.savepoint.name} --retract"
             )
@@ -264,10 +265,8 @@ class _Moving:
         stands = self._stands(storage, manifest, savepoint)
         if stands:
             storage.put_manifest(self._old_id, version + 1, evolve(manifest, moved_to=None).to_bytes())
-            raise UsageError(f"{stands}, just now: stop it with a new savepoint, and begin with that one")
-        self._notes.append(
-            f"The job {self._old_id} is marked as moved to {self._job_id}, and cannot be resumed any more."
-        )
+            raise UsageError(f"{stands} in the meantime: stop it with a new savepoint, and start from that one")
+        self._notes.append(f"The job {self._old_id} is marked as moved to {self._job_id} and can no longer be resumed.")
 
     # -- carried over
 
@@ -281,7 +280,7 @@ class _Moving:
                 self._storage.store_attachment(self._job_id, self._source.get_attachment(self._old_id, digest))
             return fitted(states, topology_of(pipeline), allow_non_restored=True)
         except (RestoreRefusedError, *_UNREADABLE) as error:
-            raise UsageError(f"pipeline {pipeline.id} ({pipeline.title}) cannot be carried over: {error}") from error
+            raise UsageError(f"pipeline {pipeline.id} ({pipeline.title}) cannot be transferred: {error}") from error
 
     def _carry(self, number: int, states: VertexStates) -> None:
         """Store the states as a savepoint of the new job, below all its epochs.

@@ -58,11 +58,11 @@ def put(storage: CheckpointStorage, state: IncrementState) -> None:
     storage.put_manifest(record, version, state.to_bytes())
     newest = storage.get_manifest(record)
     if newest is None or newest.version != version:
-        raise ManifestConflictError(f"version {version} of the state {state.name!r} is not the newest one any more")
+        raise ManifestConflictError(f"version {version} of the state {state.name!r} is no longer the newest one")
     try:
         storage.delete_manifests(record, below=version - KEPT + 1)
     except CheckpointStorageError as error:
-        _log.warning("old versions of the state %s stay until the next job: %s", state.name, error)
+        _log.warning("old versions of the state %s are kept until the next job: %s", state.name, error)
 
 
 def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
@@ -93,9 +93,10 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
     found = storage.get_manifest(state.job_id)
     if found is None:
         raise UsageError(
-            f"the job {state.job_id}, the last one of the state {state.name!r}, was removed from the storage before "
-            "its end was noted, so it is not known which rows it has written. Compare the target with the source, and "
-            f"write seatunnel state set {state.name} SOURCE VALUE, or seatunnel state reset {state.name} to begin again"
+            f"the job {state.job_id}, the last one of the state {state.name!r}, was removed from the storage "
+            "before its end was recorded, so it is unknown which rows it has written. Compare the target with the "
+            "source, and "
+            f"write seatunnel state set {state.name} SOURCE VALUE, or seatunnel state reset {state.name} to start over"
         )
     manifest = Manifest.from_bytes(found.body)
     return None if manifest.ended is None else state.after(manifest.windows)
@@ -113,7 +114,7 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
         if state.job_id == job_id and not state.is_done and now is not None:
             put(storage, now)
     except (SeaTunnelError, CheckpointStorageError) as error:
-        _log.warning("the next job of that name records the end of the job %s: %s", job_id, error)
+        _log.warning("the end of the job %s is recorded by the next job of that name: %s", job_id, error)
 
 
 # -- jobs
@@ -133,8 +134,8 @@ def state_name(raw: RawJob, name: str | None) -> str:
     found = raw.env[STATE_NAME] or name or own
     if not found:
         raise UsageError(
-            "a source has incremental, and the job has no name under which it could be remembered how far it was read: "
-            "write job.name into env"
+            "a source has incremental, but the job has no name under which its position can be stored: set "
+            "job.name in env"
         )
     return str(found)
 
@@ -209,7 +210,7 @@ class IncrementalRun:
         if others:
             raise UsageError(
                 f"the source {others[0]!r} reads in increments in the job file or in the stored job, and not in the "
-                "other one. Put that back, or run the job as a new one, without -r"
+                "other one. Undo that change, or run the job as a new one, without -r"
             )
         if not windows:
             return job
@@ -217,15 +218,16 @@ class IncrementalRun:
         if state.job_id != self._job_id:
             raise UsageError(
                 f"the job {self._job_id} is not the last one of the state {state.name!r} "
-                f"({state.job_id or 'it was reset'}): what it read may be read by others since. Run the job without -r"
+                f"({state.job_id or 'it was reset'}): other jobs may have read the same rows since then. Run the "
+                "job without -r"
             )
         if stored_job.ended is None:
             for source, reader in sources.items():
                 changed = differences(windows[source].reads, reader.reads())
                 if changed:
                     raise UsageError(
-                        f"the source {source!r} reads something else than when its job began: its "
-                        f"{'; its '.join(changed)}. Put that back until the job has ended"
+                        f"the source {source!r} reads different data than when its job began: its "
+                        f"{'; its '.join(changed)}. Undo that change until the job has ended"
                     )
         for source, reader in sources.items():
             reader.read_window(windows[source])

@@ -168,7 +168,7 @@ class _Restoring:
         """Return the states, or the reason why they are unavailable."""
         try:
             state = self._storage.load(info)
-            return "it was removed meanwhile" if state is None else codec.decode(state.states)
+            return "it was removed in the meantime" if state is None else codec.decode(state.states)
         except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
             return str(error)
 
@@ -210,8 +210,8 @@ class _Restoring:
         except RestoreRefusedError as error:
             self._problems.append(f"{who}: {error}")
             return
-        taken_back = "taken back and moved again" if rewind is Rewind.RETRACTED else "published a second time"
-        self._notes.append(f"{who} goes back to {asked.ref}: {rows} are {taken_back}.")
+        taken_back = "rolled back and moved again" if rewind is Rewind.RETRACTED else "published twice"
+        self._notes.append(f"{who} is restored from {asked.ref}: {rows} are {taken_back}.")
 
     # -- vertices by name
 

@@ -34,7 +34,7 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 def _master(text: str) -> str:
     if text == "cluster":
         raise argparse.ArgumentTypeError(
-            "cluster stands alone; write it as the only -m, or local, or spark://HOST:PORT for a Spark cluster"
+            "cluster cannot be combined; write it as the only -m, or local, or spark://HOST:PORT for a Spark cluster"
         )
     if text == "local":
         return "local[*]"
@@ -82,10 +82,10 @@ class RunArguments(Command):
         help="local (all cores), local[N], spark://HOST:PORT; or cluster, which takes other options")  # fmt: skip
     """Spark master; ``None`` for ``spark.master`` in the job's ``env``."""
 
-    background: bool = switch("--async", exclusive="ending", help="leave the job to a process in the background")
+    background: bool = switch("--async", exclusive="ending", help="run the job in a background process")
     close_job: bool = switch(
         *("-cj", "--close-job"), exclusive="ending",
-        help="the job ends with this command, as it always does without --async")  # fmt: skip
+        help="end the job with this command, as always without --async")  # fmt: skip
     ui: bool = switch("--ui", help="print the address of a page that shows the job in a browser")
     begun_to: int | None = option("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
     """File descriptor of a pipe that is notified when the job has started; set for the background process."""
@@ -96,11 +96,11 @@ class RunArguments(Command):
     verbose: bool = switch("--verbose", help="with --check: also show the options at their defaults")
     encrypt: bool = switch(
         "--encrypt", exclusive="instead",
-        help="print the job file with its secrets encrypted, as shade.identifier in its env says")  # fmt: skip
+        help="print the job file with its secrets encrypted by the shade.identifier of its env")  # fmt: skip
     decrypt: bool = switch("--decrypt", exclusive="instead", help="print the job file with its secrets in the clear")
     strict: bool = switch("--strict", help="unknown keys in connectors' blocks are errors, not warnings")
     engine_config: Path | None = option(
-        "--engine-config", metavar="FILE", type=Path, help="instead of the seatunnel.yaml that is found"
+        "--engine-config", metavar="FILE", type=Path, help="engine file to use instead of the detected seatunnel.yaml"
     )
     given_log_level: str | None = option("--log-level", metavar="LEVEL", type=_log_level, help=", ".join(LOG_LEVELS))
     log_format: str = option(
@@ -188,17 +188,19 @@ def _refuse_options_of_a_job(values: argparse.Namespace) -> None:
     for name in _OF_A_NEW_JOB:
         if getattr(values, name):
             flag = flag_of(RunArguments, name)
-            raise UsageError(f"{flag} is for a job that starts, and has no meaning for one that runs: leave it out")
+            raise UsageError(f"{flag} is for starting a job and has no effect on a running one: remove it")
 
 
 def _refuse_options_without_a_run(arguments: RunArguments) -> None:
     for name in ("check", "encrypt", "decrypt", "background"):
         flag, runs = flag_of(RunArguments, name), name == "background"
         if arguments.background and getattr(arguments, name) and not runs:
-            raise UsageError(f"--async leaves a job that runs to the background, and {flag} runs none: leave one out")
+            raise UsageError(f"--async runs a job in the background, but {flag} runs none: remove one of the two")
         if arguments.ui and getattr(arguments, name):
             why = "its address would not be seen" if runs else f"{flag} runs none"
-            raise UsageError(f"--ui shows a job that runs in this process, and with {flag} {why}: leave one out")
+            raise UsageError(
+                f"--ui shows a job that runs in this process, but with {flag} {why}: remove one of the two"
+            )
 
 
 def _run_parser(version: str) -> Parser:
@@ -237,8 +239,9 @@ def _refuse_what_is_of_clusters(argv: Sequence[str]) -> None:
     for flag in (argument.partition("=")[0] for argument in argv):
         if flag in _OF_CLUSTERS:
             raise UsageError(
-                f"{flag} is not available here: it names a cluster, and without -m cluster a job runs in the process "
-                "that you start."
+                f"{flag} is not available here: it refers to a cluster, and without -m cluster a job runs in this "
+                "process."
+                ""
             )
 
 
@@ -248,7 +251,7 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
     if flag.startswith("-"):
         return f"Unknown option {flag}{_did_you_mean(flag, {each: each for each in known})} See: seatunnel --help"
     if Path(argument).is_file():
-        return f"{argument} is a file and no command: to run it as a job, write seatunnel -c {shlex.quote(argument)}"
+        return f"{argument} is a file, not a command: to run it as a job, write seatunnel -c {shlex.quote(argument)}"
     if argument in _RUN:
         return f"There is no command {argument!r}: a job is run with seatunnel -c FILE. See: seatunnel --help"
     words = {each.removeprefix("--"): each for each in known if each.startswith("--")} | {

@@ -61,7 +61,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     if report.log_file is not None:
         lines += ["", f"Spark's log: {report.log_file}"]
     if any(view.phase == FENCED for view in report.pipelines):
-        lines += ["", f"Another process runs this job since; let it work. To take the job back: {resume_command}"]
+        lines += ["", f"Another process now runs this job; let it run. To take the job over again: {resume_command}"]
     elif report.outcome is not JobOutcome.FINISHED:
         lines += ["", f"To resume this job: {resume_command}"]
     return "\n".join(lines)
@@ -93,7 +93,7 @@ def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
     where = ", ".join(str(view.id) for view in pipelines if view.units_repeated)
     named = f"pipeline {where}" if where.isdigit() else f"the pipelines {where}"
     ran = "1 work unit of" if units == 1 else f"{count(units)} work units of"
-    return ["", f"{ran} {named} ran again after they had begun: rows may be twice where a sink writes at once"]
+    return ["", f"{ran} {named} ran again after they had started: rows may be duplicated in sinks that write directly"]
 
 
 def _moment(seconds: float) -> str:

@@ -36,7 +36,7 @@ class ClusterArguments(Command):
         "-r", "--restore", exclusive="id", metavar="ID", type=job_id, help="resume this job, which has stopped"
     )
     mode: str | None = option(*_MODE, metavar="cluster", help="this mode")
-    leave: bool = switch("--async", help="end when the job is accepted")
+    leave: bool = switch("--async", help="exit when the job is accepted")
     close_job: bool = option(
         *("-cj", "--close-job"), nargs="?", const="true", choices=("true", "false"), metavar="true|false",
         default="true", converter="false".__ne__,
@@ -114,16 +114,18 @@ def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
         )
     asked = ("listed", "shown", "savepoint", "cancelled", "metrics", "all_metrics")
     if values.config is None and not any(getattr(values, each) for each in asked):
-        raise UsageError("Nothing to do: name a job file with --config FILE, or ask with -l, -j, -s, -can or --metrics")
+        raise UsageError(
+            "Nothing to do: give a job file with --config FILE, or use one of -l, -j, -s, -can or --metrics"
+        )
     if values.config is not None and any(getattr(values, each) for each in asked):
-        raise UsageError("A job file and a question to running jobs do not go together: leave --config out")
+        raise UsageError("A job file cannot be combined with a query about running jobs: remove --config")
     return read_options(ClusterArguments, values)
 
 
 def _parser() -> Parser:
     parser = Parser(
         prog="seatunnel -m cluster",
-        description="Submits a job to a cluster, or asks about its jobs. hazelcast-client.yaml names the nodes.",
+        description="Submits a job to a cluster, or queries its jobs. hazelcast-client.yaml lists the nodes.",
         allow_abbrev=False,
     )
     add_options(parser, ClusterArguments)

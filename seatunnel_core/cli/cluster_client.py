@@ -103,7 +103,7 @@ def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> 
         except UsageError as error:
             refused.append(str(error))
         else:
-            print(f"Job {job_id}: is to be cancelled.", flush=True)
+            print(f"Cancellation of job {job_id} requested.", flush=True)
     if refused:
         raise UsageError("\n".join(refused))
     return 0
@@ -160,10 +160,10 @@ def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
             return 0 if arguments.leave else _wait(client, job_id)
         except KeyboardInterrupt:
             if arguments.leave or not arguments.close_job:
-                print(f"This command ends, and the job {job_id} continues.", flush=True)
+                print(f"This command ends; the job {job_id} continues.", flush=True)
                 return STOPPED
             client.ask("POST", "/stop-job", {"jobId": job_id})
-            print(f"Job {job_id}: is to be cancelled, for this command was interrupted.", flush=True)
+            print(f"Cancellation of job {job_id} requested, because this command was interrupted.", flush=True)
             return _wait(client, job_id)
 
 
@@ -230,7 +230,7 @@ def _variables(
     for variable, use in kept.items():
         sent.pop(variable, None)
         where = f"{use.position}: ${{{variable}}}"
-        print(f"{where} stays here, as {use.keys} is a secret: nodes take their own", flush=True)
+        print(f"{where} is not sent, because {use.keys} is a secret: nodes use their own value", flush=True)
     return sent
 
 

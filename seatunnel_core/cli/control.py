@@ -66,7 +66,8 @@ def _page(answers: Sequence[client.Status]) -> str:
 
 def _savepoint(job_id: str, arguments: ControlArguments) -> None:
     print(
-        f"Asking job {job_id} for a savepoint, which is complete when all its pipelines have their part …", flush=True
+        f"Requesting a savepoint of job {job_id}; it is complete when all pipelines have stored their part …",
+        flush=True,
     )
     request = {
         "do": "savepoint",

@@ -32,12 +32,12 @@ class ControlArguments(Command):
     drain: bool = switch("--drain", exclusive="how", help="with -s: stop reading, commit all that was read, and stop")
     savepoint_name: str | None = option("--savepoint-name", metavar="NAME", help="with -s: instead of the next number")
     at_once: bool = switch("-f", "--force-cancel", help="with -can: at once, without a checkpoint")
-    open_metrics: bool = switch("--open-metrics", help="with --metrics: as the page that Prometheus reads")
+    open_metrics: bool = switch("--open-metrics", help="with --metrics: in the Prometheus format")
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:
     """Add the options for requests to running jobs."""
-    group = parser.add_argument_group("instead of a job file: ask jobs that run on this machine, in processes of yours")
+    group = parser.add_argument_group("instead of a job file: query your jobs that run on this machine")
     verbs = group.add_mutually_exclusive_group()
 
     def verb(*flags: str, of: ControlVerb, help: str, many: bool = False) -> None:
@@ -49,9 +49,9 @@ def add_control(parser: argparse.ArgumentParser) -> None:
 
     verb_for_all("-l", "--list", of=ControlVerb.LIST, help="list them")
     verb("-j", "--job-id", of=ControlVerb.LIST, help="show one of them")
-    verb("--metrics", of=ControlVerb.METRICS, help="print its figures as JSON")
-    verb_for_all("--get_running_job_metrics", of=ControlVerb.METRICS, help="print the figures of all as JSON")
-    verb("-s", "--savepoint", of=ControlVerb.SAVEPOINT, help="take a savepoint, never pruned, and stop the job with it")
+    verb("--metrics", of=ControlVerb.METRICS, help="print its metrics as JSON")
+    verb_for_all("--get_running_job_metrics", of=ControlVerb.METRICS, help="print the metrics of all as JSON")
+    verb("-s", "--savepoint", of=ControlVerb.SAVEPOINT, help="take a savepoint, which never expires, and stop the job")
     verb("-can", "--cancel-job", of=ControlVerb.STOP, many=True, help="stop jobs after a last checkpoint each")
     add_options(group, ControlArguments)
 
@@ -80,7 +80,7 @@ def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
     if verb is None:
         return None
     if values.config is not None:
-        raise UsageError("A job file and a question to running jobs do not go together: leave --config out")
+        raise UsageError("A job file cannot be combined with a query about running jobs: remove --config")
     job_ids = tuple(job_id for _, job_id in values.asked if job_id)
     return read_options(ControlArguments, values, verb=verb, job_ids=job_ids)
 

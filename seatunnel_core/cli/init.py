@@ -36,7 +36,7 @@ def init(folder: Path, *, cluster: bool = False) -> None:
     """
     home = folder.absolute()
     if home.is_file():
-        raise UsageError(f"{folder} is a file: name a folder, which is made when it is not there")
+        raise UsageError(f"{folder} is a file: choose a folder, which is created if missing")
     written = [*_files(home, cluster=cluster), *(_files_of_cluster() if cluster else ())]
     names = [*(file.path for file in written), *([_SECRET] if cluster else [])]
     there = [name for name in names if (home / name).exists()]

@@ -25,7 +25,9 @@ def _flag(option: str) -> str:
 
 def add_restore(parser: argparse.ArgumentParser) -> None:
     """Add the restore options."""
-    group = parser.add_argument_group("where a job resumes, instead of at its latest checkpoints")
+    group = parser.add_argument_group(
+        "checkpoint or savepoint from which a job resumes, instead of its latest checkpoints"
+    )
     add = group.add_argument
     where = group.add_mutually_exclusive_group()
     where.add_argument(
@@ -33,11 +35,11 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
         metavar="[PIPELINE:]ID",
         action="append",
         default=[],
-        help="with -r: go back to this checkpoint; once for each pipeline",
+        help="with -r: restore this checkpoint; once for each pipeline",
     )
-    where.add_argument("--restore-with-savepoint", metavar="NAME", help="with -r: go back to this savepoint of the job")
+    where.add_argument("--restore-with-savepoint", metavar="NAME", help="with -r: restore this savepoint of the job")
     where.add_argument(
-        "--from-savepoint", metavar="JOB_ID/NAME", help="start a new job with a savepoint of another one"
+        "--from-savepoint", metavar="JOB_ID/NAME", help="start a new job from a savepoint of another one"
     )
     add(
         "--from-storage",
@@ -46,7 +48,7 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     )
     rows = group.add_mutually_exclusive_group()
     rows.add_argument("--retract", action="store_true", help="first roll back what was published since then")
-    rows.add_argument("--accept-duplicates", action="store_true", help="keep it, and publish its rows a second time")
+    rows.add_argument("--accept-duplicates", action="store_true", help="keep it, and publish its rows twice")
     forget = "discard the state of sources and sinks that the job no longer has"
     add("--allow-non-restored-state", action="store_true", help=forget)
     take = "with -r: even if the job runs in another process here, which then ends with an error"
@@ -60,9 +62,9 @@ def restore_arguments(values: argparse.Namespace) -> Restore:
         UsageError: An option is given without ``--restore``, or with a kind of restore that it does not apply to.
     """
     if values.restore and values.from_savepoint:
-        raise UsageError("-r resumes a job, and --from-savepoint begins a new one: leave one of the two out")
+        raise UsageError("-r resumes a job, but --from-savepoint starts a new one: remove one of the two")
     if values.from_storage and not values.from_savepoint:
-        raise UsageError("--from-storage is the storage of a savepoint: write it behind --from-savepoint JOB_ID/NAME")
+        raise UsageError("--from-storage is the storage of a savepoint: write it after --from-savepoint JOB_ID/NAME")
     if values.from_savepoint and values.retract:
         raise UsageError(
             "A new job cannot roll back what another one published. Let that one do it: "
@@ -71,9 +73,11 @@ def restore_arguments(values: argparse.Namespace) -> Restore:
     for name in (*_OF_OLD_JOBS, *_OF_EITHER):
         belongs = values.restore or (values.from_savepoint and name in _OF_EITHER)
         if getattr(values, name) and not belongs:
-            raise UsageError(f"{_flag(name)} chooses where a job resumes, and not which job: write it behind -r JOB_ID")
+            raise UsageError(
+                f"{_flag(name)} selects the state from which a job resumes, not the job: write it after -r JOB_ID"
+            )
     if values.check and (values.restore_with_checkpoint or values.restore_with_savepoint or values.from_savepoint):
-        raise UsageError("--check validates the job, not stored state: leave out --check or the options of a restore")
+        raise UsageError("--check validates the job, not stored state: remove --check or the restore options")
     return Restore(
         checkpoints=values.restore_with_checkpoint,
         savepoint=values.restore_with_savepoint,

@@ -35,4 +35,4 @@ def _shaded(arguments: ShadeArguments) -> dict[str, Any]:
 
 
 def _note(left: list[str], key: str, scalar: Scalar, reason: str) -> None:
-    left.append(f"{scalar.position}: {key!r} stays as it is written: {reason}")
+    left.append(f"{scalar.position}: {key!r} remains unchanged: {reason}")

@@ -122,10 +122,12 @@ def watch(
         if interrupts.count > heeded:
             heeded = interrupts.count
             if heeded == 1:
-                display.say("Stopping after a last checkpoint. Ctrl-C once more stops at once.")
+                display.say("Stopping after a last checkpoint. Press Ctrl-C again to stop at once.")
                 run.stop()
             else:
-                display.say("Stopping at once; what is not in a checkpoint yet is read again when the job is resumed.")
+                display.say(
+                    "Stopping at once; rows that are not in a checkpoint are read again when the job is resumed."
+                )
                 run.kill()
 
 
@@ -137,6 +139,6 @@ def _all_begun(progress: JobProgress) -> bool:
 def _standing(progress: JobProgress) -> str:
     read = sum(view.rows_read for view in progress.pipelines)
     if read == 0:
-        return "Nothing of this job's work had been stored, so it begins again."
+        return "This job has not stored a checkpoint yet, so it starts from the beginning."
     committed = sum(view.rows_committed for view in progress.pipelines)
     return f"It resumes from its last checkpoints: {count(read)} rows were read, {count(committed)} are committed."

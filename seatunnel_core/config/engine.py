@@ -30,12 +30,13 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 _NOTED = {
     **dict.fromkeys(
-        ("classloader-cache-mode", "jar-storage."), "connectors are Python packages, which each process imports once"
+        ("classloader-cache-mode", "jar-storage."),
+        "connectors are Python packages, which each process imports only once",
     ),
-    "telemetry.logs.": "what a job does is in its output and its log",
+    "telemetry.logs.": "the activity of a job is in its output and log",
     **dict.fromkeys(
         ("metrics-fetch-timeout-ms", "job-metrics-partition-count", "state-cleanup-delay-ms", "stain-trace-"),
-        "a job's figures and state are kept by its own process",
+        "the metrics and state of a job are kept by its own process",
     ),
     **dict.fromkeys(
         ("coordinator-service.", "slot-service.slot-allocate-strategy", "timer-flush-pool-size"),
@@ -46,9 +47,9 @@ _NOTED = {
     "metadata.": "this version has no data source service; write the options into the job file",
     **dict.fromkeys(
         ("http.upload-max-file-size-mb", "http.upload-max-request-size-mb"),
-        "the body of a request may have 10 MiB",
+        "the body of a request is limited to 10 MiB",
     ),
-    "http.log-response-max-size-mb": "logs are sent in pieces, however large they are",
+    "http.log-response-max-size-mb": "logs of any size are sent in pieces",
 }
 """Prefixes of SeaTunnel keys for components that this engine does not have."""
 

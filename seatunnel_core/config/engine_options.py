@@ -47,7 +47,7 @@ METRICS_BACKUP = Option(
     default=10,
     unit="s",
     doc="Interval at which counters are backed up.",
-    no_effect="rows and bytes are part of each checkpoint; all else is counted by the process of the job alone",
+    no_effect="rows and bytes are part of each checkpoint; the job's process alone counts everything else",
 )
 THREAD_SHARE_MODE = Option(
     "task_execution_thread_share_mode",
@@ -111,7 +111,7 @@ RETAIN_AFTER_CANCEL = Option(
     BOOLEAN,
     default=True,
     doc="True to retain the checkpoints of a cancelled job.",
-    no_effect="the checkpoints of a cancelled job always stay in this version",
+    no_effect="this version always retains the checkpoints of a cancelled job",
 )
 STORAGE_TYPE = Option("type", STRING, default="localfile", doc="Name of the checkpoint storage plugin.")
 MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="Number of checkpoints to retain for each pipeline.")

@@ -65,7 +65,7 @@ RETAIN_AFTER_CANCEL = Option(
     "checkpoint.retain-after-job-cancelled",
     BOOLEAN,
     doc="True to retain the checkpoints of a cancelled job; by default the engine's setting.",
-    no_effect="the checkpoints of a cancelled job always stay in this version",
+    no_effect="this version always retains the checkpoints of a cancelled job",
 )
 CHECKPOINT_STORAGE = Option(
     "checkpoint.storage",
@@ -91,18 +91,18 @@ SAVE_MODE_LOCATION = Option(
     ENUM("CLIENT", "CLUSTER"),
     default="CLUSTER",
     doc="Process that applies save modes.",
-    no_effect="save modes always act in the engine, after the restore point is stored",
+    no_effect="the engine always applies save modes, after the restore point is stored",
 )
 FLUSH_INTERVAL = Option(
     "sink.flush.interval",
     DURATION_MS,
     unit="ms",
     doc="Interval at which SeaTunnel flushes sinks.",
-    no_effect="rows become visible with each checkpoint; `checkpoint.interval` says how often",
+    no_effect="rows become visible with each checkpoint; `checkpoint.interval` determines how often",
 )
 JARS = Option("jars", STRING, doc="Java libraries.", no_effect="connectors are Python packages; install them with pip")
 CUSTOM_PARAMETERS = Option(
-    "custom_parameters", MAP, doc="Parameters of other engines.", no_effect="no part of this engine reads them"
+    "custom_parameters", MAP, doc="Parameters of other engines.", no_effect="this engine does not read them"
 )
 TAG_FILTER = Option(
     "tag_filter",
@@ -114,7 +114,7 @@ ISOLATION = Option(
     "isolation",
     ENUM("thread", "process"),
     default="thread",
-    doc="In a cluster: `thread` shares the process and the Spark of a node with other jobs, `process` starts separate "
+    doc="In a cluster: `thread` shares the process and Spark of a node with other jobs, `process` starts separate "
     "ones for the job. A job with `spark.` options always gets separate ones.",
 )
 SHADE_IDENTIFIER = Option(

@@ -219,7 +219,7 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
     options = validate(own, CLUSTER_OPTIONS, _RULES, problems).options
     listed = tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS])))
     if listed and not options[TCP_IP]:
-        problems.warn("the member-list has no effect, for tcp-ip.enabled is not true", block.position)
+        problems.warn("the member-list has no effect, because tcp-ip.enabled is not true", block.position)
         listed = ()
     return ClusterConfig(
         name=options[NAME],
@@ -247,8 +247,8 @@ def read_client(block: Block, problems: Problems) -> ClientConfig:
 def note_cluster(entry: Entry, problems: Problems) -> None:
     """Read a cluster block in the wrong file, and warn that it has no effect there."""
     problems.warn(
-        f"{entry.key!r} describes a cluster; its nodes and clients read it from {entry.key}.yaml; here it has no "
-        "effect: a job runs in the process that starts it",
+        f"{entry.key!r} describes a cluster, whose nodes and clients read it from {entry.key}.yaml. It has no "
+        "effect here: a job runs in the process that starts it",
         entry.position,
     )
     _read(entry, problems)

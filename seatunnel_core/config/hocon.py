@@ -76,7 +76,7 @@ class _Includes:
 
     def find(self, name: str, fail: Callable[[str], NoReturn]) -> Path | None:
         if self.folder is None:
-            fail("include works in files only")
+            fail("include is only supported in files")
         base = self.open[-1].parent if self.open else self.folder
         for candidate in (name, f"{name}.conf", f"{name}.json"):
             try:
@@ -92,7 +92,7 @@ class _Includes:
     def parse(self, path: Path, prefix: tuple[str, ...], *, repeated: bool, fail: Callable[[str], NoReturn]) -> "Node":
         self.count += 1
         if path in self.open or self.count > _MAX_INCLUDES:
-            fail(f"{path.name} is included again and again")
+            fail(f"{path.name} includes itself")
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

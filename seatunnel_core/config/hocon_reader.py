@@ -79,7 +79,7 @@ class TokenReader:
                 return chr(int(match[1], 16))
             if match[2] not in ESCAPES:
                 self.fail(
-                    f"{match[0]!r} is no escape in a quoted text: write \\\\ for a backslash, or use triple quotes",
+                    f"{match[0]!r} is not an escape in a quoted text: write \\\\ for a backslash, or use triple quotes",
                     offset + 1 + match.start(),
                 )
             return ESCAPES[match[2]]
@@ -95,11 +95,11 @@ class TokenReader:
         if text.startswith('"'):
             self.fail("this text has no closing quote", offset)
         if text == "$":
-            self.fail("'$' begins a variable: write ${name}, or put the text in quotes", offset)
+            self.fail("'$' starts a variable: write ${name}, or put the text in quotes", offset)
         found = repr(text) if text.strip() else "the end of the line" if text else "the end of the file"
         if wanted:
             self.fail(f"expected {wanted}, found {found}", offset)
-        self.fail(f"{found} cannot stand here: put the text in quotes", offset)
+        self.fail(f"{found} is not allowed here: put the text in quotes", offset)
 
     def failing(self, offset: int) -> Callable[[str], NoReturn]:
         """Return a function that raises ``ConfigError`` with a message about an offset."""

@@ -186,7 +186,7 @@ def _unknown_section(entry: Entry, problems: Problems) -> None:
     close = nearest(entry.key, _SECTIONS)
     message = f"a job file has no section {entry.key!r}"
     if any(entry.key == option.key or option.key.startswith(f"{entry.key}.") for option in ENV):
-        problems.error(message, entry.position, "It belongs into env")
+        problems.error(message, entry.position, "It belongs in env")
     elif close:
         problems.error(message, entry.position, f"Did you mean {close!r}?")
     elif isinstance(entry.value, Block):
@@ -227,7 +227,7 @@ def _listed(kind: Kind, item: Value, problems: Problems) -> RawBlock | None:
         return RawBlock(kind=kind, identifier=name.text, block=rest, position=item.position)
     if len(item.entries) == 1 and isinstance(item.entries[0].value, Block | Scalar):
         return _named(kind, item.entries[0], problems)
-    problems.error(f"this {kind.value} does not say which plugin it is", item.position, "Add plugin_name")
+    problems.error(f"this {kind.value} has no plugin name", item.position, "Add plugin_name")
     return None
 
 

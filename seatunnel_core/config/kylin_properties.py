@@ -38,7 +38,7 @@ _SAME: Mapping[str, Option[Any]] = {
     "kylin.server.leader-race.heart-beat-timeout": HEART_BEAT_TIMEOUT,
 }
 KYLIN: tuple[Option[Any], ...] = tuple(
-    evolve(option, key=key, doc=f"The same as `{option.key}` in `seatunnel.yaml`, which wins.")
+    evolve(option, key=key, doc=f"The same as `{option.key}` in `seatunnel.yaml`, which takes precedence.")
     for key, option in _SAME.items()
 )
 """Supported keys."""

@@ -67,7 +67,7 @@ class Budget:
         for each in found:
             self._tokens += 1
             if self._tokens > self.limits.tokens:
-                self._exceed("tokens", f"there are more than {self.limits.tokens:,} words and marks", place(each))
+                self._exceed("tokens", f"it has more than {self.limits.tokens:,} words and marks", place(each))
             if self._tokens % _TICKS == 0:
                 self._look_at_clock(lambda each=each: place(each))  # type: ignore[misc]
             yield each
@@ -76,7 +76,7 @@ class Budget:
         """Count a key."""
         self._keys += 1
         if self._keys > self.limits.keys:
-            self._exceed("keys", f"there are more than {self.limits.keys:,} keys", place())
+            self._exceed("keys", f"it has more than {self.limits.keys:,} keys", place())
         self.tick(place)
 
     def substituted(self, values: int, place: Callable[[], Position]) -> None:
@@ -98,10 +98,10 @@ class Budget:
 
     def _look_at_clock(self, place: Callable[[], Position]) -> None:
         if time.thread_time() - self._begun > self.limits.seconds:
-            self._exceed("time", f"to read it takes longer than {self.limits.seconds:g} s", place())
+            self._exceed("time", f"reading it takes longer than {self.limits.seconds:g} s", place())
 
     def _exceed(self, name: str, said: str, place: Position) -> None:
-        raise ConfigError(f"{place}: limit of {name} exceeded: {said}. Split the job, or write it without repetitions")
+        raise ConfigError(f"{place}: limit of {name} exceeded: {said}. Split the job, or reduce repetitions")
 
 
 def weight(value: Value, known: dict[int, tuple[Value, int]]) -> int:

@@ -91,7 +91,7 @@ class Shading:
             if has_variable(scalar.text):
                 left(key, scalar, "it contains a variable; its value must be given encrypted")
             elif self._is_encrypted(scalar.text):
-                left(key, scalar, f"it is encrypted with the shade {self.shade.identifier!r} already")
+                left(key, scalar, f"it is already encrypted with the shade {self.shade.identifier!r}")
             else:
                 return _text(scalar, self.shade.encrypt(scalar.text))
             return scalar
@@ -138,7 +138,7 @@ def shading(identifier: str, options: tuple[str, ...], properties: Mapping[str, 
     try:
         shade.open(properties)
     except ValueError as error:
-        raise UsageError(f"the shade {identifier!r} refuses shade.properties: {error}") from error
+        raise UsageError(f"the shade {identifier!r} rejects shade.properties: {error}") from error
     return Shading(shade=shade, options=frozenset((*SENSITIVE, *shade.sensitive_options, *options)))
 
 
@@ -150,7 +150,8 @@ def _find(identifier: str) -> type[Shade]:
     if point is None:
         known = ", ".join(sorted({Base64Shade.identifier, NO_SHADE, *points}))
         raise UsageError(
-            f"there is no shade {identifier!r}; there are {known}. One of your own is a package with an entry point in "
+            f"there is no shade {identifier!r}; available: {known}. Your own is a package with an entry "
+            "point in "
             f"the group {GROUP}"
         )
     try:

@@ -108,7 +108,7 @@ class _Job:
         name, offset = statement.name("the name of the table")
         if name in self._tables:
             first = self._tables[name].position
-            self._text.refuse(f"the table {name!r} is there already: it is made at {first}", offset)
+            self._text.refuse(f"the table {name!r} already exists: it is created at {first}", offset)
         if statement.takes("AS"):
             self._select_as(name, offset, statement)
         elif statement.takes("WITH"):
@@ -134,7 +134,7 @@ class _Job:
     def _fixed(self, options: dict[str, Entry], key: str, name: str, offset: int) -> Scalar:
         entry = options.pop(key, None)
         if entry is None or not isinstance(entry.value, Scalar):
-            self._text.refuse(f"the table {name!r} does not say its {key}", offset, f"Add '{key}' = '…' to WITH (…)")
+            self._text.refuse(f"the table {name!r} has no {key}", offset, f"Add '{key}' = '…' to WITH (…)")
         return entry.value
 
     def _options(self, statement: Statement) -> Iterator[Entry]:
@@ -143,7 +143,7 @@ class _Job:
         while True:
             key, offset = statement.string("a key in single quotes")
             if key in keys:
-                self._text.refuse(f"the key {key!r} stands twice", offset)
+                self._text.refuse(f"the key {key!r} occurs twice", offset)
             keys.add(key)
             statement.expect("=")
             value, begin = statement.string("a value in single quotes")
@@ -198,7 +198,7 @@ class _Job:
         found = self._tables.get(table)
         if found is None or found.kind == "sink":
             near = self._near(table, "source", "transform")
-            self._text.refuse(f"there is no table {table!r} above this line that gives rows{near}", offset)
+            self._text.refuse(f"there is no table {table!r} above this line that produces rows{near}", offset)
 
     def _near(self, name: str, *kinds: str) -> str:
         close = nearest(name, [each for each, table in self._tables.items() if table.kind in kinds])

@@ -116,7 +116,7 @@ class _Resolver:
             progress.so_far = self._appended(node, earlier, progress)
             return
         if earlier is not None and (isinstance(node, Plugins) or (progress.plugins and isinstance(node, Array))):
-            raise self.error(f"this section stands twice, first at {earlier.position}: put all into one", node.offset)
+            raise self.error(f"this section occurs twice, first at {earlier.position}: merge them", node.offset)
         value = self.node(node)
         if value is not None:
             self._count(0 if earlier is None else copied(earlier, value), node.offset)
@@ -127,7 +127,7 @@ class _Resolver:
         if progress.failed:
             raise progress.failed
         if earlier is not None and not isinstance(earlier, Items):
-            raise self.error("'+=' adds to a list, and the key has another value", node.offset)
+            raise self.error("'+=' appends to a list, but the key has another value", node.offset)
         item = self.node(node.item)
         values = earlier.values if earlier else ()
         self._count(len(values), node.offset)
@@ -288,7 +288,7 @@ class _Resolver:
                 first = Items(first.values + other.values, first.position)
             else:
                 raise self.error(
-                    "a block, a list and a text cannot be joined to one value: is a line end or a comma missing?",
+                    "a block, a list and a text cannot be combined to one value: is a line end or a comma missing?",
                     node.offset,
                 )
         return first

@@ -203,8 +203,8 @@ def _written(option: Option[Any], found: _Found) -> Any:
     value = plain(found.value, textual=option.type.textual)
     if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(
-            f"the value of {found.key!r} is {value}, and {found.key!r} is no secret: it is shown and stored. Write it "
-            "here, or as ${NAME}"
+            f"the value of {found.key!r} is {value}, and {found.key!r} is not a secret option: its value is shown "
+            "and stored. Write it here, or as ${NAME}"
         )
     return _fetched(found.key, value) if option.secret and not option.no_effect else value
 
@@ -244,7 +244,7 @@ def _report_missing(
         return
     misspelt = next(found for found in unknown if found.key == close)
     unknown.remove(misspelt)
-    problems.error(message, misspelt.position, f"Is it meant by {close!r}?")
+    problems.error(message, misspelt.position, f"Did you mean it by {close!r}?")
 
 
 def _report_unknown(found: _Found, declared: Mapping[str, Option[Any]], rules: BlockRules, problems: Problems) -> bool:
@@ -257,7 +257,7 @@ def _report_unknown(found: _Found, declared: Mapping[str, Option[Any]], rules: B
     home = rules.elsewhere.get(found.key)
     known = sorted({option.key for option in declared.values()})
     if home:
-        suggestion = f"It belongs into {home}"
+        suggestion = f"It belongs in {home}"
     elif close:
         suggestion = f"Did you mean {declared[close].key if close in declared else close!r}?"
     else:

@@ -256,7 +256,7 @@ class KeptValues:
                 read = _environment if file == ENVIRONMENT else _secrets
                 self._read[file] = read(path) if path.is_file() else {}
             except (OSError, ValueError) as error:
-                wrong = "it is not TOML" if file == SECRETS else "it is no text in UTF-8"
+                wrong = "it is not TOML" if file == SECRETS else "it is not UTF-8 text"
                 said = error.strerror if isinstance(error, OSError) else wrong
                 self.problems.error(f"{path} cannot be read: {said}", Position(str(path)))
                 self._read[file] = {}
@@ -266,7 +266,7 @@ class KeptValues:
         path = self.folder / file
         if path.stat().st_mode & _OTHERS:
             self.problems.warn_once(
-                f"others on this machine may read {path}", Position(str(path)), f"Write chmod 600 {path}"
+                f"other users of this machine may read {path}", Position(str(path)), f"Write chmod 600 {path}"
             )
 
 

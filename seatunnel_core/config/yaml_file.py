@@ -83,7 +83,7 @@ def _unfenced(text: str, name: str, problems: Problems) -> str:
                 lines[number] = ""
                 if first:
                     place = Position(name, number + 1, 1)
-                    problems.warn("the code fence of a page is taken for a comment", place, "Remove the line")
+                    problems.warn("the code fence of a page is treated as a comment", place, "Remove the line")
                 first = False
             elif lines[number].strip():
                 break
@@ -106,7 +106,7 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 self.documents += 1
                 if self.documents > 1:
-                    self._fail("a second document begins here: a configuration is one document", self._place(event))
+                    self._fail("a second document starts here, but a configuration is one document", self._place(event))
             elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
                 self._begin(event)
             elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
@@ -138,7 +138,7 @@ class _Reader:
         tab = _TAB.match(lines[line]) if line < len(lines) else None
         if tab:
             self._fail(
-                "this line begins with a tab: YAML is indented with spaces only. Write spaces instead of the tab",
+                "this line starts with a tab, but YAML must be indented with spaces. Replace the tab with spaces",
                 Position(self.name, line + 1, tab.end()),
             )
 
@@ -159,10 +159,10 @@ class _Reader:
     def _alias(self, event: Any) -> Value:
         self.aliases += 1
         if event.anchor not in self.anchors:
-            self._fail(f"*{event.anchor} names no &{event.anchor} above it", self._place(event))
+            self._fail(f"*{event.anchor} refers to an anchor &{event.anchor} that is not above it", self._place(event))
         nested = not isinstance(self.anchors[event.anchor], Scalar) and any(level.anchor for level in self.open)
         if nested or self.aliases > _MAX_ALIASES:
-            self._fail("aliases inside what has an anchor are not supported", self._place(event))
+            self._fail("aliases inside an anchored value are not supported", self._place(event))
         found = self.anchors[event.anchor]
         self.problems.budget.substituted(weight(found, self.weights), lambda: self._place(event))
         return found
@@ -186,7 +186,7 @@ class _Reader:
 
     def _entry(self, parent: _Open, key: Scalar, value: Value) -> None:
         if key.text.startswith("//"):
-            self.problems.warn(f"{key.text!r} is taken for a comment", key.position, "Begin comments with '#'")
+            self.problems.warn(f"{key.text!r} is treated as a comment", key.position, "Begin comments with '#'")
         elif key.text == "<<":
             for block in value.values if isinstance(value, Items) else (value,):
                 if not isinstance(block, Block):
@@ -196,7 +196,7 @@ class _Reader:
                 parent.merged.append(block)
         elif key.text in parent.keys:
             self._fail(
-                f"the key {key.text!r} stands twice in this block; write a list ('- {key.text}: …') to have it twice",
+                f"the key {key.text!r} occurs twice in this block; write a list ('- {key.text}: …') to have it twice",
                 key.position,
             )
         else:

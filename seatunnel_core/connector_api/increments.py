@@ -174,7 +174,7 @@ class OptionIncrements(Incremental, Generic[IncrementsT]):
         self._window = window
 
     def _asked_increments(self) -> IncrementsT:
-        assert self._increments is not None, "the source reads no increments"
+        assert self._increments is not None, "the source does not support incremental reads"
         return self._increments
 
 
@@ -197,6 +197,6 @@ def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
     """
     if len(digests) > MOST_DIGESTS:
         raise SourceError(
-            f"{what} are more than {MOST_DIGESTS:,}, and the state has to remember each of them to deliver none twice. "
+            f"{what} are more than {MOST_DIGESTS:,}, but the state must store each of them to prevent duplicates. "
             "Write a smaller lag, or a column with more different values, such as a time with fractions of a second"
         )

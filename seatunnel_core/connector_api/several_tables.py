@@ -66,7 +66,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
     beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in allowed]
     if options.get(TABLES) and beside:
         raise UsageError(
-            f"option {beside[0]!r}: it has no effect on the entries of {TABLES}; write it into each entry that needs it"
+            f"option {beside[0]!r}: it does not apply to the entries of {TABLES}; write it in each entry that needs it"
         )
     return SeveralTables(options, _by_table(plugin, entries, options))
 
@@ -89,7 +89,7 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
         with findings.part():
             if table in named:
                 raise UsageError(
-                    f"option {TABLES!r}: entry {number} has the table {table!r}, and so has another entry; "
+                    f"option {TABLES!r}: entry {number} has the same table {table!r} as another entry; "
                     'write a different name in each: schema { table = "shop.orders" }'
                 )
             named.add(table)
@@ -138,8 +138,8 @@ class SeveralTables(Source):
         if len(ends) > 1:
             endless = [table for table, source in self._sources.items() if not source.bounded]
             raise UsageError(
-                f"option {TABLES!r}: the tables {', '.join(endless)} never end and the others do; "
-                "read them in two sources"
+                f"option {TABLES!r}: the tables {', '.join(endless)} never end, but the others do; read them with "
+                "two sources"
             )
         self.bounded = ends == {True}
 
@@ -258,8 +258,8 @@ class SeveralTables(Source):
     def _of(self, table: str) -> Source:
         if table not in self._sources:
             raise SourceError(
-                f"the table {table!r} was planned when the job began, and is no entry of {TABLES} any more; "
-                "put it back, or start a new job"
+                f"the table {table!r} was planned when the job started, but is no longer an entry of {TABLES}; "
+                "restore it, or start a new job"
             )
         return self._sources[table]
 
@@ -295,5 +295,5 @@ def _different(found: Mapping[str, Enumeration]) -> tuple[TableSchema, ...]:
     names = [schema.table for schema in schemas]
     doubled = repeated(names)
     if doubled:
-        raise SourceError(f"two entries of {TABLES} give the table {', '.join(doubled)}")
+        raise SourceError(f"two entries of {TABLES} produce the table {', '.join(doubled)}")
     return schemas

@@ -101,4 +101,4 @@ class DataFrameTransform(ABC):
         Raises:
             TransformError: The transform accepts only one input.
         """
-        raise TransformError(f"{self.identifier} takes one input and gets {len(frames)}: {', '.join(frames)}")
+        raise TransformError(f"{self.identifier} takes one input but receives {len(frames)}: {', '.join(frames)}")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 STATE = (
-    "keeps state in dlt, as dlt.sources.incremental and dlt.current.resource_state do, and only pipelines of dlt store "
-    "it: here it would be empty in each job. Remove it, and pass the last value as an argument, or use Http,  "
+    "keeps state in dlt, such as dlt.sources.incremental or dlt.current.resource_state, which only dlt pipelines "
+    "store: here it would be empty in each job. Remove it, and pass the last value as an argument, or use Http,  "
     "Jdbc or files with incremental"
 )
 
@@ -34,7 +34,7 @@ def unfit(source: Any, *, made_once: bool) -> str:
     for resource in source.resources.extracted:
         wrong = _wrong(resource, made_once)
         if wrong:
-            return wrong if resource is chosen else f"takes its data from {resource.name!r}, which {wrong}"
+            return wrong if resource is chosen else f"reads its data from {resource.name!r}, which {wrong}"
     return ""
 
 
@@ -44,7 +44,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
     pipe = resource._pipe
     begun = inspect.isgenerator(pipe.gen) and inspect.getgeneratorstate(pipe.gen) != inspect.GEN_CREATED
     if begun or (made_once and isinstance(pipe.gen, Iterator)):
-        return "is made of a generator that runs already, and can be read once; give dlt the function that makes it"
+        return "is made from a running generator, which can be read only once; pass the generator function to dlt"
     if not pipe.has_parent and resource.requires_args:
         return "needs arguments; write them in arguments { }"
     return ""

@@ -22,9 +22,9 @@ PLACE = Option(
     "function",
     OBJECT_NAME,
     required=True,
-    doc='The resource or the source of dlt: "package.module:name", of a module that driver and tasks can import.',
+    doc='Resource or source of dlt: "package.module:name", of a module that driver and tasks can import.',
 )
-ARGUMENTS = Option("arguments", NESTED, secret=True, doc="The arguments with which it is called, by their names.")
+ARGUMENTS = Option("arguments", NESTED, secret=True, doc="Arguments of the call, by name.")
 RESOURCE = Option("resource", STRING, doc="Resource of a dlt source; required if the source has several.")
 
 
@@ -79,8 +79,8 @@ class DltSource(PythonFunctionSource):
         lacking = [name for name in key if name not in columns.names]
         if lacking:
             raise SourceError(
-                f"{self._function.place}: the primary_key of the resource has {', '.join(lacking)}, and the columns "
-                f"are {', '.join(columns.names)}; correct it, or declare schema with a primaryKey"
+                f"{self._function.place}: the primary_key of the resource has {', '.join(lacking)}, but the "
+                f"columns are {', '.join(columns.names)}; correct it, or declare schema with a primaryKey"
             )
         return key
 
@@ -172,14 +172,16 @@ class DltRows:
         """Return True if the object must be called; raise ``SourceError`` for an object that dlt has not decorated."""
         if isinstance(found, extract().DltSource):
             if self.arguments:
-                raise SourceError(f"{self.place}: it is a source already, so it takes no arguments; leave them out")
+                raise SourceError(f"{self.place}: it is already a source, so it takes no arguments; remove them")
             return False
         if isinstance(found, extract().DltResource):
             return bool(self.arguments)
         if not isinstance(found, extract().SourceFactory):
             raise SourceError(
                 f"{self.place}: expected a resource or a source of dlt, found {type(found).__name__}; decorate a "
-                "function that makes one with @dlt.source, and give one that yields rows to the source PythonFunction"
+                "function that creates one with @dlt.source, or use the source PythonFunction for a function that "
+                "yields rows"
+                ""
             )
         return True
 
@@ -188,7 +190,7 @@ class DltRows:
         if isinstance(made, extract().DltResource):
             if self.resource not in (None, made.name):
                 raise SourceError(
-                    f"{self.place}: it is the resource {made.name!r}, and the option resource is {self.resource!r}"
+                    f"{self.place}: it is the resource {made.name!r}, but the option resource is {self.resource!r}"
                 )
             import dlt
 
@@ -199,7 +201,7 @@ class DltRows:
         if self.resource not in made.resources:
             said = "the option resource is missing" if self.resource is None else f"there is no {self.resource!r}"
             raise SourceError(
-                f"{self.place}: {said}; write one of {', '.join(names)}, and a source for each that is wanted"
+                f"{self.place}: {said}; write one of {', '.join(names)}, and use a separate source for each"
             )
         return made.with_resources(self.resource)
 
@@ -207,8 +209,9 @@ class DltRows:
         """Return an item; reject one that its resource sends to another table, or with other hints."""
         if meta is not None:
             raise SourceError(
-                f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; here a "
-                "resource has one table, so yield such items from a separate resource"
+                f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; a "
+                "resource has only one table here, so yield such items from a separate resource"
+                ""
             )
         return item
 
@@ -253,14 +256,16 @@ def _without_effect(hints: Mapping[str, Any]) -> Iterator[str]:
     disposition = hints.get("write_disposition", "append")
     if disposition != "append":
         yield (
-            f"write_disposition = {disposition} of the resource has no effect: the sink's write_mode says what becomes "
-            "of rows that are there"
+            f"write_disposition = {disposition} of the resource has no effect: the sink's write_mode determines "
+            "the handling of existing rows"
+            ""
         )
     typed = [name for name, hint in hints.get("columns", {}).items() if hint.get("data_type")]
     if typed:
         yield (
-            f"hints of types of the resource have no effect ({', '.join(typed)}): types are those of the values, or of "
+            f"type hints of the resource have no effect ({', '.join(typed)}): types come from the values, or from "
             "schema"
+            ""
         )
 
 

@@ -60,8 +60,9 @@ class UnreadKeys:
         """Add the keys of a row's object; ``where`` returns the location of the row."""
         for key, column in self._differing(document):
             self._context.note(
-                f"have the key {key!r} and no {column!r}: upper and lower case differ, so the column is null. Write "
-                "its name in schema as the data has it",
+                f"have the key {key!r} and no {column!r}: upper and lower case differ, so the column is null. "
+                "Write its name in schema as in the data"
+                "",
                 where(),
             )
         others = document.keys() - self._level.names.keys()
@@ -96,7 +97,7 @@ class UnreadKeys:
         named = ", ".join(sorted(self._others)[:_NAMED])
         more = len(self._others) - _NAMED
         self._context.note(
-            f"have fields that schema does not declare, which are left out: {named}"
+            f"have fields that schema does not declare, which are ignored: {named}"
             + (f", and {more:,} more" if more > 0 else ""),
             self._first,
             rows=self._rows,

@@ -27,7 +27,7 @@ FUNCTION_OPTION = Option(
     FUNCTION,
     required=True,
     doc='The function: a callable in code, "package.module:name" in a file. It yields rows, mappings from column to '
-    "value; with @st.source it says its splits, its columns and whether it is replayable.",
+    "value; with @st.source it declares its splits, its columns and whether it is replayable.",
 )
 SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns; by default those of @st.source, else those of the first rows.")
 SAMPLE = Option(

@@ -30,7 +30,7 @@ def missing(plugin: Any) -> str | None:
     lacking = [module for module in plugin.task_modules if find_spec(module) is None]
     if not lacking:
         return None
-    return f"{_title(plugin)} needs {' and '.join(lacking)}, not installed here: run pip install {packages(lacking)}"
+    return f"{_title(plugin)} needs {' and '.join(lacking)} (not installed here): run pip install {packages(lacking)}"
 
 
 def packages(modules: Iterable[str]) -> str:

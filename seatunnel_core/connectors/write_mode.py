@@ -149,13 +149,15 @@ class WriteMode:
     def _check_children(self, schema: TableSchema, replaces: bool) -> None:
         if self.history:
             raise SinkError(
-                f"option 'keep_history': the rows of {schema.table} are elements of those of {schema.root}, of which "
-                "versions cannot be kept; write nesting = columns in the source, or leave keep_history out"
+                f"option 'keep_history': the rows of {schema.table} are elements of those of {schema.root}, whose "
+                "versions cannot be kept; set nesting = columns in the source, or remove keep_history"
+                ""
             )
         if not replaces:
             raise SinkError(
-                f"option 'write_mode': the rows of {schema.table} are elements of those of {schema.root}, and this "
-                "sink does not replace them with those; write nesting = columns in the source, or choose DuckDB "
+                f"option 'write_mode': the rows of {schema.table} are elements of those of {schema.root}, which "
+                "this sink cannot replace together with them; set nesting = columns in the source, or use"
+                " DuckDB "
                 "or Jdbc"
             )
 

@@ -40,12 +40,12 @@ def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] 
     found = _listening(control_folder(environment), job_id)
     if not found:
         raise UsageError(
-            f"the job {job_id} does not run in a process of yours on this machine. `seatunnel -l` lists those that do, "
-            "`seatunnel checkpoints list` what is stored"
+            f"the job {job_id} is not running as your user on this machine. `seatunnel -l` lists running jobs, "
+            "`seatunnel checkpoints list` stored ones"
         )
     answer = _ask(max(found, key=lambda path: stored.number(found[path], "manifest_version")), request, None)
     if answer is None:
-        raise UsageError(f"the process of the job {job_id} ended before it answered")
+        raise UsageError(f"the process of the job {job_id} ended before it responded")
     if "error" in answer:
         raise UsageError(stored.text(answer, "error"))
     return stored.member(answer, "answer")

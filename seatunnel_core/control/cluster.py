@@ -75,7 +75,7 @@ class Signer:
             return
         expected = self._secret.sign_answer(nonce=nonce, status=answer.status, body=answer.body)
         if not hmac.compare_digest(expected, signature):
-            raise UnsignedError("its answer is not signed with the cluster's secret")
+            raise UnsignedError("its response is not signed with the cluster's secret")
 
 
 class ClusterClient(NodeClient):

@@ -173,7 +173,7 @@ class JobView:
         """Return why an ended job did not finish; empty if it finished."""
         how = {
             "FINISHED": "",
-            "FAILED": f"failed: {self.error or 'its node says no reason; the log of the job does'}",
+            "FAILED": f"failed: {self.error or 'no reason is available; see the log of the job'}",
             "CANCELED": "was cancelled",
             "SAVEPOINT_DONE": "was stopped with a savepoint",
         }.get(self.state, f"ended as {self.state}")
@@ -212,8 +212,8 @@ class Taken(enum.Enum):
     SUBMITTED = "is submitted"
     """The cluster did not know the job."""
 
-    FOLLOWED = "exists already, and is followed"
-    RESTORED = "had ended before it was done, and resumes from its last checkpoint"
+    FOLLOWED = "already exists and is followed"
+    RESTORED = "ended before it was complete, and resumes from its last checkpoint"
     FINISHED = "has finished already"
 
 
@@ -246,7 +246,7 @@ class ClusterJobs:
         try:
             return JobView.of(self._client.ask("GET", f"/job-info/{quote(job_id, safe='')}"))
         except StoredValueError as error:
-            raise PlatformError(f"the answer about the job {job_id} is no node's: {error}") from error
+            raise PlatformError(f"the response about the job {job_id} is not from a node: {error}") from error
 
     def take(self, submission: Submission) -> Taken:
         """Ensure that a job runs or has finished; it may have been submitted before under the same ID.
@@ -275,7 +275,7 @@ class ClusterJobs:
                 refused = error  # retry: the job may have started and ended meanwhile
             else:
                 return Taken.FOLLOWED if is_active else Taken.RESTORED if found.has_ended else Taken.SUBMITTED
-        raise refused or UsageError(f"the job {submission.job_id} ends as often as it is submitted")
+        raise refused or UsageError(f"the job {submission.job_id} ends each time it is submitted")
 
     def _settled(self, job_id: str) -> JobView:
         """Return the state of a job; wait while it is stopping."""

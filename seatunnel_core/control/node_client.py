@@ -50,14 +50,14 @@ class Answer:
         try:
             return stored.parse(self.body)
         except StoredValueError as error:
-            raise PlatformError(f"the answer is no JSON, so no node of a cluster listens there: {error}") from error
+            raise PlatformError(f"the response is not JSON, so it is not from a cluster node: {error}") from error
 
     def message(self) -> str:
         """Return the message of an error response."""
         try:
             return stored.text(stored.parse(self.body), "message")
         except StoredValueError:
-            return f"the answer is HTTP {self.status}: {self.body[:200]!a}"
+            return f"the response is HTTP {self.status}: {self.body[:200]!a}"
 
 
 class NodeClient(ABC):
@@ -227,7 +227,7 @@ class _TimedSocket:
     def _limited(self) -> socket.socket:
         left_s = self._until - time.monotonic()
         if left_s <= 0:
-            raise TimeoutError(errno.ETIMEDOUT, "the answer did not arrive in time")
+            raise TimeoutError(errno.ETIMEDOUT, "the response did not arrive in time")
         self._connected.settimeout(left_s)
         return self._connected
 

@@ -51,10 +51,10 @@ class RestAddress:
         own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT
         found = [_node(word.strip(), port, own_port) for word in words if word.strip()]
         if not found:
-            raise UsageError("no node of the cluster is named: write host:port, with commas between several")
+            raise UsageError("no node of the cluster is given: write host:port, separated by commas")
         schemes = {scheme for scheme, _ in found if scheme}
         if len(schemes) > 1:
-            raise UsageError("some nodes are named with http:// and some with https://: write the same for all")
+            raise UsageError("some nodes have http:// and some https://: use the same for all")
         secure = {"https": True} if schemes == {"https"} else {}
         path = str(more.pop("context_path", "") or "").strip("/")
         return cls(
@@ -74,7 +74,7 @@ def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
     except ValueError:
         parts, named = urlsplit(""), port
     if not parts.hostname or parts.path.strip("/") or parts.username or (separator and scheme not in ("http", "https")):
-        raise UsageError(f"{word!r} is no address of a node: write host:port, as in node1:{DEFAULT_PORT}")
+        raise UsageError(f"{word!r} is not the address of a node: write host:port, as in node1:{DEFAULT_PORT}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return scheme if separator else "", f"{host}:{named}"
 
@@ -100,7 +100,7 @@ class RestClient(NodeClient):
 
     def accepted(self, answer: Answer) -> Any:
         if answer.status == 401:
-            given = "refuses this user and password" if self._headers else "asks for a user and a password"
+            given = "rejects this user and password" if self._headers else "requires a user and a password"
             raise UsageError(f"{self._called} {given}: {answer.message()}")
         return super().accepted(answer)
 

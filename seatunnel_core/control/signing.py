@@ -76,9 +76,9 @@ def read_secret(path: Path) -> Secret | None:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the cluster's secret in {path} cannot be read: {error}") from error
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise UsageError(f"others may read the cluster's secret: chmod 600 {path}")
+        raise UsageError(f"other users may read the cluster's secret: chmod 600 {path}")
     if len(text) < LEAST_SECRET:
-        raise UsageError(f"{path} holds {len(text)} characters, a secret has at least {LEAST_SECRET}")
+        raise UsageError(f"{path} holds {len(text)} characters; a secret must have at least {LEAST_SECRET}")
     return Secret(text.encode())
 
 
@@ -93,7 +93,7 @@ def write_secret(path: Path) -> None:
     try:
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise UsageError(f"{path} is there already; nothing was written") from None
+        raise UsageError(f"{path} already exists; nothing was written") from None
     with open(opened, "w", encoding="ascii") as file:
         file.write(secrets.token_hex(32) + "\n")
 

@@ -40,8 +40,8 @@ def control_folder(environment: Mapping[str, str]) -> Path:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise PlatformError(
-            f"{folder} must be a folder that only you can read and write, for jobs listen there: chmod 700 it, or "
-            "remove it if it is not yours"
+            f"{folder} must be a folder that only you can read and write, because jobs listen there: run chmod "
+            "700 on it, or remove it if it is not yours"
         )
     return folder
 

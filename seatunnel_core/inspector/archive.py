@@ -71,7 +71,7 @@ class ArchiveStorage(BlobStorage):
             ) from error
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in packed.infolist()):
             packed.close()
-            raise UsageError(f"{path} is not an archive of checkpoints: those are not compressed")
+            raise UsageError(f"{path} is not an archive of checkpoints: archives of checkpoints are not compressed")
         return cls(path, packed=packed)
 
     def publish(self) -> None:
@@ -152,7 +152,9 @@ class ArchiveStorage(BlobStorage):
 
     def _writable(self) -> Path:
         if self._unpacked is None:
-            raise StorageAccessError(f"an archive is written once: copy what is in {self.path} to another storage")
+            raise StorageAccessError(
+                f"an archive is written only once: copy the content of {self.path} to another storage"
+            )
         return self._unpacked
 
 

@@ -110,7 +110,10 @@ def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
     """
     state = storage.load(info)
     if state is None:
-        raise UsageError(f"checkpoint {info.ref} of pipeline {info.pipeline_id} was removed meanwhile: list again")
+        raise UsageError(
+            f"checkpoint {info.ref} of pipeline {info.pipeline_id} was removed in the meantime: list "
+            "the checkpoints again"
+        )
     return state
 
 
@@ -132,8 +135,8 @@ def _source(storage: CheckpointStorage, job_id: str, name: str, state: SourceSta
         remembered = len(json.dumps(state.memory))
         facts |= {"waiting": len(state.waiting), "remembered_bytes": remembered}
         words = [
-            f"has emitted {pick(state.cursor, 'split')}, and never ends by itself",
-            f"remembers what it has seen, in {pick(remembered, 'byte')}",
+            f"has emitted {pick(state.cursor, 'split')}, and never ends",
+            f"has a cursor of {pick(remembered, 'byte')}",
         ]
         if state.waiting:
             words.append(f"continues with split {state.cursor}: {split_text(state.waiting[0])}")
@@ -151,7 +154,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
     try:
         splits = splits_of(document_of(storage.get_attachment(job_id, attachment)))
     except (AttachmentNotFoundError, CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
-        return f"its enumeration cannot be read, and so the pipeline not be restored: {error}"
+        return f"its enumeration cannot be read, so the pipeline cannot be restored: {error}"
     if cursor >= len(splits):
         return f"its enumeration has {pick(len(splits), 'split')}: the state is ahead of it"
     return f"continues with split {cursor}: {split_text(splits[cursor])}"
@@ -208,7 +211,7 @@ def _held(held: HeldUnit, info: CheckpointInfo, folders: Mapping[str, str]) -> P
         for sink, committable in sorted(held.committables.items())
         for line in (f"for {sink}: {_staged(committable)}", *_files(committable, info, folders.get(sink)))
     ]
-    return Part(words=f"{what}; finished, waits for earlier ones", details=tuple(details))
+    return Part(words=f"{what}; finished, waiting for earlier ones", details=tuple(details))
 
 
 # -- sinks ------------------------------------------------------------------------------------------------------------
@@ -262,7 +265,7 @@ def _file(staged: str, target: str, *, known: bool) -> str:
         return f"staged: {staged}, becomes {target}"
     if os.path.lexists(target):
         return f"published: {target}"
-    return f"not here: {staged} was published as {target} and taken away since, or both lie on another host's disk"
+    return f"not here: {staged} was published as {target} and removed later, or both are on another host's disk"
 
 
 def _names_files(files: object) -> bool:

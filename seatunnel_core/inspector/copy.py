@@ -72,7 +72,7 @@ def copy_job(
     """
     job = survey_job(source, job_id)
     if job.state not in (JobState.OPEN, JobState.ENDED):
-        reason = "; ".join(job.problems) or "it has no manifest, so it cannot be resumed anywhere"
+        reason = "; ".join(job.problems) or "it has no manifest, so it cannot be resumed"
         raise CopyError(f"job {job_id} is not copied: {reason}")
     for problem in job.all_problems:
         raise CopyError(f"job {job_id} is not copied: {problem}")
@@ -131,7 +131,7 @@ class _Copy:
         here = self.source.get_manifest(job_id)
         if there is not None and there != here:
             raise UsageError(
-                f"job {job_id} exists in {title(self.destination)} and is not the same: nothing was overwritten. "
+                f"job {job_id} exists in {title(self.destination)} but differs: nothing was overwritten. "
                 "Copy to another namespace, or remove the job there first if it is the wrong one"
             )
         for number, listing in self.destination.scan_job(job_id).items():
@@ -164,15 +164,16 @@ class _Copy:
             state = self.source.load(info)
             if state is None and is_latest:
                 raise CopyError(
-                    f"job {self.job.job_id} is not copied: it runs, and removed the checkpoint {info.ref} of pipeline "
+                    f"job {self.job.job_id} is not copied: it is running, and removed the checkpoint {info.ref} "
+                    "of pipeline "
                     f"{info.pipeline_id} while it was read. Stop it, and copy again"
                 )
             return state
         except (CheckpointCorruptedError, UnsupportedFormatError) as error:
             if is_latest:
                 raise CopyError(
-                    f"job {self.job.job_id} is not copied: the latest checkpoint of pipeline {info.pipeline_id} cannot "
-                    f"be read, and without it the job would silently resume from an older checkpoint: {error}"
+                    f"job {self.job.job_id} is not copied: the latest checkpoint of pipeline {info.pipeline_id} "
+                    f"cannot be read, and without it the copy would silently resume from an older checkpoint: {error}"
                 ) from error
             self.left_behind.append(str(error))
             return None

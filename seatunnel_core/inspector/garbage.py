@@ -161,21 +161,21 @@ class _Search:
 
     def _needs_of(self, job: JobSurvey) -> Mapping[int, Needs] | None:
         if job.all_problems:
-            self._spare(f"nothing of job {job.job_id} is removed: {'; '.join(job.all_problems)}")
+            self._spare(f"no data of job {job.job_id} is removed: {'; '.join(job.all_problems)}")
             return None
         if job.state is JobState.NO_MANIFEST:
             self.spared.append(
                 f"job {job.job_id} has no manifest, so it cannot be resumed: its deletion, or a copy to here, was "
-                "interrupted. Copy it again, or remove what is left of it by hand"
+                "interrupted. Copy it again, or remove the remaining files manually"
             )
             return None
         try:
             return {number: self._needs_of_pipeline(pipeline) for number, pipeline in job.pipelines.items()}
         except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
-            self._spare(f"nothing of job {job.job_id} is removed, because what it needs cannot be read: {error}")
+            self._spare(f"no data of job {job.job_id} is removed, because the required data cannot be read: {error}")
             return None
         except UsageError as error:  # the job is running: newer checkpoints may need objects that these do not
-            self.spared.append(f"nothing of job {job.job_id} is removed: {error}")
+            self.spared.append(f"no data of job {job.job_id} is removed: {error}")
             return None
 
     def _needs_of_pipeline(self, pipeline: PipelineSurvey) -> Needs:
@@ -197,13 +197,13 @@ class _Search:
     def target(self, target: str) -> None:
         if "://" in target:
             self.spared.append(
-                f"{target} is on another server, so what is staged there is left to the sweeps of its job"
+                f"{target} is on another server, so staged files there are only removed by the job itself"
             )
             return
         try:
             files = list(staged(target))
         except OSError as error:
-            self._spare(f"{error.filename or target} cannot be read, so what is staged there stays: {error.strerror}")
+            self._spare(f"{error.filename or target} cannot be read, so staged files there are kept: {error.strerror}")
             return
         unknown: dict[str, int] = {}
         for file in files:
@@ -216,8 +216,8 @@ class _Search:
                 self._add(what, file, pipeline=file.pipeline, path=file.path, at=file.modified_at, staged=file)
         for job_id, number in unknown.items():
             self.spared.append(
-                f"{target} has {number} staged files of job {job_id}, of which this storage knows nothing: another "
-                "storage may"
+                f"{target} has {number} staged files of job {job_id}, which this storage does not contain: "
+                "another storage may"
             )
 
     def _is_left_over(self, file: StagedFile) -> bool:

@@ -309,4 +309,4 @@ def _misnamed(storage: CheckpointStorage, holding: Holding) -> str:
         inventory_of(storage).verify(holding)
     except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError) as error:
         return str(error).removeprefix("cannot list ")
-    return f"{holding.path} was listed with the name of no checkpoint or marker, and is not there any more"
+    return f"{holding.path} was listed, but is not named like a checkpoint or marker and no longer exists"

@@ -170,8 +170,8 @@ class _Reading:
             if (info.job_id, digest) not in self._intact:
                 self._broken.add(_key(info))
                 self.missing.append(
-                    f"job {info.job_id}, pipeline {info.pipeline_id}: checkpoint {info.ref} names the enumeration or "
-                    f"remembered part {digest[:12]}…, which is missing or damaged: it cannot be restored"
+                    f"job {info.job_id}, pipeline {info.pipeline_id}: checkpoint {info.ref} refers to the "
+                    f"enumeration or cursor part {digest[:12]}…, which is missing or damaged: it cannot be restored"
                 )
 
     def verdict(self, job: JobSurvey, pipeline: PipelineSurvey) -> Verdict:
@@ -184,11 +184,11 @@ class _Reading:
         elif job.state is JobState.UNREADABLE:
             words = "cannot be resumed: the job's manifest cannot be read"
         elif job.state is JobState.ENDED:
-            words = "has ended: nothing of it will be restored"
+            words = "has ended: none of its checkpoints will be restored"
         elif ref is None:
-            words = "has stored nothing; it begins from its start"
+            words = "has no checkpoint; it starts from the beginning"
         elif pipeline.problems:
-            words = "cannot be resumed before its folder is in order"
+            words = "cannot be resumed before its folder is repaired"
         elif restorable == ref:
             words = f"resumes from {ref}"
         elif restorable is None:
@@ -211,7 +211,7 @@ class _Reading:
 def _problems_of(job: JobSurvey) -> list[str]:
     problems = [f"job {job.job_id}: {problem}" for problem in job.all_problems]
     if job.state is JobState.NO_MANIFEST:
-        problems.append(f"job {job.job_id} has no manifest: its deletion, or a copy to here, did not come to its end")
+        problems.append(f"job {job.job_id} has no manifest: its deletion, or a copy to here, was interrupted")
     return problems
 
 

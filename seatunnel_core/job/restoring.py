@@ -43,7 +43,7 @@ class ChosenCheckpoint:
         if found is None:
             raise UsageError(
                 f"{text!r} is not a checkpoint: write an ID as `seatunnel checkpoints list -j JOB_ID` shows it, such "
-                "as 100000-7, and the number of its pipeline before it where the job has several: 2:100000-7"
+                "as 100000-7, preceded by the pipeline number if the job has several: 2:100000-7"
             )
         pipeline, epoch = found["pipeline"], found["epoch"]
         return cls(
@@ -133,7 +133,7 @@ class Restore:
             )
         if self.from_savepoint is None:
             if self.from_storage is not None:
-                raise UsageError('from_storage is the storage of a savepoint: give from_savepoint="JOB_ID/NAME" too')
+                raise UsageError('from_storage is the storage of a savepoint: also pass from_savepoint="JOB_ID/NAME"')
         elif self.job_id is not None or self.goes_back or self.take_over:
             raise UsageError(
                 "from_savepoint starts a new job: it cannot be combined with job_id, checkpoints, savepoint or "

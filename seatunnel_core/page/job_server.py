@@ -101,7 +101,9 @@ class _Handler(BaseHTTPRequestHandler):
             query = dict(parse_qsl(urlsplit(self.path).query))
             run = self.server.run
             value = None if run.job is None else answer(path, query, run.job, run.metrics(), run.series)
-            self._send_value(200, value) if value is not None else self._refuse(404, f"a single job answers no {path}")
+            self._send_value(200, value) if value is not None else self._refuse(
+                404, f"a single job does not serve {path}"
+            )
 
     def do_POST(self) -> None:
         path = self._allowed_path()
@@ -109,9 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit() and int(length) <= LONGEST_BODY):
-            self._refuse(413, f"a request has a length, of {LONGEST_BODY} bytes at most")
+            self._refuse(413, f"a request must have a Content-Length of at most {LONGEST_BODY} bytes")
         elif path not in ("/stop-job", "/savepoint"):
-            self._refuse(404, f"a single job takes no {path}")
+            self._refuse(404, f"a single job does not accept {path}")
         else:
             self._carry_out(path, self.rfile.read(int(length)))
 
@@ -121,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             block = stored.parse(body)
             if stored.text(block, "jobId") != run.job_id:
-                self._refuse(404, f"here runs {run.job_id}, and no other job")
+                self._refuse(404, f"only the job {run.job_id} runs here")
                 return
             if path == "/savepoint" or block.get("isStopWithSavePoint"):
                 name = run.savepoint(None, stop=path == "/stop-job").name
@@ -145,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
         own = (self.server.host, f"localhost:{self.server.server_port}")
         if host in own and origin in (None, f"http://{host}"):
             return urlsplit(self.path).path
-        self._refuse(403, "a request of another site is refused")
+        self._refuse(403, "cross-site request rejected")
         return None
 
     def _knows_key(self) -> bool:
@@ -154,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
         if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
             self.server.trust(self.connection)
             return True
-        self._refuse(401, "open the address that the command has printed: it ends with a key")
+        self._refuse(401, "open the address that the command printed, which ends with a key")
         return False
 
     def _refuse(self, status: int, message: str) -> None:

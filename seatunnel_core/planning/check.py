@@ -178,7 +178,7 @@ def _inspect(job: PlannedJob, problems: Problems) -> None:
             findings.raise_all()
         except SourceError as error:
             for each in each_of(error):
-                problems.error(f"the source {source.name!r}: {each}", suggestion="Mend it, or leave it out")
+                problems.error(f"the source {source.name!r}: {each}", suggestion="Correct it, or remove it")
 
 
 def _all_schemas(
@@ -263,7 +263,7 @@ def _pipeline(
 
 def _columns(schemas: Schemas, elsewhere: str) -> Iterator[str]:
     if schemas is None:
-        where = f" on the machines of {elsewhere}, which was not tried from here" if elsewhere else ""
+        where = f" on the machines of {elsewhere}, which was not checked from here" if elsewhere else ""
         yield f"  schema: known when the data is read{where}"
         return
     for schema in schemas:

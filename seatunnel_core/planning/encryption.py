@@ -73,7 +73,7 @@ def _read(
     shading = read_shading(read_env(env, problems).options)
     if shading is None:
         raise UsageError(
-            f"{origin} does not name an encryption: write shade.identifier = base64 into env, or a custom "
+            f"{origin} has no encryption: set shade.identifier = base64 in env, or a custom "
             "shade (base64 protects nothing)"
         )
     return shading, *read_sections(read(Variables(kept=True), problems), origin, problems)

@@ -29,7 +29,7 @@ def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
     own = sink.sink.guarantee
     if own is Guarantee.EXACTLY_ONCE:
         return Promise(own)
-    usual = "cannot take rows back" if own is Guarantee.AT_LEAST_ONCE else "writes a row again instead of once"
+    usual = "cannot roll back rows" if own is Guarantee.AT_LEAST_ONCE else "writes a row again instead of once"
     return Promise(own, f"the sink {sink.name!r} ({sink.sink.identifier}) {sink.sink.weakness or usual}")
 
 
@@ -61,7 +61,7 @@ def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> 
             problems.error(
                 f"the sink {sink.name!r} requires exactly-once, but its pipeline provides {held.guarantee.value}: "
                 f"{held.reason}",
-                suggestion=f"Use other parts, or set {EXACTLY_ONCE.key} = false",
+                suggestion=f"Use other connectors, or set {EXACTLY_ONCE.key} = false",
             )
 
 

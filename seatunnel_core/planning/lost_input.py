@@ -35,8 +35,8 @@ def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problem
         for source in watching:
             for read in (path for path in source.source.read_paths if written and overlap(written, path)):
                 problems.error(
-                    f"the sink {sink.name!r} writes to {written}, and the source {source.name!r} watches {read}: the "
-                    "job would read what it writes, without end",
+                    f"the sink {sink.name!r} writes to {written}, and the source {source.name!r} watches {read}: "
+                    "the job would endlessly read its own output",
                     suggestion="Write to another folder",
                 )
 

@@ -26,9 +26,9 @@ def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
         others = other.sink.save_mode
         if others is not None and others.does != mode.does:
             problems.error(
-                f"the sinks {other.name!r} and {sink.name!r} write into one target, {mode.target}, and say "
-                f"{others.does or 'APPEND_DATA'} and {mode.does or 'APPEND_DATA'}: what it had is dealt with once, "
-                "before either of them writes, so say the same in both (data_save_mode, schema_save_mode)"
+                f"the sinks {other.name!r} and {sink.name!r} write to the same target, {mode.target}, and have "
+                f"{others.does or 'APPEND_DATA'} and {mode.does or 'APPEND_DATA'}: existing content is handled "
+                "once, before either of them writes, so set the same in both (data_save_mode, schema_save_mode)"
             )
 
 

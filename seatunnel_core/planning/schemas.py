@@ -57,7 +57,7 @@ def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], proble
             sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
         except (SinkError, TransformError) as error:
             for each in each_of(error):
-                problems.error(f"the sink {sink.name!r} cannot take the rows that reach it: {each}")
+                problems.error(f"the sink {sink.name!r} cannot write the rows that it receives: {each}")
 
 
 def _transformed(
@@ -75,7 +75,7 @@ def _transformed(
         except TransformError as error:
             is_known = False
             for each in each_of(error):
-                problems.error(f"the transform {planned.name!r} cannot take the rows of {name!r}: {each}")
+                problems.error(f"the transform {planned.name!r} cannot process the rows of {name!r}: {each}")
         is_known = is_known and known[name] is not None
     return tuple(after) if is_known else None
 
@@ -96,7 +96,7 @@ def _planned_by_spark(
         tables = {schema.table: schema for schema in known[name] or ()}
         if len(tables) > 1:
             problems.error(
-                f"the transform {planned.name!r} works on one table and gets {len(tables)}: {', '.join(tables)}",
+                f"the transform {planned.name!r} accepts one table but receives {len(tables)}: {', '.join(tables)}",
                 suggestion="Use a separate source for each table, or the transform Sql or Python",
             )
         if len(tables) == 1:
@@ -106,7 +106,9 @@ def _planned_by_spark(
     try:
         return spark.frame_plan(transform, arriving)
     except TransformError as error:
-        problems.error(f"the transform {planned.name!r} cannot take the rows of {', '.join(planned.inputs)}: {error}")
+        problems.error(
+            f"the transform {planned.name!r} cannot process the rows of {', '.join(planned.inputs)}: {error}"
+        )
         return None
 
 
@@ -133,5 +135,5 @@ def _scope(
     if transform.scope == UNIT:
         return "scope unit, as set in the job: each work unit is a separate table, and a group may occur several times"
     if plan is None and transform.scope == AUTO:
-        return "scope auto: judged by its plan when the columns are known"
-    return "scope unit: it works row by row"
+        return "scope auto: decided by its plan once the columns are known"
+    return "scope unit: it processes row by row"

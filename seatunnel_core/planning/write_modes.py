@@ -76,5 +76,5 @@ def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
     for name in skipping:
         problems.error(
             f"the sink {sink.name!r} has write_mode = prune and deletes rows whose key is absent from the input, and "
-            f"{name!r} leaves bad rows out: what they stand for would be removed. Leave {ROW_ERRORS.key} out there"
+            f"{name!r} skips bad rows: the target rows with their keys would be deleted. Remove {ROW_ERRORS.key} there"
         )

@@ -16,7 +16,7 @@ from seatunnel_core.connector_api.transform import DataFrameTransform
 
 _SINKS = {
     Guarantee.EXACTLY_ONCE: "exactly-once: rows are staged, and published once with the checkpoint that holds them",
-    Guarantee.IDEMPOTENT: "idempotent: a row that is written again after a failure changes nothing",
+    Guarantee.IDEMPOTENT: "idempotent: writing a row again after a failure changes nothing",
     Guarantee.AT_LEAST_ONCE: "at-least-once: a row may appear again after a failure",
 }
 
@@ -37,11 +37,11 @@ def guarantees(plugin: type) -> tuple[str, ...]:
     """Return the guarantees of a plugin when work is repeated, one string per line."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
-            again = "replayable if the option replayable is set: reading again must give the same rows"
+            again = "replayable if the option replayable is set: reading again must return the same rows"
         elif plugin.replayable:
-            again = "replayable: a split that is read again gives the same rows, so every row can arrive exactly once"
+            again = "replayable: reading a split again returns the same rows, so every row can arrive exactly once"
         else:
-            again = "not replayable: a split that is read again may give other rows, so rows arrive at least once"
+            again = "not replayable: reading a split again may return other rows, so rows arrive at least once"
         again += f". {plugin.caveat}" if plugin.caveat else ""
         return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
     if issubclass(plugin, Sink):
@@ -50,9 +50,9 @@ def guarantees(plugin: type) -> tuple[str, ...]:
         said = ("idempotent if the option idempotent is set: writing a row again must have no effect",)
         return (_SINKS[plugin.guarantee], *(said if declared else ()), *back)
     if issubclass(plugin, DataFrameTransform):
-        across = "else once over all rows of its sources, in batch jobs only; inserted rows only"
+        across = "otherwise once over all rows of its sources, in batch jobs only; inserted rows only"
         return (f"Spark runs it: over each work unit where its plan works row by row, {across}",)
-    return ("runs where rows are read; a row gives the same result however rows are cut into batches",)
+    return ("runs where rows are read; results do not depend on how rows are divided into batches",)
 
 
 def example(kind: str, plugin: type) -> str:

@@ -170,7 +170,7 @@ def _load(kind: str, name: str) -> type:
         raise UsageError(unknown((kind,), name))
     if len(points) > 1:
         packages = " and ".join(sorted(point.dist.name if point.dist else point.value for point in points))
-        raise UsageError(f"the {kind} {points[0].name!r} is brought by {packages}: uninstall one of them")
+        raise UsageError(f"the {kind} {points[0].name!r} is provided by {packages}: uninstall one of them")
     return _checked(kind, points[0])
 
 
@@ -202,7 +202,9 @@ def _checked(kind: str, point: EntryPoint) -> type:
         raise UsageError(f"{origin} is not a subclass of {wanted}: {point.value}")
     identifier = getattr(loaded, "identifier", None)
     if not isinstance(identifier, str) or identifier.lower() != point.name.lower():
-        raise UsageError(f"{origin} calls itself {identifier!r}: identifier and entry point must have the same name")
+        raise UsageError(
+            f"{origin} has the identifier {identifier!r}: identifier and entry point must have the same name"
+        )
     if not isinstance(getattr(loaded, "declared", None), tuple):
         raise UsageError(f"{origin} has no tuple `declared` with its options")
     return loaded

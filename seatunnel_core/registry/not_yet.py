@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve, frozen
 
 _BOTH = ("source", "sink")
-_EXPORT = "let the other system write files, and read them with LocalFile"
+_EXPORT = "export files from the other system, and read them with LocalFile"
 _IMPORT = "write files with LocalFile, and load them with the other system's own tool"
 _OWN = "or write a connector (`seatunnel help write-a-connector`)"
 
@@ -50,14 +50,14 @@ class NotYet:
         """Return the message for the user; ``with_spark`` if the connector ``Spark`` is installed."""
         if self.served_by:
             return f"there is no {self.kind} {self.name!r}: {self.instead}"
-        state = "is planned, and not here yet" if self.planned else "is not here, and not planned"
+        state = "is planned, but not supported yet" if self.planned else "is not supported, and not planned"
         way = self.way(with_spark=with_spark)
         return f"the {self.kind} {self.name!r} {state} ({self.why}). Until then {way}. See `seatunnel help java-parity`"
 
     def way(self, *, with_spark: bool) -> str:
         """Return the workaround."""
         if self.spark and with_spark:
-            return f'use Spark {{ format = "{self.spark}" }} with the package that brings this format to Spark'
+            return f'use Spark {{ format = "{self.spark}" }} with the package that adds this format to Spark'
         return self.instead
 
 

@@ -193,7 +193,7 @@ class Metrics:
     def warned(self, warning: str) -> None:
         """Store a warning about rows or files, once."""
         if warning not in self._warnings and len(self._warnings) <= MOST_WARNINGS:
-            more = "there are further warnings, which the log of the job has"
+            more = "the log of the job has further warnings"
             self._warnings.append(warning if len(self._warnings) < MOST_WARNINGS else more)
 
     @property

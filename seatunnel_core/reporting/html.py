@@ -125,7 +125,7 @@ _WHERE_ANY = ("skipped", "restarts")
 
 def _pipelines(pipelines: "Sequence[PipelineView]", rows: Sequence[Sequence[str]]) -> str:
     if not pipelines:
-        return line("No pipeline has begun.")
+        return line("No pipeline has started.")
     more = len(pipelines) - len(rows)
     columns = zip(_HEADINGS, zip(*rows, strict=True), strict=True)
     kept = [(name, cells) for name, cells in columns if name not in _WHERE_ANY or set(cells) != {"0"}]

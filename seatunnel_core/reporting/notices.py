@@ -62,8 +62,8 @@ class Notices:
     def begun_again(self, order: commands.RunUnit, sinks: Sequence[str]) -> None:
         """Warn that a work unit is repeated and its rows may be duplicated in these sinks."""
         self._log.warning(
-            "work unit %d of source %s runs again after it had begun: rows that it had written at once to %s may be "
-            "there twice",
+            "work unit %d of source %s runs again after it had started: rows that it had written directly to %s "
+            "may be duplicated",
             order.attempt.unit.number,
             order.task,
             ", ".join(sinks),

@@ -131,41 +131,46 @@ def _age_s(pipeline: PipelineMetrics) -> float | None:
 
 
 _PHASES = (
-    "acknowledge is from the trigger until every vertex had recorded its state, store from then until it was durable "
-    "and no newer engine was seen, commit from then until every sink had published what it contains"
+    "acknowledge is the time from the trigger until every vertex had acknowledged, store from then until the "
+    "checkpoint was durable and fenced, commit from then until every sink had published its output"
 )
 
 FAMILIES: tuple[Family, ...] = (
     _counter("SourceReceivedCount", "Rows read.", lambda each: each.rows_read),
     _counter("SourceReceivedBytes", "Bytes read.", lambda each: each.bytes_read),
-    _gauge("SourceReceivedQPS", "Rows read per second, of late.", lambda each: each.rows_read_per_second),
-    _gauge("SourceReceivedBytesPerSeconds", "Bytes read per second, of late.", lambda each: each.bytes_read_per_second),
-    _counter("SinkWriteCount", "Rows staged for sinks; a row that goes to two counts twice.", lambda e: e.rows_written),
+    _gauge("SourceReceivedQPS", "Rows read per second, recently.", lambda each: each.rows_read_per_second),
+    _gauge(
+        "SourceReceivedBytesPerSeconds", "Bytes read per second, recently.", lambda each: each.bytes_read_per_second
+    ),
+    _counter("SinkWriteCount", "Rows staged for sinks; a row for two sinks counts twice.", lambda e: e.rows_written),
     _counter("SinkWriteBytes", "Bytes staged for sinks.", lambda each: each.bytes_written),
-    _gauge("SinkWriteQPS", "Rows staged per second, of late.", lambda each: each.rows_written_per_second),
-    _gauge("SinkWriteBytesPerSeconds", "Bytes staged per second, of late.", lambda each: each.bytes_written_per_second),
+    _gauge("SinkWriteQPS", "Rows staged per second, recently.", lambda each: each.rows_written_per_second),
+    _gauge(
+        "SinkWriteBytesPerSeconds", "Bytes staged per second, recently.", lambda each: each.bytes_written_per_second
+    ),
     _counter("SinkCommittedCount", "Rows published by sinks.", lambda each: each.rows_committed),
     _counter("SinkCommittedBytes", "Bytes published by sinks.", lambda each: each.bytes_committed),
     _counter(
         "seatunnel_rows_skipped",
-        "Bad rows that a source or a transform left out, as its options allow.",
+        "Bad rows that a source or transform skipped, as set by its options.",
         lambda e: e.rows_skipped,
     ),
     _counter(
         "seatunnel_units_repeated",
-        "Work units that ran again after they had begun, at sinks that write at once: their rows may be there twice.",
+        "Work units that ran again after they had started, with sinks that write directly: their rows may be "
+        "duplicated.",
         lambda each: each.units_repeated,
     ),
     Family(
         "seatunnel_pipeline_state",
         "gauge",
-        "1 for the state in which the pipeline is.",
+        "1 for the current state of the pipeline.",
         ("state",),
         measure=lambda pipeline: [("", {"state": pipeline.phase}, 1)],
     ),
     _gauge(
         "seatunnel_pipeline_degraded",
-        "1 while the pipeline runs and does not move as it should: a sink is at its bound, or no checkpoint has "
+        "1 while the pipeline runs without the expected progress: a sink is at its limit, or no checkpoint has "
         "completed for three intervals. The reason is in `seatunnel --metrics` and in the log.",
         lambda each: int(bool(each.degraded)),
     ),
@@ -175,33 +180,33 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _counter_by(
         "seatunnel_pipeline_failures",
-        "Failures of the pipeline, whether it started again or not.",
+        "Failures of the pipeline, whether it was restarted or not.",
         "kind",
         FailureKind,
         lambda each: each.failures,
     ),
-    _gauge("seatunnel_splits_done", "Splits that are read to their end.", lambda each: each.splits_done),
-    _gauge("seatunnel_splits", "Splits in all, once they are known.", lambda each: each.splits_total),
-    _gauge("seatunnel_units_in_flight", "Work units that are under way.", lambda each: each.units_in_flight),
-    _gauge("seatunnel_units_running", "Work units that Spark reads or has at hand.", lambda each: each.units_running),
-    _gauge("seatunnel_uncommitted", "Committables that are staged and not published.", lambda each: each.uncommitted),
-    _counter("seatunnel_checkpoints_triggered", "Checkpoints that were begun.", lambda e: e.checkpoints_triggered),
+    _gauge("seatunnel_splits_done", "Completely read splits.", lambda each: each.splits_done),
+    _gauge("seatunnel_splits", "Total number of splits, once known.", lambda each: each.splits_total),
+    _gauge("seatunnel_units_in_flight", "Work units in progress.", lambda each: each.units_in_flight),
+    _gauge("seatunnel_units_running", "Work units that Spark runs or has queued.", lambda each: each.units_running),
+    _gauge("seatunnel_uncommitted", "Committables that are staged but not published.", lambda each: each.uncommitted),
+    _counter("seatunnel_checkpoints_triggered", "Checkpoints that were started.", lambda e: e.checkpoints_triggered),
     _counter("seatunnel_checkpoints_completed", "Checkpoints that are durable.", lambda e: e.checkpoints_completed),
     _counter(
         "seatunnel_checkpoints_failed",
-        "Checkpoints that went wrong: expired, not taken by the storage, or not writable.",
+        "Failed checkpoints: expired, rejected by the storage, or not writable.",
         lambda each: each.checkpoints_failed,
     ),
     _counter_by(
         "seatunnel_checkpoints_aborted",
-        "Checkpoints that were begun and did not complete. Failures are expired, storage and unwritable; subsumed, "
-        "replaced and ended ones were not needed any more.",
+        "Checkpoints that were started but did not complete. Failures are expired, storage and unwritable; "
+        "subsumed, replaced and ended ones were no longer needed.",
         "reason",
         AbortKind,
         lambda each: each.checkpoints_aborted,
     ),
-    _gauge("seatunnel_checkpoints_pending", "Checkpoints that are being taken.", lambda e: e.checkpoints_pending),
-    _gauge("seatunnel_checkpoint_age_seconds", "Since the last checkpoint completed.", _age_s),
+    _gauge("seatunnel_checkpoints_pending", "Checkpoints in progress.", lambda e: e.checkpoints_pending),
+    _gauge("seatunnel_checkpoint_age_seconds", "Time since the last completed checkpoint.", _age_s),
     Family(
         "seatunnel_checkpoint_phase_seconds",
         "summary",
@@ -219,12 +224,12 @@ FAMILIES: tuple[Family, ...] = (
     Family("seatunnel_checkpoint_size_bytes", "summary", "The size of completed checkpoints.", measure=_sizes),
     _gauge("seatunnel_checkpoint_last_size_bytes", "The size of the last one.", lambda each: each.checkpoint_bytes),
     Family("cluster_info", "gauge", "1, for the jobs of one user on one machine.", ("cluster", "master")),
-    Family("cluster_time", "gauge", "The time of this machine, in milliseconds since 1970.", ("cluster",)),
+    Family("cluster_time", "gauge", "Current time of this machine, in milliseconds since 1970.", ("cluster",)),
     Family("node_count", "gauge", "Processes that run jobs.", ("cluster",)),
     Family(
         "node_state",
         "gauge",
-        "1 for each process that runs jobs; its number stands where SeaTunnel has the port.",
+        "1 for each process that runs jobs; its process ID is in the place of SeaTunnel's port.",
         ("cluster", "address"),
     ),
     Family("job_count", "gauge", "Jobs by their state.", ("cluster", "type")),

@@ -40,7 +40,7 @@ def report_from(job_id: str, record: Mapping[str, Any]) -> JobReport:
             ended_before=True,
         )
     except (StoredValueError, ValueError) as error:
-        raise JobError(f"what is stored as the closing table of job {job_id} is not one: {error}") from error
+        raise JobError(f"the stored closing table of job {job_id} is invalid: {error}") from error
 
 
 def _view_from_record(record: Any) -> PipelineView:

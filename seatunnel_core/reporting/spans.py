@@ -49,7 +49,7 @@ def send_spans(environment: Mapping[str, str]) -> None:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        logger.warning("%s is set, and spans are not sent: %s", ENDPOINT, error)
+        logger.warning("%s is set, but spans are not sent: %s", ENDPOINT, error)
         return
     provider = TracerProvider()
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -27,8 +27,8 @@ def check_new(transform: str, names: Iterable[str], schema: TableSchema, option:
     taken = [name for name in names if name in present]
     if taken:
         raise TransformError(
-            f"{transform}: the table {schema.table} has a column {', '.join(taken)} already; "
-            f"write another name in option '{option}'"
+            f"{transform}: the table {schema.table} already has a column {', '.join(taken)}; write another name "
+            f"in option '{option}'"
         )
 
 
@@ -38,8 +38,8 @@ def check_text(transform: str, name: str, schema: TableSchema) -> None:
     kind = schema.columns.field(name).type
     if not is_text(kind):
         raise TransformError(
-            f"{transform}: the column {name} of the table {schema.table} is {type_name(kind)}, and only string can be "
-            "taken; cast it before, for example with Sql or SparkSql"
+            f"{transform}: the column {name} of the table {schema.table} is {type_name(kind)}, but only string is "
+            "supported; cast it before, for example with Sql or SparkSql"
         )
 
 

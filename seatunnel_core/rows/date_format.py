@@ -20,7 +20,5 @@ def strptime_format(java: str) -> str:
     for _, directive in _JAVA_PATTERNS:
         rest = rest.replace(directive, "")
     if any(letter.isalpha() and letter != "T" for letter in rest):
-        raise SourceError(
-            f"the format {java!r} is not understood; use yyyy MM dd HH mm ss, such as yyyy/MM/dd HH:mm:ss"
-        )
+        raise SourceError(f"the format {java!r} is not supported; use yyyy MM dd HH mm ss, such as yyyy/MM/dd HH:mm:ss")
     return found

@@ -49,7 +49,7 @@ def exact(document: Any) -> Any:
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 _decoder_of = decoders(parse_float=Number, parse_constant=_no_number, object_pairs_hook=object_of_pairs)
@@ -67,7 +67,7 @@ def compiled(path: str) -> Any:
     try:
         return jsonpath.compile(path)
     except jsonpath.JSONPathError as error:
-        raise ValueError(f"the path {path!r} cannot be understood: {str(error).splitlines()[0]}") from None
+        raise ValueError(f"the path {path!r} cannot be parsed: {str(error).splitlines()[0]}") from None
 
 
 def keys_of(document: Any) -> str:

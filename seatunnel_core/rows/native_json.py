@@ -232,7 +232,7 @@ def _built(found: pa.Array, kind: pa.DataType) -> pa.Array:
 def _floating(found: pa.Array, kind: pa.DataType) -> pa.Array:
     values = np.frombuffer(found.buffers()[1], np.float64)
     if (np.signbit(values) & (values == 0)).any():
-        raise ValueError("-0 is 0.0, and -0.0 is another number")
+        raise ValueError("-0 would become 0.0, which differs from -0.0")
     if np.isinf(values).any():
         raise ValueError("infinity, or a number that is too large")
     cast = found.cast(kind)
@@ -259,5 +259,5 @@ def _vector(found: pa.Array, kind: pa.DataType) -> pa.Array:
     elements = found.values
     lengths = pc.list_value_length(found)
     if found.null_count or elements.null_count or not pc.all(pc.equal(lengths, kind.list_size)).as_py():
-        raise ValueError("a vector has as many numbers as its type says")
+        raise ValueError("the number of values of a vector does not match its type")
     return pa.FixedSizeListArray.from_arrays(_built(elements, kind.value_type), type=kind)

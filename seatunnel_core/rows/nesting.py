@@ -81,7 +81,10 @@ class Nesting:
         if not self.identifies or not has_lists(columns):
             return columns
         if ROW_ID in columns.names:
-            raise ValueError(f"a field is named {ROW_ID}, as the id of rows with child tables: write nesting = columns")
+            raise ValueError(
+                f"a field is named {ROW_ID}, which is reserved for the id of rows with child tables: "
+                "set nesting = columns"
+            )
         return pa.schema([pa.field(ROW_ID, pa.string()), *columns])
 
     def schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
@@ -157,6 +160,6 @@ def _refuse_doubled(table: str, names: Sequence[str]) -> None:
     if doubled:
         what = f"of the table {table} two columns" if table else "two tables"
         raise ValueError(
-            f"{what} would be named {doubled[0]!r}, with nesting and column_names as they are; declare the columns in "
-            "schema, or write nesting = keep or column_names = written"
+            f"{what} would be named {doubled[0]!r}with these values of nesting and column_names; declare the "
+            "columns in schema, or set nesting = keep or column_names = written"
         )

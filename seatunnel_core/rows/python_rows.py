@@ -78,8 +78,8 @@ class SeenValues:
         name = plain_kind(found)
         if name is None:
             raise RowError(
-                f"row {rows[0]}, key {self.path!r}: {_a(found.__name__)} is no value of a column; make it "
-                "a bool, int, float, str, bytes, Decimal, date, datetime, time, UUID, list or mapping"
+                f"row {rows[0]}, key {self.path!r}: {_a(found.__name__)} is not a valid column value; make it a "
+                "bool, int, float, str, bytes, Decimal, date, datetime, time, UUID, list or mapping"
             )
         refined = name in REFINED and not (name == "int" and max(values) <= EXACT and min(values) >= -EXACT)
         for value, row in zip(values, rows, strict=True) if refined else ():
@@ -123,7 +123,7 @@ class SeenValues:
         if kind == DECIMAL and (decimal := self._decimal(self._whole_digits)) is not None:
             return decimal
         if kind not in _INFERRED:
-            raise RowError(f"row {row}, key {self.path!r}: {_a(kind)} fits no column; {_HINTS[kind]}")
+            raise RowError(f"row {row}, key {self.path!r}: {_a(kind)} has no column type; {_HINTS[kind]}")
         return _INFERRED[kind]
 
     def _decimal(self, whole_digits: int) -> pa.DataType | None:
@@ -139,15 +139,15 @@ class SeenValues:
         if DECIMAL in self.kinds and EXACT_NUMBERS.issuperset(self.kinds):
             found = self._decimal(max(self._whole_digits, self._int_digits))
             if found is None:
-                raise RowError(f"key {self.path!r}: its numbers need more than 76 digits; make them texts")
+                raise RowError(f"key {self.path!r}: its numbers need more than 76 digits; convert them to strings")
         if found is not None:
             return found
         (one, first), (other, second) = min(
             (pair for pair in combinations(sorted(self.kinds.items(), key=_second), 2) if _clash(*pair)), key=_later
         )
         raise RowError(
-            f"row {second}, key {self.path!r}: {_a(other)}, and row {first} has {_a(one)} there; "
-            "give it one type in all rows, or declare the column"
+            f"row {second}, key {self.path!r}: {_a(other)}, and row {first} has {_a(one)} there; use one type in "
+            "all rows, or declare the column"
         )
 
     def require(self, declared: pa.DataType) -> None:
@@ -159,7 +159,7 @@ class SeenValues:
         for kind, row in self.kinds.items():
             if kind not in _held(declared):
                 raise RowError(
-                    f"row {row}, key {self.path!r}: {_a(kind)}, and the column is declared as {type_name(declared)}; "
+                    f"row {row}, key {self.path!r}: {_a(kind)}, but the column is declared as {type_name(declared)}; "
                     "convert the value, or declare another type"
                 )
         if of.is_struct(declared):
@@ -167,7 +167,7 @@ class SeenValues:
             for key, part in self.parts.items():
                 if key not in declared_parts:
                     raise RowError(
-                        f"key {part.path!r} is not declared: add it to the schema, or leave it out of the rows"
+                        f"key {part.path!r} is not declared: add it to the schema, or remove it from the rows"
                     )
                 part.require(declared_parts[key])
         elif of.is_map(declared):
@@ -236,11 +236,11 @@ def _clash(one: _Kind, other: _Kind) -> bool:
 
 _HINTS = {
     BIG: "make it a Decimal or a str",
-    "Decimal that is no number": "leave it out, or make it None",
+    "Decimal that is no number": "remove it, or make it None",
     "datetime with nanoseconds": "round it to microseconds",
-    "time with a zone": "leave the zone out",
+    "time with a zone": "remove the time zone",
     DECIMAL: "it has more than 76 digits; make it a str",
-    MAPPING: "it has no keys in any row; leave it out, or declare the columns",
+    MAPPING: "it has no keys in any row; remove it, or declare the columns",
 }
 
 
@@ -284,7 +284,9 @@ def columns_of(
     if wrong:
         number = next(number for row, number in zip(rows, numbers, strict=True) if wrong[0] in row)
         place = f" of {within!r}" if within else ""
-        raise RowError(f"row {number}: the key {wrong[0]!r}{place} is {_a(type(wrong[0]).__name__)}; keys are texts")
+        raise RowError(
+            f"row {number}: the key {wrong[0]!r}{place} is {_a(type(wrong[0]).__name__)}; keys must be strings"
+        )
     return {key: (list(plain_values([row.get(key) for row in rows])), numbers) for key in keys}
 
 
@@ -346,14 +348,14 @@ class PythonRows:
                 row = next(iter(seen.kinds.values()), None)
                 where = "" if row is None else f"row {row}: "
                 raise RowError(
-                    f"{where}the key {key!r} is no column: add it to the schema, or leave it out of the rows"
+                    f"{where}the key {key!r} is not a column: add it to the schema, or remove it from the rows"
                 )
             seen.require(columns.field(key).type)
 
 
 def _array(column: pa.Field, values: list[Any], numbers: Sequence[int]) -> pa.Array:
     if not column.nullable and None in values:
-        raise RowError(f"row {numbers[values.index(None)]}, key {column.name!r}: None, and the column takes no null")
+        raise RowError(f"row {numbers[values.index(None)]}, key {column.name!r}: None, but the column is not nullable")
     try:
         return pa.array(values, column.type)
     except (pa.ArrowException, ValueError, OverflowError) as error:

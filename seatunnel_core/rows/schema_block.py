@@ -59,7 +59,7 @@ def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any
         return {"fields": schema}
     if not schema.get("fields") and not schema.get("columns"):
         raise ValueError(
-            "a schema has the names of types by column, such as {'city': 'string', 'inhabitants': 'bigint'}; found "
+            "a schema maps columns to names of types, such as {'city': 'string', 'inhabitants': 'bigint'}; found "
             f"{dict(schema)!r}"
         )
     return schema
@@ -82,7 +82,7 @@ def table_schema(block: Mapping[str, Any] | None) -> TableSchema | None:
     for column in declared.columns:
         if column.default is not None:
             raise ValueError(
-                f"column {column.field.name!r}: defaultValue does nothing here; set the value in the function"
+                f"column {column.field.name!r}: defaultValue has no effect here; set the value in the function"
             )
     return declared.schema
 
@@ -145,18 +145,18 @@ def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None =
 
 def _from_fields(fields: Any, dimensions: Mapping[str, int]) -> list[Column]:
     if not isinstance(fields, Mapping):
-        raise ValueError(f"schema.fields is a block {{ name = type }}, found {fields!r}")
+        raise ValueError(f"schema.fields must be a block {{ name = type }}, found {fields!r}")
     return [Column(field=_field(str(name), written, dimensions)) for name, written in fields.items()]
 
 
 def _from_columns(columns: Any, dimensions: Mapping[str, int]) -> list[Column]:
     if not isinstance(columns, list | tuple):
-        raise ValueError("schema.columns is a list [ { name = id, type = bigint }, … ]")
+        raise ValueError("schema.columns must be a list [ { name = id, type = bigint }, … ]")
     declared = [_column(position, column, dimensions) for position, column in enumerate(columns, 1)]
     names = [column.field.name for column in declared]
     doubled = repeated(names)
     if doubled:
-        raise ValueError(f"schema.columns names {doubled} more than once")
+        raise ValueError(f"schema.columns contains {doubled} more than once")
     return declared
 
 
@@ -189,7 +189,7 @@ def _nullable(name: str, column: Mapping[str, Any]) -> bool:
     value = column.get("nullable")
     flag = _FLAGS.get(str(True if value is None else value).lower())
     if flag is None:
-        raise ValueError(f"column {name!r}: nullable is true or false, found {value!r}")
+        raise ValueError(f"column {name!r}: nullable must be true or false, found {value!r}")
     return flag
 
 
@@ -198,7 +198,7 @@ def _size(name: str, column: Mapping[str, Any], key: str) -> int | None:
     if value is None:
         return None
     if not str(value).isascii() or not str(value).isdigit():
-        raise ValueError(f"column {name!r}: {key} is a whole number of at least 0, found {value!r}")
+        raise ValueError(f"column {name!r}: {key} must be a whole number of at least 0, found {value!r}")
     return int(value)
 
 

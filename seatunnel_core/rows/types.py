@@ -193,11 +193,13 @@ def _field_name(name: str) -> str:
 
 def _vector(name: str, dimension: int) -> pa.DataType:
     if not 1 <= dimension <= LARGEST_DIMENSION:
-        raise ValueError(f"{name}({dimension}) cannot be: a vector has from 1 to {LARGEST_DIMENSION} dimensions")
+        raise ValueError(f"{name}({dimension}) is invalid: a vector has 1 to {LARGEST_DIMENSION} dimensions")
     if name != "binary_vector":
         return pa.list_(VECTORS[name], dimension)
     if dimension % 8:
-        raise ValueError(f"binary_vector({dimension}) cannot be: its dimension counts bits and is a multiple of 8")
+        raise ValueError(
+            f"binary_vector({dimension}) is invalid: its dimension counts bits and must be a multiple of 8"
+        )
     return pa.list_(VECTORS[name], dimension // 8)
 
 
@@ -206,7 +208,7 @@ def _row(fields: list[tuple[str, pa.DataType]]) -> pa.DataType:
     doubled = repeated(names)
     if not fields or doubled:
         problem = f"{doubled} more than once" if doubled else "no field"
-        raise ValueError(f"a row needs fields of different names, found {problem}")
+        raise ValueError(f"the fields of a row must have different names, found {problem}")
     return pa.struct([pa.field(name, kind) for name, kind in fields])
 
 
@@ -276,8 +278,8 @@ class _Reader:
         self._expect(")", "decimal(10, 2)")
         if not 1 <= precision <= 76 or scale > precision:
             raise ValueError(
-                f"decimal({precision}, {scale}) cannot be: at most 76 digits, and the second number, "
-                "the digits after the point, no larger than the first"
+                f"decimal({precision}, {scale}) is invalid: it may have at most 76 digits, and the second number, "
+                "the digits after the point, must not be larger than the first"
             )
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
@@ -309,7 +311,7 @@ class _Reader:
         try:
             return str(json.loads(found[0], strict=False))
         except ValueError:
-            raise ValueError(f"the name {found[0]} in {self.text!r} has an escape that JSON does not know") from None
+            raise ValueError(f"the name {found[0]} in {self.text!r} has an invalid JSON escape") from None
 
     def _word(self, wanted: str) -> str:
         self._skip_space()
@@ -317,7 +319,7 @@ class _Reader:
             if self.text.startswith(quote, self.at):
                 end = self.text.find(quote, self.at + 1)
                 if end < 0:
-                    raise ValueError(f"{self.text!r} has an opening {quote} without a closing one")
+                    raise ValueError(f"{self.text!r} has an unclosed {quote}")
                 word, self.at = self.text[self.at + 1 : end], end + 1
                 return self._nested_in_quotes(word)
         start = self.at

@@ -198,9 +198,9 @@ def require_no_values(rows: pa.RecordBatch, names: Iterable[str], where: str) ->
         number = first_value(rows.column(name))
         if number is not None:
             raise RowError(
-                f"{where}: column {name!r}, row {number + 1} of a batch: it has a value, and none of the rows from "
-                "which the columns were inferred has one, so its type was unknown when the target was made ready. "
-                "Infer from more rows (schema_sample), or declare the column in schema"
+                f"{where}: column {name!r}, row {number + 1} of a batch: it has a value, but none of the rows "
+                "from which the columns were inferred had one, so its type was unknown when the target was "
+                "prepared. Infer from more rows (schema_sample), or declare the column in schema"
             )
 
 

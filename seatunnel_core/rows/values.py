@@ -110,7 +110,7 @@ def number_text(text: str) -> str:
     """
     text = text.strip()
     if "_" in text or not text.isascii():
-        raise ValueError("it is no number")
+        raise ValueError("it is not a number")
     return text
 
 

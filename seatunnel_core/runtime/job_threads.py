@@ -379,7 +379,7 @@ class JobThreads:
         try:
             return self._manifest.job_has_ended()
         except Exception as error:
-            logger.debug("what this process staged stays: %s", error, extra={"job": self._job_id})
+            logger.debug("output staged by this process could not be removed: %s", error, extra={"job": self._job_id})
             return False
 
     def _clear_late_staging(self) -> None:
@@ -391,7 +391,7 @@ class JobThreads:
             try:
                 run.clear()
             except Exception as error:  # the job is done; `gc` removes the rest
-                logger.debug("what late tasks staged stays: %s", error, extra={"job": self._job_id})
+                logger.debug("output staged by late tasks could not be removed: %s", error, extra={"job": self._job_id})
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
         self._loop.call_soon_threadsafe(function, *arguments)

@@ -108,7 +108,7 @@ class PipelineIO:
         """
         newest = self.storage.newest_epoch(self.job_id, self.planned.id)
         if newest != epoch:
-            reason = "its marker is gone" if newest is None else f"epoch {newest} was claimed since"
+            reason = "its marker was removed" if newest is None else f"epoch {newest} has been claimed"
             raise StaleEpochError(
                 f"another engine runs pipeline {self.planned.id} of job {self.job_id!r}, or the job was deleted: this "
                 f"one has epoch {epoch}, and {reason}"
@@ -254,7 +254,7 @@ class PipelineIO:
             states = [self.storage.load(info) for info in infos if info.ref in alive]
             return codec.committable_ids(state for state in states if state is not None)
         except (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError) as error:
-            logger.warning("what was staged before is not swept now: %s", error, extra={"job": self.job_id})
+            logger.warning("earlier staged output could not be removed yet: %s", error, extra={"job": self.job_id})
             return None
 
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:

@@ -153,7 +153,7 @@ class JobSavepoints:
         if name is None:
             return str(max((int(each) for each in names if each.isdecimal()), default=0) + 1)
         if require_savepoint_name(name) in names:
-            raise UsageError(f"there is a savepoint {name} of this job already: choose another name")
+            raise UsageError(f"this job already has a savepoint {name}: choose another name")
         return name
 
     def _answered(self, taking: _Taking, pipeline: int, ref: CheckpointRef | None, reason: str) -> None:
@@ -203,7 +203,7 @@ class JobSavepoints:
             )
             self._writer.write(lambda manifest: manifest.with_savepoint(savepoint))
         except ManifestConflictError:
-            self._refuse(taking, "another process has claimed the job since, and continues it")
+            self._refuse(taking, "another process has claimed the job and continues it")
         except Exception as error:
             self._refuse(taking, str(error))
         else:

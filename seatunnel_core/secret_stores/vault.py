@@ -25,7 +25,7 @@ class VaultSecrets(SecretStore):
                 path=path, mount_point=mount, raise_on_deleted_version=True
             )
         except hvac.exceptions.InvalidPath:
-            raise LookupError(f"the mount {mount} has nothing at {path}") from None
+            raise LookupError(f"the mount {mount} has no secret at {path}") from None
         except hvac.exceptions.Forbidden:
             raise PermissionError("this token may not read it (VAULT_TOKEN)") from None
         finally:

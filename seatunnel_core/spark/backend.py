@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("seatunnel.spark")
 
-_NOT_OPEN = "Spark is not running: the Spark backend was not started, or is stopped"
+_NOT_OPEN = "Spark is not running: the Spark backend was not started or has stopped"
 
 
 class SparkBackend:
@@ -344,7 +344,7 @@ class SparkBackend:
                 raise lost_task(error) from error
             log = f"; see {self.log_file}" if self.log_file else ""
             raise PlatformError(
-                f"Spark's JVM is gone: it was killed, stopped, or ran out of memory{log}. "
+                f"Spark's JVM has ended: it was killed, stopped, or ran out of memory{log}. "
                 "Resume the job to continue from its latest checkpoint"
             ) from error
 

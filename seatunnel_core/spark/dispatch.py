@@ -308,7 +308,7 @@ class UnitDispatcher:
     def _watch(self, batch: RunningBatch) -> Watch | None:
         """Start a timer that requeues the units that an overdue batch has not begun (rule R15).
 
-        A batch is overdue when it takes far longer than predicted, not counting time in which it may wait in Spark.
+        A batch is overdue when it takes much longer than predicted, not counting time in which it may wait in Spark.
         Return ``None`` for a batch of one unit.
         """
         limit_ms = overdue_ms(batch.units)
@@ -336,7 +336,7 @@ class UnitDispatcher:
         """
         with self._changed:
             if batch.reached:
-                self._requeue(batch, batch.left_unbegun(), "takes far longer than predicted")
+                self._requeue(batch, batch.left_unbegun(), "takes much longer than predicted")
             return batch.reached
 
     def _requeue(self, batch: RunningBatch, numbers: list[int], reason: str) -> None:

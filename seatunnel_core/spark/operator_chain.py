@@ -258,8 +258,8 @@ def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanne
         return evolve(step, inputs=inputs, views=views, schemas=schemas)
     if len(pairs) < len(step.inputs):
         raise TransformError(
-            f"transform {step.name!r} takes the rows of several sources, and scope = unit shows it those of one; leave "
-            "the option out in a batch job, or write a transform for each of the inputs"
+            f"transform {step.name!r} reads the rows of several sources, but scope = unit provides only those of "
+            "one; remove the option in a batch job, or write a transform for each input"
         )
     arriving_views = {view: _one_table(step.name, known[name]) for name, view in pairs}
     plan = _planned(step, arriving_views, frame_plan)
@@ -269,7 +269,7 @@ def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanne
 def _one_table(name: str, arriving: Schemas) -> TableSchema:
     if len(arriving) > 1:
         tables = ", ".join(repr(schema.table) for schema in arriving)
-        raise TransformError(f"transform {name!r} works on one table and gets {len(arriving)}: {tables}")
+        raise TransformError(f"transform {name!r} accepts one table but receives {len(arriving)}: {tables}")
     return arriving[0]
 
 
@@ -302,8 +302,8 @@ def distinct_tables(name: str, given: Iterable[Schemas]) -> Schemas:
         other = tables.setdefault(schema.table, schema)
         if not other.columns.equals(schema.columns):
             raise TransformError(
-                f"{name!r} gets table {schema.table!r} from several inputs with different columns: "
-                f"{_columns(other)} and {_columns(schema)}; make them equal, or give the tables different names"
+                f"{name!r} receives table {schema.table!r} from several inputs with different columns: "
+                f"{_columns(other)} and {_columns(schema)}; make the columns equal, or rename one of the tables"
             )
     return tuple(tables.values())
 

@@ -177,7 +177,7 @@ def speculating(chain: OperatorChain) -> Failure:
     """Return the failure of a chain that writes at once while Spark may run two attempts of a task concurrently."""
     message = (
         f"pipeline {chain.pipeline_id}, source {chain.source_name!r}: a sink writes directly, and with "
-        "spark.speculation and spark.speculation.task.duration.threshold Spark would write them twice without any "
-        "failure; leave the threshold out, or choose a sink that is exactly-once"
+        "spark.speculation and spark.speculation.task.duration.threshold Spark would write rows twice even "
+        "without a failure; remove the threshold, or choose an exactly-once sink"
     )
     return Failure(kind=FailureKind.USAGE, message=message)

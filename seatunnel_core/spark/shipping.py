@@ -59,7 +59,7 @@ _WHY_NO_EXECUTOR = (
     "See the master's page for the reason: no worker is alive, none has spark.executor.memory available, or another "
     "application has all cores (limit it with spark.cores.max). A killed driver releases its cores within seconds, a "
     "driver on a lost machine after spark.network.timeout. If executors start and end, see their logs on the workers. "
-    f"To wait longer, write {WAIT_OPTION} = 10min into the env of the job"
+    f"To wait longer, set {WAIT_OPTION} = 10min in the env of the job"
 )
 
 _LIST_IMPORTS = """

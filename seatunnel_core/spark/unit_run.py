@@ -195,10 +195,10 @@ class UnitRun(ReadContext):
                 self._rows = (row, row + 1)
             raise refused.error
         if refused.written:
-            self.note("have null where there was a value that the sink cannot write", str(refused.error))
+            self.note("have null instead of a value that the sink cannot write", str(refused.error))
         else:
             self.rows_skipped += 1
-            self.note("are left out, as the sink cannot write them", str(refused.error))
+            self.note("are skipped, because the sink cannot write them", str(refused.error))
 
     def stage(self) -> None:
         """Read the unit and pass its rows to the writers; keep an error for the result."""

@@ -27,7 +27,7 @@ class Copy(Transform):
         super().__init__(options)
         source, target = options[SOURCE], options[TARGET]
         if bool(options[FIELDS]) == bool(source or target) or bool(source) != bool(target):
-            raise UsageError("set fields { new_name = name }, or src_field and dest_field, and not both")
+            raise UsageError("set fields { new_name = name }, or src_field and dest_field, but not both")
         self._copies: dict[str, str] = dict(options[FIELDS] or {target: source})
 
     def output_schema(self, schema: TableSchema) -> TableSchema:

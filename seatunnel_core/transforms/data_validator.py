@@ -106,7 +106,7 @@ class DataValidator(Transform):
             problems = [f"{column}: {message}" for column, message in self._broken(batch, at, held)]
             raise TransformError(
                 f"DataValidator: a row of the table {batch.table} violates {pick(len(problems), 'rule')}: "
-                f"{'; '.join(problems)}. With row_error_handle_way = SKIP such rows are left out"
+                f"{'; '.join(problems)}. With row_error_handle_way = SKIP such rows are skipped"
             )
 
     def _broken(self, batch: Batch, at: int, held: Sequence[pa.BooleanArray]) -> Iterator[tuple[str, str]]:

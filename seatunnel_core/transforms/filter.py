@@ -26,7 +26,7 @@ class Filter(Transform):
         super().__init__(options)
         self._include, self._exclude = options[INCLUDE], options[EXCLUDE]
         if bool(self._include) == bool(self._exclude):
-            raise UsageError("set either include_fields or exclude_fields, and not both")
+            raise UsageError("set either include_fields or exclude_fields, but not both")
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         check_known("Filter", self._include or self._exclude, schema)

@@ -28,7 +28,7 @@ class FilterRowKind(Transform):
         super().__init__(options)
         include, exclude = options[INCLUDE], options[EXCLUDE]
         if bool(include) == bool(exclude):
-            raise UsageError("set either include_kinds or exclude_kinds, and not both")
+            raise UsageError("set either include_kinds or exclude_kinds, but not both")
         self._kept = [kind.value for kind in RowKind if (kind.name in include if include else kind.name not in exclude)]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:

@@ -75,7 +75,7 @@ class JsonPath(Transform):
         findings.raise_all()
         names = [wanted.output.name for wanted in self._wanted]
         if not names or len(set(names)) < len(names):
-            raise UsageError(f"option 'columns': {'it names a dest_field twice' if names else 'it is empty'}")
+            raise UsageError(f"option 'columns': {'a dest_field occurs twice' if names else 'it is empty'}")
         self._outputs = [wanted.output for wanted in self._wanted]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
@@ -121,7 +121,7 @@ class JsonPath(Transform):
                 return _NO_ROW
             raise TransformError(
                 f"JsonPath: table {table}, column {wanted.source}, path {wanted.path}, for {wanted.output.name}: "
-                f"{error}. With row_error_handle_way = SKIP such rows are left out"
+                f"{error}. With row_error_handle_way = SKIP such rows are skipped"
             ) from None
 
 
@@ -131,7 +131,7 @@ def _entry(entry: Mapping[str, Any], way: str, findings: Findings) -> Iterator[_
         raise UsageError(f"option 'columns': an entry needs {missing[0]}, a text")
     own = str(entry.get("column_error_handle_way") or way).upper()
     if own not in _WAYS:
-        raise UsageError(f"option 'columns': column_error_handle_way is one of {', '.join(_WAYS)}, found {own}")
+        raise UsageError(f"option 'columns': column_error_handle_way must be one of {', '.join(_WAYS)}, found {own}")
     outputs = _several(entry["dest_field"])
     several = len(outputs) > 1
     paths = _several(entry["path"]) if several or isinstance(entry["path"], list) else [entry["path"].strip()]
@@ -141,7 +141,7 @@ def _entry(entry: Mapping[str, Any], way: str, findings: Findings) -> Iterator[_
         types = _several(written or "")
     if not len(outputs) == len(paths) == len(types):
         raise UsageError(
-            f"option 'columns': {len(outputs)} names in dest_field need as many in path and dest_type, found "
+            f"option 'columns': {len(outputs)} names in dest_field require as many values in path and dest_type, found "
             f"{len(paths)} and {len(types) if written else 0}"
         )
     for name, path, kind in zip(outputs, paths, types, strict=True):

@@ -66,4 +66,4 @@ def _refuse_unknown(key: str) -> None:
     if key in _OF_SOURCES:
         raise UsageError(f"no source of this version provides {key}; remove it")
     if key not in _KNOWN:
-        raise UsageError(f"{key} is not known; known are {', '.join(_KNOWN)}, written like this")
+        raise UsageError(f"{key} is unknown; supported are {', '.join(_KNOWN)}, in this case")

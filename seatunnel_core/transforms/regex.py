@@ -9,10 +9,7 @@ import pyarrow.compute as pc
 
 from seatunnel_core.connector_api.errors import UsageError
 
-_ADVICE = (
-    "look-around, references inside a pattern and possessive repetition are not supported; a transform Python can "
-    "do them"
-)
+_ADVICE = "look-around, references inside a pattern and possessive repetition are not supported; use a transform Python"
 _AROUND = ("", "a", " ", "\n")
 """Contexts of a position that a pattern can distinguish: an end of the text, a letter, a space, a line end."""
 
@@ -46,7 +43,7 @@ def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
     """
     far = re.search(r"(?<!\\)(?:\\\\)*\\([89])", replacement)
     if far:
-        raise UsageError(f"option '{option}': with replace_first it can name the groups $0 to $7, not ${far[1]}")
+        raise UsageError(f"option '{option}': with replace_first only the groups $0 to $7 are allowed, not ${far[1]}")
     moved = re.sub(
         r"\\([0-7\\])", lambda found: found[0] if found[1] == "\\" else rf"\{int(found[1]) + 2}", replacement
     )
@@ -82,7 +79,7 @@ def _piece(option: str, found: "re.Match[str]", groups: int, names: Mapping[str,
         return literal.replace("\\", r"\\")
     number = int(found["number"]) if found["number"] else names.get(found["name"], groups + 1)
     if number > groups:
-        raise UsageError(f"option '{option}': {found[0]} names a group that the pattern does not have")
+        raise UsageError(f"option '{option}': {found[0]} refers to a group that the pattern does not have")
     return rf"\{number}"
 
 

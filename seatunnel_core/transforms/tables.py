@@ -66,7 +66,7 @@ def transform_of(
         if chosen and not options[RULE_MATCH]:
             raise UsageError(
                 f"option {TABLE_TRANSFORM.key!r}: two entries have the table_path {entry[TABLE_PATH]!r}; "
-                f"{RULE_MATCH.key} = ALL_MATCH takes them one after the other, FIRST_MATCH the first only"
+                f"{RULE_MATCH.key} = ALL_MATCH applies both in order, FIRST_MATCH only the first"
             )
         written = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
         with findings.part(f"option {TABLE_TRANSFORM.key!r}, entry {number}: "):
@@ -86,7 +86,7 @@ def _general(plugin: type[Transform], options: Options) -> Transform | None:
     missing = [option.key for option in own if option.required and not options.is_set(option)]
     if missing:
         raise UsageError(
-            f"option {missing[0]!r} is needed for the tables without an entry in {TABLE_TRANSFORM.key}; "
+            f"option {missing[0]!r} is required for tables without an entry in {TABLE_TRANSFORM.key}; "
             "to leave those tables unchanged, remove the other general options too"
         )
     return plugin(options)

@@ -84,7 +84,8 @@ class Range(ValueRule):
                 pc.less(pa.nulls(0, kind), _bound(text, kind))
             except pa.ArrowException:
                 raise ValueError(
-                    f"RANGE of the column {self.column}, which is {type_name(kind)}, cannot take {text!r} as a bound"
+                    f"RANGE of the column {self.column}, which is {type_name(kind)}, does not support {text!r} as "
+                    "a bound"
                 ) from None
 
 
@@ -169,7 +170,8 @@ class Named(ValueRule):
     def __attrs_post_init__(self) -> None:
         if self.function_name.upper() != "EMAIL":
             raise ValueError(
-                f"function_name is EMAIL, found {self.function_name!r}; for other rules use the transform Python"
+                f"expected function_name = EMAIL, found {self.function_name!r}; for other rules use the transform "
+                "Python"
             )
 
     def held(self, values: pa.Array) -> pa.BooleanArray:
@@ -251,11 +253,12 @@ def _written_rules(entry: Mapping[str, Any]) -> Sequence[Any]:
 
 def _rule(place: str, column: str, written: Any) -> ValueRule:
     if not isinstance(written, Mapping):
-        raise UsageError(f"{place}: rules is a list of blocks {{ rule_type = … }}")
+        raise UsageError(f"{place}: rules must be a list of blocks {{ rule_type = … }}")
     kind = _KINDS.get(str(written.get("rule_type", "")).upper())
     if kind is None:
         raise UsageError(
-            f"{place}: rule_type is one of {', '.join(RULES)}, found {written.get('rule_type')!r}; for other rules use "
+            f"{place}: rule_type must be one of {', '.join(RULES)}, found {written.get('rule_type')!r}; for other "
+            "rules use "
             "the transform Python"
         )
     keys = {**kind.keys, "custom_message": STRING}

@@ -73,7 +73,7 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
         raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which is not the name of a bucket: 3 to 63 of a-z, 0-9 and -, as in "
+            f"{BUCKET} is {written!r}, which is not a bucket name: expected 3 to 63 of a-z, 0-9 and -, as in "
             "my-checkpoints; a folder in it is written as namespace"
         )
     return name
@@ -92,7 +92,7 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
     scheme, separator, host = written.rpartition("://")
     if scheme not in ("", "http", "https") or not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
         raise StorageConfigurationError(
-            f"{ENDPOINT} is {written!r}, which is no host: write the endpoint of the bucket's region, as in "
+            f"{ENDPOINT} is {written!r}, which is not a host: write the endpoint of the bucket's region, as in "
             "oss-cn-hangzhou.aliyuncs.com"
         )
     if host.startswith(bucket + "."):

@@ -34,7 +34,8 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
     """
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
-            f"{JCEKS} names a Java key store, which cannot be read here. Write {KEY_ID} and {SECRET}; their values may "
+            f"{JCEKS} refers to a Java key store, which cannot be read here. Write {KEY_ID} and {SECRET}; their "
+            "values may "
             "be ${A_VARIABLE} or file:///run/secrets/a-file"
         )
     names = [name.strip() for name in (configuration.get(PROVIDER) or DEFAULT).split(",") if name.strip()]
@@ -56,8 +57,8 @@ def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
         return lambda configuration: Installed(name, issuer, configuration)
     if make is None:
         raise StorageConfigurationError(
-            f"{PROVIDER} names {name!r}, which is not known here. Write one of these, or several with commas between: "
-            f"{', '.join(_PROVIDERS)}; or what is installed in the entry point group {GROUP}: "
+            f"{PROVIDER} names {name!r}, which is unknown. Write one of these, or several separated by commas: "
+            f"{', '.join(_PROVIDERS)}; or one that is installed in the entry point group {GROUP}: "
             f"{', '.join(provider_names()) or 'nothing yet'}"
         )
     return make

@@ -14,22 +14,23 @@ from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableE
 _PASSING_STATUSES = frozenset({408, 429})
 _PASSING_CODES = frozenset({"RequestTimeout", "InvalidDigest", "QpsLimitExceeded", "OperationAborted"})
 
-_KEYS = "write fs.oss.accessKeyId and fs.oss.accessKeySecret as the console shows them"
+_KEYS = "write fs.oss.accessKeyId and fs.oss.accessKeySecret as shown in the console"
 _REMEDIES = {
     "NoSuchBucket": "Create the bucket, or correct oss.bucket and fs.oss.endpoint",
     "InvalidAccessKeyId": f"The access key id is unknown, or its security token is missing: {_KEYS}, and "
     "fs.oss.securityToken if they are temporary",
-    "SignatureDoesNotMatch": f"The secret is not the one of this access key id: {_KEYS}",
+    "SignatureDoesNotMatch": f"The secret does not belong to this access key id: {_KEYS}",
     "AccessDenied": "Grant oss:PutObject, oss:GetObject, oss:ListObjects and oss:DeleteObject on the bucket to this "
     "user, and use the endpoint of the bucket's own region",
     "SecurityTokenExpired": "Write a fresh fs.oss.securityToken with its keys, or let a provider renew it "
     "(fs.oss.credentials.provider: InstanceProfileCredentialsProvider)",
     "InvalidSecurityToken": "Write fs.oss.securityToken together with the two keys that were issued with it",
-    "RequestTimeTooSkewed": "Set this machine's clock: OSS accepts 15 minutes of difference",
-    "InvalidArgument": "If the region is meant, correct fs.oss.region: it must be the bucket's, as in cn-hangzhou",
-    "FileImmutable": "The bucket has a retention policy: checkpoints need one that lets them be removed",
-    "UserDisable": "The account is disabled: look at its bills",
-    "InvalidObjectName": "Choose a namespace that OSS takes: at most 800 bytes, and no backslash at its beginning",
+    "RequestTimeTooSkewed": "Correct this machine's clock: OSS accepts a difference of 15 minutes",
+    "InvalidArgument": "If it is the region, correct fs.oss.region: it must be the bucket's, as in cn-hangzhou",
+    "FileImmutable": "The bucket has a retention policy that prevents removal: use a bucket in which checkpoints "
+    "can be removed",
+    "UserDisable": "The account is disabled: check its billing",
+    "InvalidObjectName": "Choose a valid namespace for OSS: at most 800 bytes, and not starting with a backslash",
 }
 
 
@@ -63,12 +64,12 @@ def _meaning(error: OssError) -> StorageUnavailableError | StorageAccessError:
             f"{error.exception}. Check that fs.oss.endpoint is right and can be reached from here"
         )
     if isinstance(error, InconsistentError):
-        return StorageUnavailableError(f"{error.body}. The bytes were damaged on the way; try again")
+        return StorageUnavailableError(f"{error.body}. The data was damaged in transit; try again")
     if isinstance(error, ClientError):
         return StorageAccessError(f"{error.body}. Correct the configuration of OSS in plugin-config")
     if not error.code:
         return StorageUnavailableError(
-            f"OSS answers {error.status}, and its reason was lost on the way (request {error.request_id}). Check the "
+            f"OSS answers {error.status}, but the reason was lost in transit (request {error.request_id}). Check the "
             "network and its proxies, then try again"
         )
     said = f"OSS answers {error.status} {error.code}: {error.message.rstrip('.')} (request {error.request_id})"

@@ -22,27 +22,27 @@ _ACTIONS = {
 """Permission that each request needs."""
 
 _TOKEN = (
-    "Get new temporary credentials for fs.s3a.session.token and its two keys, or name a provider in "
-    "fs.s3a.aws.credentials.provider that renews them by itself"
+    "Get new temporary credentials for fs.s3a.session.token and its two keys, or set "
+    "fs.s3a.aws.credentials.provider to a provider that renews them"
 )
 _REGION = "Write the bucket's region in fs.s3a.endpoint.region, and an endpoint of that region in fs.s3a.endpoint"
 
 REFUSALS: Mapping[str, str] = {
     "NoSuchBucket": "there is no such bucket. Create it, or correct s3.bucket and fs.s3a.endpoint",
-    "InvalidBucketName": "the server takes this name for no bucket. Correct s3.bucket",
+    "InvalidBucketName": "the server rejects this bucket name. Correct s3.bucket",
     "InvalidAccessKeyId": (
-        "the server does not know the access key. Correct fs.s3a.access.key, and see that fs.s3a.endpoint is the "
-        "server that issued it"
+        "the server does not know the access key. Correct fs.s3a.access.key, and check that fs.s3a.endpoint is "
+        "the server that issued it"
     ),
     "SignatureDoesNotMatch": "the secret key does not belong to the access key. Correct fs.s3a.secret.key",
-    "RequestTimeTooSkewed": "the clocks of this machine and of the server differ too much. Let NTP set both",
+    "RequestTimeTooSkewed": "the clocks of this machine and of the server differ too much. Synchronize both with NTP",
     "ExpiredToken": f"the session token has expired. {_TOKEN}",
     "InvalidToken": f"the server does not accept the session token. {_TOKEN}",
     "AuthorizationHeaderMalformed": f"the requests are signed for another region than the bucket's. {_REGION}",
-    "PermanentRedirect": f"the bucket lies in another region. {_REGION}",
-    "IllegalLocationConstraintException": f"the bucket lies in another region. {_REGION}",
+    "PermanentRedirect": f"the bucket is in another region. {_REGION}",
+    "IllegalLocationConstraintException": f"the bucket is in another region. {_REGION}",
     "NotImplemented": (
-        "the server does not know a part of this request. Checkpoints need a server with conditional puts "
+        "the server does not support a part of this request. Checkpoints need a server with conditional puts "
         "(If-None-Match): use a newer version of it, or another storage.type"
     ),
     "KeyTooLongError": "the key is too long for S3. Choose a shorter namespace",
@@ -60,22 +60,22 @@ _SAME = {
 """Equivalent error codes of other servers and services."""
 
 _MAY_PASS: Mapping[str, str] = {
-    "ConditionalRequestConflict": "another request for the same key was under way. Try again",
+    "ConditionalRequestConflict": "another request for the same key was in progress. Try again",
     "ExistingObjectIsDirectory": "the folder was being removed by another request. Try again",
-    "OperationAborted": "another request was under way. Try again",
+    "OperationAborted": "another request was in progress. Try again",
     "InsufficientStorage": "the server's disks are full. Make room there, or lower max-retained",
     "XMinioStorageFull": "the server's disks are full. Make room there, or lower max-retained",
     "XMinioAdminBucketQuotaExceeded": "the bucket's quota is used up. Raise it, or lower max-retained",
     "QuotaExceeded": "the bucket's quota is used up. Raise it, or lower max-retained",
-    "RequestTimeout": "the server waited in vain for the rest of the request. Check the network, then try again",
-    "BadDigest": "the bytes changed on their way. Check the network, then try again",
-    "XAmzContentSHA256Mismatch": "the bytes changed on their way. Check the network, then try again",
-    "IncompleteBody": "the request was cut off on its way. Check the network, then try again",
+    "RequestTimeout": "the server did not receive the rest of the request. Check the network, then try again",
+    "BadDigest": "the data changed in transit. Check the network, then try again",
+    "XAmzContentSHA256Mismatch": "the data changed in transit. Check the network, then try again",
+    "IncompleteBody": "the request was cut off in transit. Check the network, then try again",
     "404": (  # boto3's code if the server sent none, as with a bad network
-        "and not a word more, so it was cut off on its way, or is not the storage's. Check the network and what is "
-        "before fs.s3a.endpoint, then try again"
+        "without details, so the response was cut off, or did not come from the storage. Check the network and "
+        "any proxy in front of fs.s3a.endpoint, then try again"
     ),
-    "SlowDown": "the server asks for fewer requests. Raise the checkpoint interval, or spread jobs over more buckets",
+    "SlowDown": "the server requires fewer requests. Raise the checkpoint interval, or spread jobs over more buckets",
 }
 
 _PASSING_STATUS = frozenset((408, 429, 500, 502, 503, 504, 507, 509))
@@ -92,7 +92,7 @@ def translated() -> Iterator[None]:
         raise _disconnection(error) from error
     except ResponseParserError as error:
         raise StorageUnavailableError(
-            "the answer is not one of S3. Check that fs.s3a.endpoint is a server that speaks S3, and what is before it"
+            "the response is not valid for S3. Check that fs.s3a.endpoint is an S3 server, and any proxy in front of it"
         ) from error
     except HTTPError as error:  # boto3 does not wrap these while it reads a body
         raise _broken(type(error)) from error
@@ -144,11 +144,11 @@ def refusal(code: str, status: int, operation: str, region: str = "") -> Storage
     if known in _MAY_PASS:
         return StorageUnavailableError(f"{answer}: {_MAY_PASS[known]}")
     if status in _PASSING_STATUS or known in ("InternalError", "ServiceUnavailable"):
-        return StorageUnavailableError(f"{answer}. Check that the server is well, then try again")
+        return StorageUnavailableError(f"{answer}. Check the state of the server, then try again")
     if status in (401, 403) or known == "AccessDenied":
         action = _ACTIONS.get(operation, operation)
-        return StorageAccessError(f"{answer}: the credentials lack the permission. Allow {action} to them{_on(action)}")
-    return StorageAccessError(f"{answer}. Look up this code in the server's documentation and in its log")
+        return StorageAccessError(f"{answer}: the credentials lack the permission. Grant them {action}{_on(action)}")
+    return StorageAccessError(f"{answer}. Look up this code in the server's documentation and log")
 
 
 def _on(action: str) -> str:
@@ -164,7 +164,7 @@ def _disconnection(error: BotoCoreError) -> StorageFailureError:
         return _without_tls(error)
     if isinstance(error, botocore_errors.ProxyConnectionError):
         return StorageUnavailableError(
-            "the proxy does not let the request through. Check fs.s3a.proxy.host, fs.s3a.proxy.port, "
+            "the proxy rejected the request. Check fs.s3a.proxy.host, fs.s3a.proxy.port, "
             "fs.s3a.proxy.username and fs.s3a.proxy.password"
         )
     if isinstance(error, botocore_errors.EndpointConnectionError):
@@ -174,8 +174,8 @@ def _disconnection(error: BotoCoreError) -> StorageFailureError:
     if isinstance(error, _LACKING | _FAILING):
         kind = StorageAccessError if isinstance(error, _LACKING) else StorageUnavailableError
         return kind(
-            f"the credentials cannot be had ({type(error).__name__}). Check what "
-            "fs.s3a.aws.credentials.provider names, and what it needs"
+            f"the credentials are not available ({type(error).__name__}). Check fs.s3a.aws.credentials.provider "
+            "and the settings that it needs"
         )
     return StorageAccessError(f"boto3 does not send this ({type(error).__name__}). Check the keys in plugin-config")
 
@@ -186,8 +186,8 @@ _FAILING = botocore_errors.CredentialRetrievalError | botocore_errors.MetadataRe
 
 def _broken(kind: type[Exception]) -> StorageUnavailableError:
     return StorageUnavailableError(
-        f"the connection broke before the answer was complete ({kind.__name__}). Check that the server is up, that it "
-        "speaks what fs.s3a.endpoint says (http or https), and the network, then try again"
+        f"the connection broke before the response was complete ({kind.__name__}). Check that the server is up, "
+        "that fs.s3a.endpoint has the right protocol (http or https), and the network, then try again"
     )
 
 
@@ -195,27 +195,25 @@ def _without_tls(error: BotoCoreError) -> StorageFailureError:
     text = str(error)
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return StorageAccessError(
-            "the server's certificate is not trusted. Name a PEM file with the certificate of the authority in "
-            "fs.s3a.ssl.ca-file, and use the host name that the certificate is for in fs.s3a.endpoint"
+            "the server's certificate is not trusted. Set fs.s3a.ssl.ca-file to a PEM file with the authority's "
+            "certificate, and use the host name of the certificate in fs.s3a.endpoint"
         )
     if "WRONG_VERSION_NUMBER" in text or "RECORD_LAYER_FAILURE" in text:
         return StorageAccessError(
             "the server does not speak TLS. Write fs.s3a.endpoint with http://, or fs.s3a.connection.ssl.enabled: false"
         )
-    return StorageUnavailableError(
-        "the encrypted connection broke. Check that the server is up and the network well, then try again"
-    )
+    return StorageUnavailableError("the encrypted connection broke. Check the server and the network, then try again")
 
 
 def _unreachable(error: BotoCoreError) -> StorageUnavailableError:
     if _is_due_to(error, socket.gaierror):
         return StorageUnavailableError(
             "the host of the endpoint has no address. Correct fs.s3a.endpoint; if it is an S3 of your own, set "
-            "fs.s3a.path.style.access: true, so that the bucket is no part of the host; or check this machine's DNS"
+            "fs.s3a.path.style.access: true, so that the bucket is not part of the host; or check this machine's DNS"
         )
     return StorageUnavailableError(
-        "nothing answers at the endpoint. Check that the server is up, that fs.s3a.endpoint is right, and that no "
-        "firewall is between"
+        "no server responds at the endpoint. Check that the server is up, that fs.s3a.endpoint is correct, and "
+        "that no firewall blocks the connection"
     )
 
 

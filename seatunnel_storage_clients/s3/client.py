@@ -164,7 +164,7 @@ def _authorities(configuration: Mapping[str, str]) -> str | None:
     path = configuration.get(CA_FILE)
     if path and not os.path.isfile(path):
         raise StorageConfigurationError(
-            f"{CA_FILE} is {path!r}, which is no file. Name a PEM file with the certificate of the authority that "
-            "signed the server's"
+            f"{CA_FILE} is {path!r}, which is not a file. Write the path of a PEM file with the certificate of "
+            "the authority that signed the server's certificate"
         )
     return path or None

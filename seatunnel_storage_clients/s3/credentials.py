@@ -80,7 +80,7 @@ def _first(configuration: Mapping[str, str], key: str, default: str) -> Credenti
         if credentials is not None:
             return credentials
     reasons = "; ".join(f"{name} {provider.in_vain}" for name, provider in providers.items())
-    raise StorageConfigurationError(f"there are no credentials for S3: {reasons}. Give one of them what it needs")
+    raise StorageConfigurationError(f"there are no credentials for S3: {reasons}. Provide what one of them needs")
 
 
 def _provider(key: str, name: str) -> Provider:
@@ -91,8 +91,8 @@ def _provider(key: str, name: str) -> Provider:
     if provide is not None:
         return Provider(lambda configuration: renewed(lambda: provide(configuration), name))
     raise StorageConfigurationError(
-        f"{key} names {name!r}, which is not known. Write one of {', '.join(KNOWN)}, with or without its package; or "
-        f"what is installed in the entry point group {GROUP}: {', '.join(provider_names()) or 'nothing yet'}"
+        f"{key} names {name!r}, which is not known. Write one of {', '.join(KNOWN)}, with or without its package; "
+        f"or one that is installed in the entry point group {GROUP}: {', '.join(provider_names()) or 'nothing yet'}"
     )
 
 
@@ -100,7 +100,7 @@ def _refuse_keystores(configuration: Mapping[str, str]) -> None:
     for key in KEYSTORES:
         if configuration.get(key):
             raise StorageConfigurationError(
-                f"{key} names a keystore (jceks) that only Java can open. Leave it out, and write {ACCESS_KEY}: "
+                f"{key} names a keystore (jceks) that only Java can open. Remove it, and write {ACCESS_KEY}: "
                 f"${{AWS_ACCESS_KEY_ID}} and {SECRET_KEY}: ${{AWS_SECRET_ACCESS_KEY}} to take the two from the "
                 "environment, or file:///run/secrets/… to take each from a file"
             )
@@ -111,7 +111,7 @@ def _refuse_parts(configuration: Mapping[str, str]) -> None:
     missing = [key for key in (ACCESS_KEY, SECRET_KEY) if key not in given]
     if given and missing:
         raise StorageConfigurationError(
-            f"{' and '.join(given)} is set, but {' and '.join(missing)} is not. Write what is missing, or neither"
+            f"{' and '.join(given)} is set, but {' and '.join(missing)} is not. Set both, or neither"
         )
 
 
@@ -144,8 +144,8 @@ def _life_s(expires_at: datetime.datetime, method: str) -> float:
     left_s = (expires_at - datetime.datetime.now(datetime.UTC)).total_seconds()
     if left_s <= 0:
         raise StorageUnavailableError(
-            f"{method} handed out credentials that have expired. Check that what it takes them from is kept fresh, and "
-            "this machine's clock"
+            f"{method} returned expired credentials. Check that their source is up to date, and check this "
+            "machine's clock"
         )
     return left_s
 
@@ -154,7 +154,8 @@ def _described(handed: Handed | None, method: str) -> dict[str, str | None]:
     """Return credentials in botocore's form."""
     if handed is None or handed.expires_at is None:
         raise StorageConfigurationError(
-            f"{method} handed out credentials that expire, and now none that do. Let it stay with one kind"
+            f"{method} returned credentials that expire before, and now ones that do not. It must always return "
+            "the same kind"
         )
     _life_s(handed.expires_at, method)
     return {
@@ -189,7 +190,7 @@ def _temporary(configuration: Mapping[str, str]) -> Credentials | None:
 def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
     if "AssumedRole" in (configuration.get(ROLE_PROVIDERS) or ""):
         raise StorageConfigurationError(
-            f"{ROLE_PROVIDERS} names AssumedRoleCredentialProvider, which would ask itself. Name a provider that may "
+            f"{ROLE_PROVIDERS} names AssumedRoleCredentialProvider, which would call itself. Name a provider that may "
             "assume the role, such as SimpleAWSCredentialsProvider"
         )
     source = _first(configuration, ROLE_PROVIDERS, DEFAULT_ROLE_PROVIDERS)

@@ -39,7 +39,7 @@ def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
     scheme, _, rest = file_system.partition("://")
     if scheme not in ("hdfs", *_OVER_HTTP) or not rest.strip("/"):
         raise StorageConfigurationError(
-            f"{DEFAULT_FS} is {file_system!r}, which names no HDFS cluster. Write {DEFAULT_FS}: hdfs://host:port, or "
+            f"{DEFAULT_FS} is {file_system!r}, which is not an HDFS cluster. Write {DEFAULT_FS}: hdfs://host:port, or "
             f"hdfs://nameservice together with {SITE_PATH}"
         )
     authority = rest.rstrip("/")
@@ -64,8 +64,8 @@ def _web_addresses(authority: str, web: str, properties: Mapping[str, str]) -> I
     elif nameservices and ":" not in authority:
         raise StorageConfigurationError(
             f"{DEFAULT_FS} names the nameservice {authority!r}, but dfs.nameservices has only "
-            f"{', '.join(nameservices)}. Write {DEFAULT_FS}: hdfs://{nameservices[0]}, take {SITE_PATH} of the right "
-            f"cluster, or add the port if {authority} is a host"
+            f"{', '.join(nameservices)}. Write {DEFAULT_FS}: hdfs://{nameservices[0]}, use the {SITE_PATH} of the "
+            f"right cluster, or add the port if {authority} is a host"
         )
     else:
         yield from (_host(each) for each in authority.split(";"))
@@ -110,7 +110,8 @@ def _parsed(authority: str) -> tuple[str, int | None]:
     match = _AUTHORITY.fullmatch(authority.strip())
     if match is None or int(match[2] or 1) not in range(1, 2**16):
         raise StorageConfigurationError(
-            f"{authority!r} is no address of a NameNode. Write host or host:port in {DEFAULT_FS} and {HTTP_ADDRESS}; "
+            f"{authority!r} is not the address of a NameNode. Write host or host:port in {DEFAULT_FS} and "
+            f"{HTTP_ADDRESS}; "
             'several are separated by ";"'
         )
     return match[1], int(match[2]) if match[2] else None

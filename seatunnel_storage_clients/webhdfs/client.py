@@ -163,7 +163,7 @@ class WebHdfs:
         names = self._namenodes.names
         if not of_namenode or len(names) == 1:
             return failure
-        return type(failure)(f"none of the NameNodes {' and '.join(names)} serves us; the last one asked: {failure}")
+        return type(failure)(f"none of the NameNodes {' and '.join(names)} is usable; the last one tried: {failure}")
 
     def _server_of(self, error: requests.RequestException) -> Server:
         url = (error.request.url if error.request is not None else None) or self._namenodes.urls[0]
@@ -193,8 +193,9 @@ class _NameNodes(hdfs.Client):  # type: ignore[misc]
         if response.status_code == HTTPStatus.UNAUTHORIZED:
             response.close()
             raise StorageAccessError(
-                "the cluster rejected the authentication (HTTP 401). It asks for Kerberos: set kerberosPrincipal and "
-                "kerberosKeytabFilePath; if they are set, check that the clocks agree and that the principal may log in"
+                "the cluster rejected the authentication (HTTP 401). It requires Kerberos: set kerberosPrincipal and "
+                "kerberosKeytabFilePath; if they are set, check that the clocks are synchronized and that the "
+                "principal may log in"
             )
         if response.status_code >= HTTPStatus.BAD_REQUEST:
             with _webhdfs(response):

@@ -70,5 +70,5 @@ def _system_user() -> str:
         return getpass.getuser()
     except (KeyError, OSError) as cause:
         raise StorageConfigurationError(
-            f"this machine has no name for the user of this process. Set {USER} in plugin-config"
+            f"the user of this process has no name on this machine. Set {USER} in plugin-config"
         ) from cause

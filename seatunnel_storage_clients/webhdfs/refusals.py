@@ -16,16 +16,17 @@ from hdfs import HdfsError
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
 from seatunnel_storage_clients.webhdfs.site import HTTP_ADDRESS, PROXY_USER, SITE_PATH, USER
 
-_CLEAR = "Put another namespace in plugin-config, or clear the way"
+_CLEAR = "Set another namespace in plugin-config, or remove what is in the way"
 
 _FINAL = {
-    "AccessControlException": f"Give this user the folder, as in: hdfs dfs -chown <user> <namespace>; or set {USER}",
+    "AccessControlException": "Make this user the owner of the folder, as in: hdfs dfs -chown <user> "
+    f"<namespace>; or set {USER}",
     "AuthorizationException": "Allow it in core-site.xml of the cluster (hadoop.proxyuser.<user>.hosts and .groups), "
-    f"or leave {PROXY_USER} out",
+    f"or remove {PROXY_USER}",
     "SecurityException": f"Check {USER}, {PROXY_USER} and kerberosPrincipal",
     "ParentNotDirectoryException": _CLEAR,
     "FileAlreadyExistsException": _CLEAR,
-    "InvalidPathException": 'Put another namespace in plugin-config: HDFS takes no ":" in a name',
+    "InvalidPathException": 'Set another namespace in plugin-config: HDFS does not allow ":" in a name',
     "PathComponentTooLongException": _CLEAR,
     "MaxDirectoryItemsExceededException": _CLEAR,
     "HadoopIllegalArgumentException": _CLEAR,
@@ -41,17 +42,17 @@ _QUOTAS = {
     "QuotaByStorageTypeExceededException": "Raise the quota: hdfs dfsadmin -setSpaceQuota <bytes> -storageType <type>",
 }
 _PASSING = {
-    "StandbyException": "Make one active (hdfs haadmin -getAllServiceState shows), and let the configuration name all "
-    f"of them, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
-    "SafeModeException": "It ends by itself when the DataNodes have reported, unless a person began it: hdfs dfsadmin "
+    "StandbyException": "Make one active (see hdfs haadmin -getAllServiceState), and list all of them in the "
+    f"configuration, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
+    "SafeModeException": "It ends when the DataNodes have reported, unless an operator started it: hdfs dfsadmin "
     "-safemode leave",
-    "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations shows which",
+    "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations shows them",
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
 """Messages of an ``IOException`` which mean that no DataNode is left to write to or to read from."""
 
-_START_DATANODES = "Check that DataNodes are up and have room: hdfs dfsadmin -report"
-_LOOK = "Look into the logs of the NameNode and the DataNodes, then try again"
+_START_DATANODES = "Check that DataNodes are up and have free space: hdfs dfsadmin -report"
+_LOOK = "Check the logs of the NameNode and the DataNodes, then try again"
 
 _OVERLOADED = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
 
@@ -117,8 +118,8 @@ def no_answer(error: requests.RequestException, server: Server) -> StorageFailur
         )
     if server.role == "DataNode":
         return StorageUnavailableError(
-            f"{who}, to which the NameNode sent us, cannot be reached: {said}. Check that it is up (hdfs "
-            "dfsadmin -report), and that this machine knows its name and may connect to its HTTP port"
+            f"{who}, to which the NameNode redirects, cannot be reached: {said}. Check that it is up (hdfs "
+            "dfsadmin -report), and that this machine can resolve its name and connect to its HTTP port"
         )
     return _no_namenode(innermost_cause(error), server, who)
 
@@ -141,12 +142,12 @@ def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailu
         )
     return StorageUnavailableError(
         f"{who} did not answer: {message_of(cause)}. Check that it is up, that this is the port of its web server, not "
-        "that of RPC, and that nothing between it and this machine stops HTTP"
+        "that of RPC, and that nothing between it and this machine blocks HTTP"
     )
 
 
 def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
-    said = f"{who} answered HTTP {error.status}, and not as WebHDFS does"
+    said = f"{who} answered HTTP {error.status}, but not as WebHDFS"
     if error.status in _OVERLOADED:
         return StorageUnavailableError(f"{said}. {_LOOK}")
     return StorageAccessError(

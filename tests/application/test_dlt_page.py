@@ -182,9 +182,7 @@ def test_values_keep_their_types(tmp_path: Path) -> None:
         "'local': datetime.datetime(2024, 2, 29, 12, 0), 'data': b'\\x00\\xff', 'large': 4611686018427387905, "
         "'nothing': None, 'truth': True}"
     ]
-    assert typed[2] == [
-        "hints of types of the resource have no effect (price): types are those of the values, or of schema"
-    ]
+    assert typed[2] == ["type hints of the resource have no effect (price): types come from the values, or from schema"]
     row = (
         "{'amount': Decimal('1.500'), 'day': datetime.date(2024, 2, 29), "
         "'moment': datetime.datetime(2024, 2, 29, 0, 0, tzinfo=<UTC>), 'data': b'\\x00', 'by_name': {'a': 1}}"
@@ -203,8 +201,8 @@ def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
         "after_incremental": "'after_incremental' takes its data from 'incremental', which keeps state in dlt",
         "needs": "needs arguments; write them in arguments { }",
         "alone": "is a transformer without a resource before it",
-        "running": "is made of a generator that runs already",
-        "begun": "is made of a generator that runs already",
+        "running": "is made from a running generator",
+        "begun": "is made from a running generator",
         "broken": "resources:broken failed with ConnectionError: mine",
         "texts": "is a str; expected a mapping from column to value",
         "doubled": "has two columns 'id'",

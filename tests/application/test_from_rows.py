@@ -62,11 +62,11 @@ def test_the_same_rows_are_the_same_whether_from_a_list_or_not() -> None:
     ("rows", "schema", "said"),
     [
         ([{"n": 1}, {"n": "x"}], None, r"^from_rows: row 2, key 'n': a str, and row 1 has an int"),
-        ([{"n": 1.5}], {"n": "bigint"}, r"^from_rows: row 1, key 'n': a float, and the column is declared as bigint"),
+        ([{"n": 1.5}], {"n": "bigint"}, r"^from_rows: row 1, key 'n': a float, but the column is declared as bigint"),
         ([{"n": 1}], {"n": "integr"}, "'integr' is not a type; did you mean"),
         ([{"n": 1}], {"fields": {"n": "int"}, "comment": "x"}, "without keys and comments"),
         (pd.DataFrame({"n": [1]}), None, "found a DataFrame; use from_arrow"),
-        (5, None, "found a int; give a list or an iterator"),
+        (5, None, "found a int; pass a list or an iterator"),
         ({"n": 1}, None, "row 1 is a str; expected a mapping"),
     ],
 )
@@ -93,6 +93,6 @@ def test_a_generator_without_end_is_refused_when_the_memory_is_used_up(monkeypat
         while True:
             yield {"n": 1}
 
-    with pytest.raises(RowError, match=r"20,000 rows have 160,\d+ bytes, at most 100,000 are allowed: .*@st.source"):
+    with pytest.raises(RowError, match=r"20,000 rows have 160,\d+ bytes, the maximum is 100,000: .*@st.source"):
         hold_rows(endless(), None)
     assert LARGEST == 2**30

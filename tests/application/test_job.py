@@ -136,7 +136,7 @@ def test_unknown_id_cannot_be_restored(tmp_path: Path, engine: Path) -> None:
 
 def test_two_ids_are_refused(tmp_path: Path, engine: Path) -> None:
     job, _ = cities_job(tmp_path)
-    with pytest.raises(st.UsageError, match="give one of them"):
+    with pytest.raises(st.UsageError, match="pass only one of them"):
         job.submit(engine_config=engine, job_id="a", restore="b")
 
 
@@ -150,7 +150,7 @@ def test_names_are_unique() -> None:
 def test_rows_of_another_job_are_refused() -> None:
     rows = st.Job("one").source("FakeSource")
     other = st.Job("other").source("FakeSource")
-    with pytest.raises(st.UsageError, match="takes rows of another job"):
+    with pytest.raises(st.UsageError, match="uses rows of another job"):
         rows.sink("Console", {}, other)
 
 

@@ -45,8 +45,8 @@ class TestADeadCheckpointer:
         played.at(2_900).finish(1)
         assert degraded(played) == ""
         assert watch(played, 3_000) == (
-            "no checkpoint has completed for 3000 ms, and one is due every 1000 ms: checkpoint 2 is under way for 2000 "
-            "ms: every vertex acknowledged, and the storage has been storing for 2000 ms"
+            "no checkpoint has completed for 3000 ms, and one is due every 1000 ms: checkpoint 2 has been in progress "
+            "for 2000 ms: every vertex acknowledged, and the storage has been storing for 2000 ms"
         )
         assert played.only(commands.Degraded).reason == degraded(played)
         assert played.protocol.phase is Phase.RUNNING, "data goes on"
@@ -64,7 +64,7 @@ class TestADeadCheckpointer:
         played.at(3_100).storage_failed(2, refused)
         said = watch(played, 6_000)
         assert "expired after 1500 ms" in said
-        assert "the storage gave checkpoint 2 up: connection refused by minio:9000" in said
+        assert "storing checkpoint 2 failed: connection refused by minio:9000" in said
         played.checkpoint()
         played.stored(3)
         assert degraded(played) == ""
@@ -77,7 +77,7 @@ class TestADeadCheckpointer:
         wiring.deliver = wiring.ready.clear  # type: ignore[method-assign]
         played.at(1_000).fire("trigger")
         said = watch(played, 3_000)
-        assert "checkpoint 2 is under way for 2000 ms: no acknowledgement from source in (has emitted " in said
+        assert "checkpoint 2 has been in progress for 2000 ms: no acknowledgement from source in (has emitted " in said
         assert "task in (runs 2 units, the oldest is unit 1, for 3000 ms)" in said
 
     def test_checkpoints_that_keep_failing_and_are_tolerated(self) -> None:
@@ -93,11 +93,13 @@ class TestADeadCheckpointer:
         played.storage_failed(2)
         played.at(2_000).fire("trigger")
         said = watch(played, 3_000)
-        assert "checkpoint 2 failed: a worker is gone; checkpoint 3 is under way for 1000 ms: every vertex" in said
+        assert (
+            "checkpoint 2 failed: a worker is gone; checkpoint 3 has been in progress for 1000 ms: every vertex" in said
+        )
 
     def test_a_trigger_that_is_lost(self) -> None:
         """The leaked counter itself: nothing is under way, and nothing failed."""
-        assert "one is due every 1000 ms: none is under way" in watch(running(), 3_000)
+        assert "one is due every 1000 ms: none is in progress" in watch(running(), 3_000)
 
     def test_it_is_said_again_whenever_the_silence_has_doubled(self) -> None:
         played = running()

@@ -64,13 +64,13 @@ class TestTheBase:
     @pytest.mark.parametrize(
         ("listed", "ref", "said"),
         [
-            (HISTORY, REF(1, 5), "checkpoint 1-5 is not there. These can be restored: 1-6, 1-7, 1-8, 2-10, 2-11"),
+            (HISTORY, REF(1, 5), "checkpoint 1-5 does not exist. These can be restored: 1-6, 1-7, 1-8, 2-10, 2-11"),
             (
                 HISTORY,
                 REF(1, 9),
-                "checkpoint 1-9 is orphaned: a restore went back behind it, or its engine had been",
+                "checkpoint 1-9 is orphaned: an older checkpoint was restored, or its engine had been",
             ),
-            ((), REF(1, 9), "checkpoint 1-9 is not there. These can be restored: none"),
+            ((), REF(1, 9), "checkpoint 1-9 does not exist. These can be restored: none"),
         ],
     )
     def test_what_is_not_there_or_void_is_refused(
@@ -237,7 +237,7 @@ class TestGoingBack:
     def test_it_is_refused_before_anything_is_stored(self) -> None:
         for request, said in (
             (RestoreRequest(ref=OLD.ref), "1-7 is not the latest: 1-9 is newer"),
-            (RestoreRequest(ref=REF(4, 4), rewind=Rewind.ACCEPTED), "4-4 is not there"),
+            (RestoreRequest(ref=REF(4, 4), rewind=Rewind.ACCEPTED), "4-4 does not exist"),
         ):
             played = listed(request)
             assert failure(played).kind is FailureKind.USAGE
@@ -262,8 +262,8 @@ class TestGoingBack:
         played.deliver(events.CheckpointDamaged(now_ms=0, ref=OLD.ref, intact=NEW.ref, message="a byte is wrong"))
         said = failure(played).message
         assert said.startswith("the requested checkpoint 1-7 is damaged (a byte is wrong)")
-        assert "retract=True to delete" in said
-        assert "accept_duplicates=True to leave" in said
+        assert "retract=True to first delete" in said
+        assert "accept_duplicates=True to keep" in said
 
 
 UNPUBLISHED = evolve(
@@ -313,7 +313,7 @@ class TestVertices:
         "states", [VertexStates(), VertexStates(sources={"in": SourceState()}), VertexStates(tasks={"in": TaskState()})]
     )
     def test_a_state_without_sources_or_tasks_is_none(self, states: VertexStates) -> None:
-        with pytest.raises(RestoreRefusedError, match="which no job stores"):
+        with pytest.raises(RestoreRefusedError, match="which is not a valid state"):
             fitted(states, ONE_TO_ONE)
 
     def test_a_savepoint_says_that_a_dropped_sink_has_published(self) -> None:

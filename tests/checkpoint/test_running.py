@@ -131,7 +131,7 @@ class TestCheckpoints:
         failure = played.only(commands.EndPipeline).failure
         assert failure is not None
         assert (failure.kind, failure.code) == (FailureKind.TRANSIENT, "STORAGE-UNAVAILABLE")
-        assert "checkpoints that failed in a row: 2, tolerated: 1; checkpoint 5: a worker is gone" in failure.message
+        assert "consecutive failed checkpoints: 2, tolerated: 1; checkpoint 5: a worker is gone" in failure.message
 
     def test_a_stalled_storage_is_named_when_the_checkpoint_expires(self) -> None:
         played = Played(policy=CheckpointPolicy(interval_ms=None, timeout_ms=5_000, tolerable_failures=1))
@@ -340,7 +340,7 @@ class TestExpiry:
         hold_after(played, 0)
         played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         played.at(5_000).fire("expire:2")
-        assert "has 1 units in flight and runs none" in played.only(commands.CheckpointAborted).reason
+        assert "has 1 units in flight, none of which is running" in played.only(commands.CheckpointAborted).reason
 
 
 def hold_after(played: Played, count: int) -> None:

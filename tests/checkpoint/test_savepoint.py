@@ -258,7 +258,7 @@ class TestFailures:
         played.run(4)
         played.deliver(events.StopRequested(now_ms=0))
         ask(played, **how)
-        assert played.only(commands.SavepointFailed).reason == "the pipeline is ending already"
+        assert played.only(commands.SavepointFailed).reason == "the pipeline is already ending"
 
 
 class TestRestore:

@@ -204,7 +204,7 @@ def test_a_damaged_base_is_not_replaced_by_an_older_one(intact: CheckpointRef | 
     assert not end.failure.retryable
     assert "1-7 is damaged (a byte is wrong)" in end.failure.message
     assert end.failure.code == "CHECKPOINT-CORRUPTED"
-    assert ("1-5" if intact else "none that is stored") in end.failure.message
+    assert ("1-5" if intact else "none of the stored ones") in end.failure.message
     assert ("retract=True" in end.failure.message) == (intact is not None), "there must be something to go back to"
 
 
@@ -229,7 +229,7 @@ AFTER_SWAP = VertexStates(
 @pytest.mark.parametrize(
     ("topology", "states", "said"),
     [
-        (ONE_TO_ONE, codec.encode(VertexStates.at_start(TWO)), "it also has sink more, which this job does not name"),
+        (ONE_TO_ONE, codec.encode(VertexStates.at_start(TWO)), "it also has sink more, which this job does not have"),
         (ONE_TO_ONE, codec.encode(VertexStates.at_start(SWAPPED)), "it also has sink more, source also"),
         (SWAPPED, codec.encode(HELD), r"unit 3 of source 'in' has staged rows for \['out'\]"),
         (SWAPPED, codec.encode(AFTER_SWAP), r"unit 3 of source 'in' has staged rows for \['out'\]"),

@@ -207,9 +207,9 @@ def finished(unit: int = 1, sink: str = "out", task: str = "in", **said: Any) ->
         (running, finished(sink="oven"), "source 'in' does not feed a sink 'oven'"),
         (running, finished(of=3), "committable '0-5-3' has source, unit, epoch = .'in', 3, 5.; expected"),
         (running, finished(epoch=4), "committable '0-4-1' has"),
-        (running, events.CommitSucceeded(now_ms=0, sink="out", ids=("a",)), "publishing nothing, and not"),
+        (running, events.CommitSucceeded(now_ms=0, sink="out", ids=("a",)), "publishing nothing, not"),
         (publishing, events.CommitSucceeded(now_ms=0, sink="out", ids=("0-5-1",)), "publishing .'0-5-1', '0-5-2'."),
-        (publishing, events.CommitFailed(now_ms=0, sink="out", committed=("0-5-2",), failure=PASSING), "and not"),
+        (publishing, events.CommitFailed(now_ms=0, sink="out", committed=("0-5-2",), failure=PASSING), ", not "),
         (publishing, events.CommitSucceeded(now_ms=0, sink="oven", ids=()), "no sink 'oven'"),
         (enumerating, events.Enumerated(now_ms=0, source="oven", splits=(), attachment=""), "no source 'oven'"),
         (enumerating, events.Enumerated(now_ms=0, source="in", splits=splits(3)[1:], attachment=""),
@@ -242,8 +242,8 @@ def test_another_checkpoint_than_the_one_that_was_asked_for() -> None:
 @pytest.mark.parametrize(
     ("count", "attachment", "said"),
     [
-        (4, "another", "was frozen as 'frozen-in', and is 'another' now"),
-        (5, "frozen-in", "frozen with 4 splits"),
+        (4, "another", "was enumerated as 'frozen-in', and is 'another' now"),
+        (5, "frozen-in", "enumerated with 4 splits"),
     ],
 )
 def test_an_enumeration_stays_as_it_was_frozen(count: int, attachment: str, said: str) -> None:

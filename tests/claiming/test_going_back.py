@@ -112,7 +112,7 @@ def test_a_savepoint_can_be_restored_after_any_number_of_starts(
     restore = Restore(savepoint="before-upgrade", **{how: True})  # type: ignore[arg-type]
     report, said = run_through(ground.run(text, restore=restore))
     assert report.outcome is JobOutcome.FINISHED, report
-    assert any("goes back to" in sentence for sentence in said)
+    assert any("is restored from" in sentence for sentence in said)
     rows = ground.rows("a")
     assert sorted(set(rows)) == ALL
     assert len(rows) == ROWS if how == "retract" else len(rows) > ROWS
@@ -144,7 +144,7 @@ def test_checkpoints_that_somebody_removed_are_missed(
         report, _ = run_through(ground.run(text, restore=Restore()))
         assert report.outcome is JobOutcome.FAILED
         (view,) = report.pipelines
-        assert "newer checkpoints existed and were removed. Their rows would be published a second time" in view.failure
+        assert "newer checkpoints existed and were removed. Their rows would be published twice" in view.failure
     if not left:
         assert "has no checkpoint at all" in view.failure
         return

@@ -102,7 +102,7 @@ def test_a_savepoint_that_was_taken_with_a_final_checkpoint_does_not_go_on_after
 
 def test_a_savepoint_of_a_job_that_went_on_at_once_is_no_proof(one: Played) -> None:
     one.savepoint("mine", {1: one.store(4, 6, kind=CheckpointType.SAVEPOINT)})
-    with pytest.raises(UsageError, match="the job job-1 continued after it, and 'a_out' may write where it wrote"):
+    with pytest.raises(UsageError, match="the job job-1 continued after it, and 'a_out' may write to the same targets"):
         move(one)
 
 
@@ -116,7 +116,7 @@ def test_what_is_not_there_is_answered_with_what_is(stopped: Played) -> None:
 
 def test_names_that_do_not_fit_are_reported(stopped: Played) -> None:
     with pytest.raises(
-        UsageError, match=r"no source or sink of this job has a name of the savepoint, which has a, a_out"
+        UsageError, match=r"no source or sink of this job has a name that occurs in the savepoint, which has a, a_out"
     ):
         move(stopped, text=stopped.text("x"))
 
@@ -149,7 +149,7 @@ def test_an_enumeration_that_is_missing_is_refused_before_anything_is_stored(two
     )  # fmt: skip
     parts = {1: two.store(3, 2, kind=CheckpointType.SAVEPOINT), 2: CheckpointRef(FIRST, 3)}
     two.savepoint("mine", parts, stopped=True)
-    with pytest.raises(UsageError, match=r"pipeline 2 .* cannot be carried over"):
+    with pytest.raises(UsageError, match=r"pipeline 2 .* cannot be transferred"):
         move(two, text=two.text("a", "b"))
     assert two.manifest().moved_to is None
     assert not two.storage.scan_job("new")

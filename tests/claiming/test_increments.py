@@ -216,7 +216,7 @@ def test_a_folder_is_read_in_increments(ground: Ground) -> None:
 
 
 def test_a_job_without_a_name_has_no_state(ground: Ground) -> None:
-    with pytest.raises(UsageError, match=r"write job\.name into env"):
+    with pytest.raises(UsageError, match=r"set job\.name in env"):
         run_through(ground.run(text(ground, env="job.mode = BATCH"), "first"))
 
 
@@ -261,7 +261,7 @@ def test_who_slept_while_versions_went_is_refused() -> None:
         for number in range(2 * KEPT):
             put(storage, evolve(load(storage, "x"), job_id=str(number)))
         assert sleeper.version + 1 not in versions(storage)
-        with pytest.raises(ManifestConflictError, match="version 2 of the state 'x' is not the newest one any more"):
+        with pytest.raises(ManifestConflictError, match="version 2 of the state 'x' is no longer the newest one"):
             put(storage, evolve(sleeper, job_id="sleeper"))
         assert load(storage, "x").job_id == str(2 * KEPT - 1)
         put(storage, load(storage, "x"))
@@ -298,7 +298,7 @@ def test_versions_that_cannot_be_removed_stop_nobody(
         monkeypatch.setattr(storage, "delete_manifests", refuse)
         put(storage, IncrementState(name="x"))
         assert load(storage, "x").version == 1
-    assert "old versions of the state x stay until the next job: no right to delete" in caplog.text
+    assert "old versions of the state x are kept until the next job: no right to delete" in caplog.text
 
 
 @pytest.mark.parametrize("kind", ["Jdbc", "DuckDB"])
@@ -321,5 +321,5 @@ def test_a_table_that_is_dropped_between_two_nights_lacks_older_rows_with_a_warn
         assert report.outcome is JobOutcome.FINISHED
         warned = [each for each in report.warnings if "copies" in each]
         assert len(warned) == (night == "second")
-        assert all("copies does not exist, and the source 'Jdbc-source-1' reads only rows behind 3" in each
+        assert all("copies does not exist, and the source 'Jdbc-source-1' reads only rows after 3" in each
                    and "`seatunnel state reset nightly`" in each for each in warned)  # fmt: skip

@@ -31,14 +31,14 @@ def test_a_checkpoint_is_chosen_as_it_is_shown(one: Played, written: str) -> Non
     claim = one.restore(at(written, retract=True))
     assert claim.restores[1] == RestoreRequest(ref=CheckpointRef(FIRST, 2), rewind=Rewind.RETRACTED)
     assert claim.notes == (
-        "Pipeline 1 (a -> a_out) goes back to 100000-2: up to 2 rows are taken back and moved again.",
+        "Pipeline 1 (a -> a_out) is restored from 100000-2: up to 2 rows are rolled back and moved again.",
     )
 
 
 def test_one_that_is_not_there_is_answered_with_those_that_are(one: Played) -> None:
     said = one.refusal(at("7"))
     assert said == (
-        "7: Pipeline 1 (a -> a_out): checkpoint 7 is not there. These can be restored: 100000-1, 100000-2, 100000-3"
+        "7: Pipeline 1 (a -> a_out): checkpoint 7 does not exist. These can be restored: 100000-1, 100000-2, 100000-3"
     )
 
 
@@ -46,7 +46,7 @@ def test_one_that_a_restore_went_back_behind_is_void(one: Played) -> None:
     one.storage.acquire_epoch(JOB, 1, 2 * FIRST)
     one.store(4, 4, epoch=2 * FIRST, base=CheckpointRef(FIRST, 2), kind=CheckpointType.RESTORE_POINT)
     said = one.refusal(at("3", accept_duplicates=True))
-    assert "3: Pipeline 1 (a -> a_out): checkpoint 3 is orphaned: a restore went back behind it" in said
+    assert "3: Pipeline 1 (a -> a_out): checkpoint 3 is orphaned: an older checkpoint was restored" in said
     assert "These can be restored: 100000-1, 100000-2, 200000-4" in said
 
 
@@ -124,7 +124,7 @@ def test_of_several_pipelines_each_is_named(two: Played) -> None:
 def test_all_that_is_wrong_is_said_at_once(two: Played) -> None:
     said = two.refusal(at("1:1", "2:9", "3:1"), "a", "b")
     assert "Pipeline 1 (a -> a_out): checkpoint 100000-1 is not the latest: 100000-2" in said
-    assert "2:9: Pipeline 2 (b -> b_out): checkpoint 9 is not there" in said
+    assert "2:9: Pipeline 2 (b -> b_out): checkpoint 9 does not exist" in said
     assert "3:1: the job has no pipeline 3" in said
 
 
@@ -153,7 +153,7 @@ def test_a_table_that_is_younger_than_the_savepoint_stays_where_it_is(two: Playe
     two.savepoint("mine", {1: CheckpointRef(FIRST, 2)})
     claim = two.restore(Restore(savepoint="mine"), "a", "b")
     assert claim.restores[2] == RestoreRequest()
-    assert claim.notes[0] == "Not in the savepoint mine, so it continues where it is: b -> b_out"
+    assert claim.notes[0] == "Not in the savepoint mine, so it continues from its current state: b -> b_out"
 
 
 def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
@@ -165,13 +165,13 @@ def test_a_pipeline_that_had_finished_stays_finished(two: Played) -> None:
     claim = two.restore(Restore(savepoint="mine", retract=True), "a", "b")
     assert claim.restores[1].ref == CheckpointRef(FIRST, 1)
     assert claim.restores[2] == RestoreRequest()
-    assert "Finished in the savepoint mine and ever since, so it stays as it is: b -> b_out" in claim.notes
+    assert "Finished in the savepoint mine, so it remains finished: b -> b_out" in claim.notes
 
 
 def test_a_pipeline_that_had_finished_and_has_gone_back_since_is_not_finished(two: Played) -> None:
     two.write(savepoints=(JobSavepoint(name="mine", taken_at=1.0, stopped=False, finished=frozenset({2}), pipelines={
         1: CheckpointRef(FIRST, 1), 2: CheckpointRef(FIRST, 77)}),))  # fmt: skip
-    assert "checkpoint 100000-77 is not there" in two.refusal(Restore(savepoint="mine", retract=True), "a", "b")
+    assert "checkpoint 100000-77 does not exist" in two.refusal(Restore(savepoint="mine", retract=True), "a", "b")
 
 
 # -- until it is done
@@ -206,8 +206,8 @@ def test_what_was_asked_for_and_is_gone_is_not_asked_for_any_more(one: Played) -
     claim = one.restore(Restore())
     assert claim.restores[1] == RestoreRequest()
     assert claim.notes == (
-        "Pipeline 1 (a -> a_out) does not go back to 100000-1, which an earlier start requested but did not "
-        "complete: that checkpoint was removed. It continues from its latest",
+        "Pipeline 1 (a -> a_out) is not restored from 100000-1, which an earlier start requested but did not "
+        "complete, because that checkpoint was removed. It continues from its latest",
     )
     assert one.manifest().asked == {}
     one.restore(at("2", retract=True))
@@ -248,7 +248,9 @@ def test_another_file_for_a_job_that_has_ended_is_refused(
     report = JobReport(job_id=JOB, name="j", outcome=JobOutcome.FINISHED, pipelines=(), started_at=1.0, ended_at=2.0)
     one.write(ended=report_record(report))
     refusal = one.refusal(Restore(), *tables, **text)
-    assert refusal.startswith("the job job-1 (tables) has ended, and this job file is not the one that it ended with: ")
+    assert refusal.startswith(
+        "the job job-1 (tables) has ended, but this job file differs from the one that it ended with: "
+    )
     assert said.format(folder=one.folder) in refusal
 
 
@@ -273,16 +275,16 @@ def test_a_source_whose_columns_are_declared_otherwise_is_refused_before_a_row_m
         return
     with pytest.raises(UsageError) as refused:
         restored()
-    assert "the source 'a' has other columns than when it was first read: its schema was " in str(refused.value)
+    assert "the source 'a' has different columns than when it was first read: its schema was " in str(refused.value)
     assert said.format() in str(refused.value)
-    assert "give the source another name" in str(refused.value)
+    assert "rename the source" in str(refused.value)
 
 
 def test_the_order_of_columns_counts(one: Played) -> None:
     """A line of text has its values by their places."""
     before = one.manifest().seats
     one.write(seats={**before, "a": evolve(before["a"], columns={"schema": '{"fields": {"b": "int", "a": "int"}}'})})
-    with pytest.raises(UsageError, match="has other columns"):
+    with pytest.raises(UsageError, match="has different columns"):
         claim_again(one.storage, JOB, one.planner(one.text("a").replace("a = int", "a = int, b = int")), Restore())
 
 
@@ -296,7 +298,7 @@ def test_what_an_older_version_did_not_write_down_is_not_missed(one: Played) -> 
 
 def test_a_table_that_is_gone_takes_a_word_and_is_not_missed_again(two: Played) -> None:
     said = two.refusal(Restore(), "a")
-    assert "the stored job job-1 also has 'b', 'b_out', which this job does not name" in said
+    assert "the stored job job-1 also has 'b', 'b_out', which this job does not have" in said
     assert "allow_non_restored_state=True" in said
     claim = two.restore(Restore(allow_non_restored_state=True), "a")
     assert claim.notes == ("matched by name: 2; dropped, with their stored state: b, b_out",)

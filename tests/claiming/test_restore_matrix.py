@@ -111,7 +111,7 @@ def _expect_refusal(cell: Cell, ground: Ground, said: str) -> str:
         return "refused: twice"
     if cell.restored == "latest":
         assert (cell.died, cell.changed) in (("finished", "table added"), ("finished", "table removed")), said
-        assert "has ended, and this job file is not the one that it ended with" in said
+        assert "has ended, but this job file differs from the one that it ended with" in said
         return "refused: ended"
     assert cell.restored == "older, refused", said
     assert "retract=True" in said

@@ -158,8 +158,8 @@ def test_a_renamed_input_is_not_looked_into_and_that_is_said(ground: Ground) -> 
     assert report.outcome is JobOutcome.FINISHED, report
     assert ground.rows("a") == ALL
     assert said == (
-        f"The source 'a' continues with the files that were found at {old} when it was first read; nothing is looked "
-        f"for at {new}. That takes a source of another name",
+        f"The source 'a' continues with the files that were found at {old} when it was first read; {new} is "
+        "not searched. To read it, give the source another name",
     )
 
 
@@ -205,7 +205,7 @@ def test_python_begins_a_new_job_with_a_savepoint(ground: Ground) -> None:
     ("how", "says"),
     [
         ({"retract": True}, "needs the ID of a job to resume, or from_savepoint"),
-        ({"from_storage": "x.zip"}, 'give from_savepoint="JOB_ID/NAME" too'),
+        ({"from_storage": "x.zip"}, 'also pass from_savepoint="JOB_ID/NAME"'),
         ({"from_savepoint": "a/b", "job_id": "c"}, "starts a new job"),
         ({"from_savepoint": "a/b", "savepoint": "c"}, "starts a new job"),
         ({"from_savepoint": "a/b", "retract": True}, r"restore=st.Restore\(JOB_ID, savepoint=NAME, retract=True\)"),

@@ -152,7 +152,7 @@ def ends_as_zombie(engine: Engine) -> None:
     """It has to notice, to say so, and to leave nothing running."""
     assert engine.wait(PATIENCE_S) == 1, engine.output
     assert "another engine" in engine.output, engine.output
-    assert "Another process runs this job since" in engine.output
+    assert "Another process now runs this job" in engine.output
     assert "Traceback" not in engine.output
     assert "a bug of the engine" not in engine.output
     assert not engine.left_over()

@@ -86,8 +86,8 @@ def test_a_job_ends_with_its_command_or_is_left_to_the_background() -> None:
     assert not typed("-c", "j", "-cj").background
     assert not typed("-c", "j", "--close-job").background
     assert "not allowed with" in refusal("-c", "j", "--async", "-cj")
-    assert refusal("-c", "j", "--async", "--check").startswith("--async leaves a job that runs to the background")
-    assert "--async is for a job that starts" in refusal("-l", "--async")
+    assert refusal("-c", "j", "--async", "--check").startswith("--async runs a job in the background")
+    assert "--async is for starting a job" in refusal("-l", "--async")
 
 
 def asked(*argv: str) -> ControlArguments:
@@ -122,7 +122,7 @@ def test_how_it_is_asked() -> None:
     assert asked("--cancel-job", "one", "-f").at_once
     assert asked("--metrics", "one", "--open-metrics").open_metrics
     assert not asked("--metrics", "one").open_metrics
-    assert "write it behind --metrics JOB_ID" in refusal("-l", "--open-metrics")
+    assert "write it after --metrics JOB_ID" in refusal("-l", "--open-metrics")
 
 
 OF_CLUSTERS = "-cn --cluster"
@@ -163,14 +163,14 @@ def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> No
         (["-s"], "expected 1 argument"),
         (["-s", "a/b"], "write 1 to 128 of the characters"),
         (["-l", "-s", "one"], "not allowed with"),
-        (["--drain"], "write it behind -s JOB_ID"),
-        (["-l", "-f"], "write it behind -can JOB_ID"),
-        (["-c", "j", "--savepoint-name", "x"], "write it behind -s JOB_ID"),
+        (["--drain"], "write it after -s JOB_ID"),
+        (["-l", "-f"], "write it after -can JOB_ID"),
+        (["-c", "j", "--savepoint-name", "x"], "write it after -s JOB_ID"),
         (["-s", "one", "--drain", "--keep-running"], "not allowed with"),
-        (["-c", "j", "-l"], "leave --config out"),
-        (["-l", "--check"], "--check is for a job that starts, and has no meaning for one that runs: leave it out"),
-        (["-s", "1", "-i", "a=1"], "--variable is for a job that starts"),
-        (["-can", "1", "--engine-config", "e"], "--engine-config is for a job that starts"),
+        (["-c", "j", "-l"], "remove --config"),
+        (["-l", "--check"], "--check is for starting a job and has no effect on a running one: remove it"),
+        (["-s", "1", "-i", "a=1"], "--variable is for starting a job"),
+        (["-can", "1", "--engine-config", "e"], "--engine-config is for starting a job"),
         (["plugins", "x"], "Unrecognized"),
     ],
 )

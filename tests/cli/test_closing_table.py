@@ -101,7 +101,7 @@ def test_a_job_that_another_process_took_over_is_left_to_it() -> None:
     """Two processes on one job: who follows the advice to go on would take it away from the one that works."""
     fenced = evolve(FLIGHTS, phase="fenced", failure="epoch 200000 was claimed")
     text = table(evolve(REPORT, outcome=JobOutcome.FAILED, pipelines=(FLIGHTS, fenced)))
-    assert f"Another process runs this job since; let it work. To take the job back: {RESUME}" in text
+    assert f"Another process now runs this job; let it run. To take the job over again: {RESUME}" in text
     assert "To resume this job" not in text
 
 

@@ -44,7 +44,7 @@ def test_the_arguments_of_a_submit() -> None:
     ("argv", "said"),
     [
         ([], "Nothing to do"),
-        (["-c", "j", "-l"], "do not go together"),
+        (["-c", "j", "-l"], "cannot be combined"),
         (["-c", "j", "--retract"], "--retract is not available with -m cluster"),
         (["-c", "j", "-i", "x"], "expected NAME=VALUE"),
         (["-l", "-can", "1"], "not allowed with"),
@@ -94,7 +94,7 @@ def test_secrets_of_the_clients_environment_stay_there(capsys: pytest.CaptureFix
     environment = {"NAME": "mine", "HOST": "h", "TOKEN": "hunter2", "OTHER": "x"}
     assert _variables(text, "job.conf", {"NAME": "given"}, environment) == {"NAME": "given", "HOST": "h"}
     said = capsys.readouterr().out
-    assert "${TOKEN} stays here, as source.Http.url is a secret: nodes take their own" in said
+    assert "${TOKEN} is not sent, because source.Http.url is a secret: nodes use their own value" in said
     assert "hunter2" not in said
 
 

@@ -135,4 +135,4 @@ def test_nothing_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
         assert main(["-l"]) == 0
         assert "No job of yours runs on this machine" in capsys.readouterr().out
         assert main(["-can", "night"]) == 2
-        assert "the job night does not run in a process of yours" in capsys.readouterr().err
+        assert "the job night is not running as your user" in capsys.readouterr().err

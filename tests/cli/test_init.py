@@ -60,9 +60,7 @@ def test_nothing_is_overwritten(home: Path, capsys: pytest.CaptureFixture[str]) 
 def test_a_file_is_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.conf").touch()
     assert main(["init", str(tmp_path / "job.conf")]) == 2
-    assert (
-        capsys.readouterr().err == f"{tmp_path}/job.conf is a file: name a folder, which is made when it is not there\n"
-    )
+    assert capsys.readouterr().err == f"{tmp_path}/job.conf is a file: choose a folder, which is created if missing\n"
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,8 +54,10 @@ OF_A_RESTORE: list[list[str]] = [
 
 @pytest.mark.parametrize("flags", OF_A_RESTORE, ids=lambda flags: flags[0])
 def test_what_says_from_where_needs_a_job(flags: list[str]) -> None:
-    assert refusal("-c", "j", *flags).startswith(f"{flags[0]} chooses where a job resumes, and not which job: ")
-    assert refusal("-l", *flags).startswith(f"{flags[0]} chooses where"), "nothing is accepted and ignored"
+    assert refusal("-c", "j", *flags).startswith(
+        f"{flags[0]} selects the state from which a job resumes, not the job: "
+    )
+    assert refusal("-l", *flags).startswith(f"{flags[0]} selects the state"), "nothing is accepted and ignored"
 
 
 @pytest.mark.parametrize(
@@ -63,8 +65,8 @@ def test_what_says_from_where_needs_a_job(flags: list[str]) -> None:
     [
         (["-r", "1", "--retract", "--accept-duplicates"], "not allowed with"),
         (["-r", "1", "--restore-with-checkpoint", "7", "--restore-with-savepoint", "x"], "not allowed with"),
-        (["-r", "1", "--from-savepoint", "a/b"], "leave one of the two out"),
-        (["--from-storage", "x.zip"], "write it behind --from-savepoint"),
+        (["-r", "1", "--from-savepoint", "a/b"], "remove one of the two"),
+        (["--from-storage", "x.zip"], "write it after --from-savepoint"),
         (["--from-savepoint", "a/b", "--retract"], "-r JOB_ID --restore-with-savepoint NAME --retract"),
         (["-r", "1", "--restore-with-checkpoint", "7", "--check"], "--check validates the job"),
     ],

@@ -129,7 +129,7 @@ BEGUN = PipelineView(id=1, name="a", phase="running", last_checkpoint_id=4)
 @pytest.mark.parametrize(
     ("view", "says"),
     [
-        (BEGUN, ["Nothing of this job's work had been stored, so it begins again."]),
+        (BEGUN, ["This job has not stored a checkpoint yet, so it starts from the beginning."]),
         (
             evolve(BEGUN, rows_read=1_500, rows_committed=1_000),
             ["It resumes from its last checkpoints: 1,500 rows were read, 1,000 are committed."],

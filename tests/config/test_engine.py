@@ -21,8 +21,8 @@ def messages(config: EngineConfig) -> str:
 
 def test_leftovers_are_warnings_and_errors_when_asked(tmp_path: Path) -> None:
     text = "seatunnel: {engine: {checkpoint: {storage: {type: hdfs, plugin-config: {K1: V1}}}}}"
-    assert "the key 'K1' in plugin-config is not known and has no effect" in messages(engine(text, tmp_path))
-    with pytest.raises(ConfigError, match="the key 'K1' in plugin-config is not known and has no effect"):
+    assert "the key 'K1' in plugin-config is unknown and has no effect" in messages(engine(text, tmp_path))
+    with pytest.raises(ConfigError, match="the key 'K1' in plugin-config is unknown and has no effect"):
         engine(text, tmp_path, strict=True)
 
 
@@ -131,9 +131,9 @@ def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         ("seatunnel: {engine: {chekpoint: {}}}", "has no option 'chekpoint'. Did you mean 'checkpoint'?"),
         ("seatunnel: {engine: {backup-cont: 1}}", "has no option 'backup-cont'. Did you mean 'backup-count'?"),
         ("seatunnel: {engine: {checkpoint: {intervall: 1}}}", "Did you mean 'checkpoint.interval'?"),
-        ("seatunnel: {engine: {job.name: x}}", "It belongs into env of the job file"),
-        ("seatunnel: {engine: {interval: 1}}", "It belongs into seatunnel.engine.checkpoint"),
-        ("seatunnel: {engine: {namespace: /x/}}", "It belongs into seatunnel.engine.checkpoint.storage.plugin-config"),
+        ("seatunnel: {engine: {job.name: x}}", "It belongs in env of the job file"),
+        ("seatunnel: {engine: {interval: 1}}", "It belongs in seatunnel.engine.checkpoint"),
+        ("seatunnel: {engine: {namespace: /x/}}", "It belongs in seatunnel.engine.checkpoint.storage.plugin-config"),
         ("seatunnel: {engin: {}}", "seatunnel has no key 'engin'. Did you mean 'engine'?"),
         ("checkpoint: {}", "the engine's file has no key 'checkpoint'. It has 'seatunnel'"),
         ("seatunnel: {engine: 5}", "'engine' takes a block"),
@@ -185,7 +185,7 @@ def with_keys(kind: str, keys: str) -> str:
 def test_a_key_that_the_storage_does_not_know_is_named_where_it_stands(kind: str, tmp_path: Path) -> None:
     said = messages(engine(with_keys(kind, "K1: V1"), tmp_path))
     assert "seatunnel.yaml:1:" in said
-    assert "the key 'K1' in plugin-config is not known" in said
+    assert "the key 'K1' in plugin-config is unknown" in said
 
 
 def test_a_key_of_another_backend_is_named_and_one_of_its_own_is_not(tmp_path: Path) -> None:

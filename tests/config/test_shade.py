@@ -136,8 +136,8 @@ def test_variables_stay_as_they_are_written(
     ]
     assert document["sink"][0]["secret_key"] == "JHt0YWJsZV9uYW1lfQ==", "a sink fills that in, when it writes"
     assert "hunter2" not in out + err
-    assert "'password' stays as it is written: it contains a variable; its value must be given encrypted" in err
-    assert err.count("stays as it is written") == 5
+    assert "'password' remains unchanged: it contains a variable; its value must be given encrypted" in err
+    assert err.count("remains unchanged") == 5
 
 
 def test_what_is_printed_takes_its_variables_when_it_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,7 +165,7 @@ def test_what_is_encrypted_already_is_not_encrypted_again(tmp_path: Path, capsys
     assert code == 0
     assert json.loads(twice) == json.loads(out.replace("c2VhdHVubmVsX3Bhc3N3b3Jk", "YSBuZXcgb25l"))
     assert "once.json:" in err
-    assert "'username' stays as it is written: it is encrypted with the shade 'base64' already" in err
+    assert "'username' remains unchanged: it is already encrypted with the shade 'base64'" in err
     assert "'password'" not in err
 
 
@@ -197,7 +197,7 @@ def test_a_file_that_names_no_shade_is_answered_with_what_to_write(
 ) -> None:
     code, out, err = run(tmp_path, capsys, JOB.replace("shade.identifier", "tag_filter"), "--encrypt")
     assert (code, out) == (2, "")
-    assert "write shade.identifier = base64 into env" in err
+    assert "set shade.identifier = base64 in env" in err
 
 
 @pytest.fixture
@@ -257,10 +257,10 @@ def test_a_shade_of_ones_own_is_a_package(fernet: Any, tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("identifier", "said"),
     [
-        ("fernet", "the shade 'fernet' refuses shade.properties: key_file is missing"),
+        ("fernet", "the shade 'fernet' rejects shade.properties: key_file is missing"),
         ("broken", "the shade 'broken' cannot be loaded: ModuleNotFoundError"),
         ("odd", "the shade 'odd' is not a subclass of Shade with this identifier: my_package.shade:Fernet"),
-        ("none", "there is no shade 'none'; there are base64, broken, default, fernet, odd."),
+        ("none", "there is no shade 'none'; available: base64, broken, default, fernet, odd."),
     ],
 )
 def test_a_shade_that_cannot_be_had_is_an_error(identifier: str, said: str, fernet: Any) -> None:

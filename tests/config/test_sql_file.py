@@ -110,7 +110,7 @@ def test_a_table_may_be_made_if_it_is_not_there() -> None:
     there = BOTH.replace("CREATE TABLE", "create table if not exists")
     rest = "CREATE TABLE IF NOT EXISTS adults AS SELECT * FROM people WHERE age > 17; INSERT INTO target SELECT adults;"
     assert sections(there + rest) == sections((BOTH + rest).replace("IF NOT EXISTS ", ""))
-    with pytest.raises(ConfigError, match="'people' is there already"):
+    with pytest.raises(ConfigError, match="'people' already exists"):
         sections(SOURCE + there)
 
 
@@ -157,14 +157,14 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ("CREATE TABLE a WITH (connector='b')", "1:22: a key in single quotes is expected here, not CONNECTOR"),
         ("CREATE TABLE a WITH ('connector'='b' 'c'='d')", "job.sql:1:38: ',' or ')' is expected here, not a text"),
         ("CREATE TABLE a WITH ('connector'='b') x", "job.sql:1:39: a semicolon is expected here, not X"),
-        ("CREATE TABLE a WITH ('k'='1', 'k'='2')", "job.sql:1:31: the key 'k' stands twice"),
-        ("CREATE TABLE a WITH ('type'='source')", "the table 'a' does not say its connector. Add 'connector' = '…'"),
-        ("CREATE TABLE a WITH ('connector'='b')", "job.sql:1:14: the table 'a' does not say its type. Add 'type' = "),
+        ("CREATE TABLE a WITH ('k'='1', 'k'='2')", "job.sql:1:31: the key 'k' occurs twice"),
+        ("CREATE TABLE a WITH ('type'='source')", "the table 'a' has no connector. Add 'connector' = '…'"),
+        ("CREATE TABLE a WITH ('connector'='b')", "job.sql:1:14: the table 'a' has no type. Add 'type' = "),
         (
             "CREATE TABLE a WITH ('connector'='b', 'type'='table')",
             "job.sql:1:46: the type of the table 'a' is 'table'. Write source or sink",
         ),
-        (SOURCE + SOURCE, "job.sql:2:14: the table 'people' is there already: it is made at job.sql:1:14"),
+        (SOURCE + SOURCE, "job.sql:2:14: the table 'people' already exists: it is created at job.sql:1:14"),
         (BOTH, "job.sql:2:14: nothing is inserted into 'target'. Add INSERT INTO target SELECT …;"),
         (
             BOTH + "INSERT INTO traget SELECT people",
@@ -176,9 +176,9 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         (BOTH + "INSERT INTO target SELECT a FROM", "the name of a table is expected here, not the end"),
         (
             BOTH + "INSERT INTO target SELECT a FROM peple",
-            "job.sql:3:34: there is no table 'peple' above this line that gives rows; did you mean 'people'?",
+            "job.sql:3:34: there is no table 'peple' above this line that produces rows; did you mean 'people'?",
         ),
-        (BOTH + "INSERT INTO target SELECT target", "there is no table 'target' above this line that gives rows"),
+        (BOTH + "INSERT INTO target SELECT target", "there is no table 'target' above this line that produces rows"),
         ("CREATE TABLE a WITH ('x'='\n { b = ] }')", "job.sql:2:8: "),
         ("/* config source { FakeSource {} } */", "job.sql:1:11: source is in a comment. Write it in SQL. "),
         ("CREATE TABLE a WITH ('x'='y", "job.sql: this is not SQL: "),

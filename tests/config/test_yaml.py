@@ -37,7 +37,7 @@ def test_a_line_that_begins_with_slashes_is_a_comment_with_a_warning() -> None:
     problems = Problems()
     tree = read("a:\n  // so it is:\n  b: 1", "x.yaml", problems=problems)
     assert plain(tree) == {"a": {"b": 1}}
-    assert str(problems.warnings[0]) == "x.yaml:2:3: '// so it is' is taken for a comment. Begin comments with '#'"
+    assert str(problems.warnings[0]) == "x.yaml:2:3: '// so it is' is treated as a comment. Begin comments with '#'"
 
 
 @pytest.mark.parametrize(
@@ -45,20 +45,23 @@ def test_a_line_that_begins_with_slashes_is_a_comment_with_a_warning() -> None:
     [
         ("a: 1\n  b: 2", "x.yaml:2:4: this is not YAML"),
         ("a: [1", "this is not YAML"),
-        ("a:\n\tb: 1", "x.yaml:2:1: this line begins with a tab: YAML is indented with spaces only. Write spaces"),
-        ("a:\n  b: 1\n  \tc: 2", "x.yaml:3:3: this line begins with a tab"),
+        (
+            "a:\n\tb: 1",
+            "x.yaml:2:1: this line starts with a tab, but YAML must be indented with spaces. Replace the tab",
+        ),
+        ("a:\n  b: 1\n  \tc: 2", "x.yaml:3:3: this line starts with a tab"),
         ("a: {\n\tb: ]}", "x.yaml:2:5: this is not YAML"),
         ("// note\na: 1", "(comments begin with '#')"),
-        ("a: 1\na: 2", "x.yaml:2:1: the key 'a' stands twice"),
+        ("a: 1\na: 2", "x.yaml:2:1: the key 'a' occurs twice"),
         ("a: !!python/object:os.system x", "x.yaml:1:4: the tag"),
         ("a: !!python/name:os.system", "the tag"),
         ("a: 1\n---\nb: 2", "x.yaml:2:1: a second document"),
-        ("a: *b", "*b names no &b above it"),
+        ("a: *b", "*b refers to an anchor &b that is not above it"),
         ("? [1]\n: 2", "a key is a text"),
         ("<<: 1", "'<<' takes a block"),
         ("a: " + "[" * 200 + "]" * 200, "nested more than 64 levels deep"),
         ("- 1", "expected keys and values at the top of the file"),
-        ("a: &x [1]\nb: &y [*x]", "aliases inside what has an anchor"),
+        ("a: &x [1]\nb: &y [*x]", "aliases inside an anchored value"),
         ("a: \x01", "this is not YAML"),
     ],
 )

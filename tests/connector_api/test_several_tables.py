@@ -196,7 +196,7 @@ def test_splits_are_described_with_their_tables() -> None:
 @pytest.mark.parametrize(
     ("entries", "more", "message"),
     [
-        ([counted("a", 1), counted("a", 2)], {}, "entry 2 has the table 'a', and so has another"),
+        ([counted("a", 1), counted("a", 2)], {}, "entry 2 has the same table 'a' as another"),
         ([{"schema": {"fields": {"id": "bigint"}}}] * 2, {}, "entry 2 has the table 'default'"),
         ([counted("a", 1), {"schema": {"table": "b"}}], {}, "entry 2: option 'schema': expected at least one column"),
         ([counted("a", 1)], {"row.num": 3}, "option 'row.num': it has no effect on the entries of tables_configs"),

@@ -23,14 +23,14 @@ def test_a_table_of_a_database(tmp_path: Path) -> None:
     options = {"url": f"jdbc:sqlite:{tmp_path}/x.db", "generate_sink_sql": True, "table": "t"}
     sink = JdbcSink(options_of(JdbcSink, options))
     assert sink.dry_run((COMES,))[1:] == [
-        "the table t will be made",
+        "the table t will be created",
         f"we may create tables in {sink._dialect.address}",
     ]
     assert len(sink.dry_run(None)) == 1
     with sqlite3.connect(tmp_path / "x.db") as database:
         assert database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
         database.execute("CREATE TABLE t (id integer, name text)")
-    found = ["the table t is there and takes all 2 columns", "we may INSERT there"]
+    found = ["the table t exists and has all 2 columns", "we may INSERT there"]
     assert sink.dry_run((COMES,))[1:] == [*found, f"we may create tables in {sink._dialect.address}"]
     with sqlite3.connect(tmp_path / "x.db") as database:
         database.execute("ALTER TABLE t DROP COLUMN name")
@@ -70,7 +70,7 @@ def test_a_table_of_iceberg(tmp_path: Path) -> None:
     catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/c.db", "warehouse": f"file://{tmp_path}/w"}
     options = {"iceberg.catalog.config": catalog, "namespace": "shop", "table": "t"}
     found = IcebergSink(options_of(IcebergSink, options)).dry_run((COMES,))
-    assert found == ["the table shop.t will be made", "whether we may write there was not looked at"]
+    assert found == ["the table shop.t will be created", "write permission not checked"]
     wrong = {**options, "iceberg.catalog.config": {**catalog, "uri": "sqlite:////no/such/c.db"}}
     with pytest.raises(SinkError, match="the catalog or its tables cannot be read"):
         IcebergSink(options_of(IcebergSink, wrong)).dry_run((COMES,))

@@ -185,7 +185,7 @@ def test_two_sinks_that_prune_one_table_are_refused(database: Database) -> None:
     [
         ({"data_save_mode": "DROP_DATA"}, "'data_save_mode'.*write_mode = prune keeps existing rows"),
         ({"merge_key": "id"}, "'merge_key'.*requires write_mode = merge, found prune"),
-        ({"primary_keys": "id"}, "'primary_keys'.*rows are keys themselves"),
+        ({"primary_keys": "id"}, "'primary_keys'.*the rows are keys"),
         ({"is_exactly_once": False}, "'is_exactly_once'"),
     ],
 )

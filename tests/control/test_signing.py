@@ -132,7 +132,7 @@ def test_who_does_not_know_the_secret_cannot_answer_for_a_member() -> None:
             member = f"127.0.0.1:{server.server_port}"
             assert ClusterClient([member], "c", None).ask("GET", "/overview") == {}
             with pytest.raises(
-                UnsignedAnswerError, match=f"{member}: its answer is not signed with the cluster's secret"
+                UnsignedAnswerError, match=f"{member}: its response is not signed with the cluster's secret"
             ):
                 ClusterClient([member], "c", SECRET).ask("GET", "/overview")
         finally:

@@ -72,7 +72,7 @@ def test_the_socket_and_its_folder_are_the_owners_alone(server: ControlServer, e
 def test_what_it_refuses_and_what_breaks_is_reported(server: ControlServer, environment: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="not now"):
         client.ask(JOB, {"do": "refuse"}, environment)
-    with pytest.raises(UsageError, match="a bug in the job's process, which its log shows: RuntimeError: a bug"):
+    with pytest.raises(UsageError, match="a bug in the job's process; see its log: RuntimeError: a bug"):
         client.ask(JOB, {"do": "break"}, environment)
     with pytest.raises(UsageError, match="this version cannot 'fly'; it can break, echo, refuse, status"):
         client.ask(JOB, {"do": "fly"}, environment)
@@ -85,7 +85,7 @@ def test_whatever_the_bytes_are_it_is_an_answer(line: bytes) -> None:
 
 def test_a_job_that_does_not_run_is_answered_with_where_to_look(environment: dict[str, str]) -> None:
     assert client.running(environment) == ()
-    with pytest.raises(UsageError, match=r"does not run in a process of yours.*seatunnel -l"):
+    with pytest.raises(UsageError, match=r"is not running as your user.*seatunnel -l"):
         client.ask(JOB, {"do": "status"}, environment)
 
 

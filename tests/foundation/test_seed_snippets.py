@@ -46,7 +46,7 @@ def test_every_engine_block_is_valid_and_says_what_it_means(path: Path) -> None:
     assert config.file == path
     assert config.storage.max_retained == 3
     without_effect = {"backup-count", "K1", "K2"}
-    kinds = ("has no effect", "is taken for a comment")
+    kinds = ("has no effect", "is treated as a comment")
     for warning in config.warnings:
         assert any(kind in str(warning) for kind in kinds), warning
         assert "has no effect" not in str(warning) or any(f"'{key}'" in str(warning) for key in without_effect)
@@ -81,7 +81,7 @@ def test_the_blocks_about_storages_set_the_checkpoints_too(page: str, concurrent
 
 def test_a_code_fence_inside_the_code_is_a_comment() -> None:
     config = seed("000/s3")
-    assert "s3.yaml:1:1: the code fence of a page is taken for a comment. Remove the line" in said(config)
+    assert "s3.yaml:1:1: the code fence of a page is treated as a comment. Remove the line" in said(config)
     assert dict(config.storage.plugin_config) == dict(seed("001/s3").storage.plugin_config)
 
 
@@ -95,11 +95,11 @@ def test_the_block_with_nothing_in_its_namespace(page: str, tmp_path: Path, capl
     storage = config.storage
     assert storage.type == "hdfs"
     assert dict(storage.plugin_config) == {"K1": "V1", "K2": "V2"}
-    assert ":19: the key 'K1' in plugin-config is not known and has no effect" in said(config)
+    assert ":19: the key 'K1' in plugin-config is unknown and has no effect" in said(config)
     with open_storage(storage.type, {"namespace": f"{tmp_path}/", **storage.plugin_config}) as opened:
         assert isinstance(opened, LocalFileStorage)
         assert opened.acquire_epoch("job", 1, minimum=1) == 1
-    assert "the key 'K1' in plugin-config is not known and has no effect" in caplog.text
+    assert "the key 'K1' in plugin-config is unknown and has no effect" in caplog.text
 
 
 @pytest.mark.parametrize("page", ["000", "001"])
@@ -242,7 +242,7 @@ def test_blocks_of_a_cluster_in_the_engines_file_are_read_there_too(tmp_path: Pa
     told = said(load_engine(file, environment={}))
     for block in ("hazelcast", "hazelcast-client"):
         assert (
-            f"{block!r} describes a cluster; its nodes and clients read it from {block}.yaml; here it has no effect"
+            f"{block!r} describes a cluster, whose nodes and clients read it from {block}.yaml. It has no effect here"
             in told
         )
     assert "'map' has no effect here: it configures the map store of a cluster" in told

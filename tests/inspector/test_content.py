@@ -44,8 +44,8 @@ def test_a_source_without_end_reports_what_waits_and_how_much_it_remembers(made:
     made.store(200_000, 7, evolve(states, sources={"flights1": source}), base=(100_000, 2))
     found = vertices(opened(made, 200_000, 7))[0]
     assert found.words == (
-        "has emitted 12 splits, and never ends by itself",
-        "remembers what it has seen, in 15 bytes",
+        "has emitted 12 splits, and never ends",
+        "has a cursor of 15 bytes",
         "continues with split 12: 5 rows from number 0",
     )
     assert found.facts["waiting"] == 2
@@ -53,14 +53,14 @@ def test_a_source_without_end_reports_what_waits_and_how_much_it_remembers(made:
 
 def test_an_enumeration_that_is_missing_is_said(made: Made) -> None:
     made.storage.discard(each for each in made.storage.holdings() if each.digest)
-    assert "cannot be read, and so the pipeline not be restored" in vertices(opened(made, 200_000, 6))[0].words[1]
+    assert "cannot be read, so the pipeline cannot be restored" in vertices(opened(made, 200_000, 6))[0].words[1]
 
 
 def test_a_task_reports_what_is_in_flight(made: Made) -> None:
     _, task, _ = vertices(opened(made, 200_000, 6))
     assert task.words[1] == "2 units in flight"
     assert task.parts["unit 5"].words == "split 5 (/in/a.csv, bytes 500 to 600), about 5 rows; runs again"
-    assert task.parts["unit 6"].words.endswith("about 5 rows; finished, waits for earlier ones")
+    assert task.parts["unit 6"].words.endswith("about 5 rows; finished, waiting for earlier ones")
     assert task.parts["unit 6"].details[0] == "for out1: unit 6 of flights1, epoch 200000: 5 rows, 100 bytes"
     assert task.facts["units_in_flight"] == 2
 
@@ -97,7 +97,7 @@ def test_one_that_is_removed_meanwhile(made: Made) -> None:
     job = survey_job(made.storage, JOB)
     info = job.pipeline(1).find(CheckpointRef(100_000, 1))
     made.storage.delete_checkpoint(JOB, 1, 1)
-    with pytest.raises(UsageError, match="removed meanwhile"):
+    with pytest.raises(UsageError, match="removed in the meantime"):
         content_of(made.storage, job, job.pipeline(1), info)
 
 

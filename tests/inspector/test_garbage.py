@@ -182,7 +182,7 @@ def test_where_something_cannot_be_read_nothing_is_removed(made: Made, how: str)
     found = found_in(made)
     assert not found.garbage
     assert found.damaged
-    assert f"nothing of job {JOB} is removed" in found.spared[0]
+    assert f"no data of job {JOB} is removed" in found.spared[0]
     assert staged.exists()
 
 
@@ -202,7 +202,7 @@ def test_where_a_checkpoint_is_pruned_meanwhile_nothing_is_removed(made: Made) -
     found = find_garbage(made.storage, jobs, older_than_s=0)
     assert not found.garbage
     assert not found.damaged
-    assert "was removed meanwhile" in found.spared[0]
+    assert "was removed in the meantime" in found.spared[0]
     assert staged.exists()
 
 
@@ -359,7 +359,7 @@ def test_a_target_that_cannot_be_read_is_said(made: Made, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "scandir", refuse)  # the tests may run as root, whom no permission stops
     found = find_garbage(MemoryStorage(), [], targets=[str(made.target)])
-    assert "cannot be read, so what is staged there stays: Permission denied" in found.spared[0]
+    assert "cannot be read, so staged files there are kept: Permission denied" in found.spared[0]
 
 
 def test_what_cannot_be_removed_is_said(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_it_is_intact_and_a_missing_one_is_damage(made: Made, part: str) -> None
     assert verify(made.storage, survey(made.storage)).sound
     made.storage.discard(each for each in made.storage.holdings() if each.digest == part)
     found = verify(made.storage, survey(made.storage))
-    assert f"remembered part {part[:12]}… is missing" in found.problems[-1].replace("…, which is", "… is")
+    assert f"cursor part {part[:12]}… is missing" in found.problems[-1].replace("…, which is", "… is")
 
 
 def test_it_is_no_garbage_and_neither_is_one_that_may_be_named_next(made: Made, part: str) -> None:

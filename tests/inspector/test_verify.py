@@ -87,7 +87,7 @@ def test_an_enumeration_that_is_missing_is_damage_although_every_object_is_intac
     found = verified(made)
     assert not found.damaged
     assert not found.sound
-    assert "checkpoint 200000-6 names the enumeration" in found.problems[-1]
+    assert "checkpoint 200000-6 refers to the enumeration" in found.problems[-1]
     assert found.verdicts[0].restorable == CheckpointRef(100_000, 1)
 
 
@@ -127,8 +127,8 @@ def test_what_else_a_pipeline_can_be_asked(made: Made, how: str) -> None:
         "damaged": "manifest cannot be read",
         "gone": "no manifest",
         "ended": "has ended",
-        "misnamed": "before its folder is in order",
-        "empty": "has stored nothing",
+        "misnamed": "before its folder is repaired",
+        "empty": "has no checkpoint",
     }
     folder = Path(made.storage.namespace, made.job_id)
     if how in ("damaged", "gone"):

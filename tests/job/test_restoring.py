@@ -32,7 +32,7 @@ def test_a_checkpoint_is_named_as_the_lists_show_it(written: str, parts: Any) ->
 
 @pytest.mark.parametrize("written", ["", "latest", "1:2:3", "1-2-3", "-7", "7 ", "٧", "1:", "-1:7", "1.5"])
 def test_what_names_no_checkpoint_is_answered_with_how_one_is_written(written: str) -> None:
-    with pytest.raises(UsageError, match="such as 100000-7, and the number of its pipeline"):
+    with pytest.raises(UsageError, match="such as 100000-7, preceded by the pipeline number"):
         ChosenCheckpoint.parse(written)
 
 
@@ -65,7 +65,7 @@ def test_what_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"from_storage": "x.zip"}, 'give from_savepoint="JOB_ID/NAME" too'),
+        ({"from_storage": "x.zip"}, 'also pass from_savepoint="JOB_ID/NAME"'),
         ({"from_savepoint": "a/b", "job_id": "c"}, "starts a new job"),
         ({"from_savepoint": "a/b", "checkpoints": "7"}, "starts a new job"),
         ({"from_savepoint": "a/b", "savepoint": "c"}, "starts a new job"),

@@ -184,7 +184,7 @@ HANGS = "every vertex acknowledged, and the storage has been storing for "
 @pytest.mark.servers
 def test_a_job_outlives_an_object_store_that_is_killed(tmp_path: Path, minio: MinIO) -> None:
     command = a_job(tmp_path / "job", minio.configuration(minio.make_bucket("outage"), namespace="/seatunnel/"))
-    outlives_an_outage(command, minio.kill, minio.start, reason=f"{HANGS}|nothing answers at the endpoint")
+    outlives_an_outage(command, minio.kill, minio.start, reason=f"{HANGS}|no server responds at the endpoint")
 
 
 @pytest.mark.servers

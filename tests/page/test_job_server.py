@@ -208,4 +208,4 @@ def test_it_listens_on_loopback_alone_and_no_more_when_it_is_closed(planned: Pla
 @pytest.mark.parametrize("flag", ["--async", "--check", "--encrypt"])
 def test_a_page_of_nothing_is_refused(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-c", "job.conf", "--ui", flag]) == 2
-    assert f"--ui shows a job that runs in this process, and with {flag}" in capsys.readouterr().err
+    assert f"--ui shows a job that runs in this process, but with {flag}" in capsys.readouterr().err

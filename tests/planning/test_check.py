@@ -63,7 +63,7 @@ def test_it_shows_the_job_and_its_pipelines() -> None:
         "pipeline 1\n  source a (LocalFile), parallelism 1\n    people: id bigint, name string\n"
         "  transform c (Keep) <- a\n    people: id bigint\n  sink Console-sink-c (Console) <- c\n"
         "    target not checked\n"
-        "  guarantee: at-least-once, because the sink 'Console-sink-c' (Console) cannot take rows back\n",
+        "  guarantee: at-least-once, because the sink 'Console-sink-c' (Console) cannot roll back rows\n",
         "pipeline 2\n  source b (LocalFile), parallelism 1\n    schema: known when the data is read\n"
         "  transform d (Keep) <- b\n    schema: known when the data is read\n"
         "  sink LocalFile-sink-d (LocalFile) <- d\n"
@@ -106,7 +106,7 @@ def test_it_says_when_checkpoints_are_taken() -> None:
 def test_a_transform_that_does_not_fit_is_an_error_that_names_it() -> None:
     with pytest.raises(JobError) as raised:
         report(JOB.replace("[id]", "[idd]"))
-    assert str(raised.value) == "the transform 'c' cannot take the rows of 'a': there is no column 'idd'"
+    assert str(raised.value) == "the transform 'c' cannot process the rows of 'a': there is no column 'idd'"
 
 
 # -- what cannot start ------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ MISTAKES = {
     "a key of seatunnel.yaml": (
         GOOD.replace("parallelism = 1", "checkpoint.max-concurrent = 1"),
         "job.conf:1:18: env has no option 'checkpoint.max-concurrent'. "
-        "It belongs into seatunnel.yaml, under seatunnel.engine",
+        "It belongs in seatunnel.yaml, under seatunnel.engine",
     ),
     "wrong type in env": (
         GOOD.replace("parallelism = 1", "parallelism = many"),
@@ -69,7 +69,7 @@ MISTAKES = {
     ),
     "key of env at the top": (
         "parallelism = 2\n" + GOOD,
-        "job.conf:1:1: a job file has no section 'parallelism'. It belongs into env",
+        "job.conf:1:1: a job file has no section 'parallelism'. It belongs in env",
     ),
     "misspelt section": (
         GOOD.replace("sink {", "sinks {"),
@@ -85,7 +85,7 @@ MISTAKES = {
     ),
     "misspelt required key": (
         GOOD.replace("path =", "pth ="),
-        "job.conf:3:15: the source LocalFile needs the option 'path' (text). Is it meant by 'pth'?",
+        "job.conf:3:15: the source LocalFile needs the option 'path' (text). Did you mean it by 'pth'?",
     ),
     "wrong value in a source": (
         GOOD.replace("csv", "xlsx"),
@@ -103,7 +103,7 @@ MISTAKES = {
     ),
     "key of env in a source": (
         GOOD.replace("path = /in", "path = /in, job.mode = BATCH"),
-        "job.conf:3:31: the source LocalFile has no option 'job.mode'. It belongs into env",
+        "job.conf:3:31: the source LocalFile has no option 'job.mode'. It belongs in env",
     ),
     "older name": (
         GOOD.replace("plugin_input", "source_table_name"),
@@ -159,7 +159,7 @@ MISTAKES = {
     ),
     "unknown shade": (
         GOOD.replace("parallelism = 1", "shade.identifier = base46"),
-        "job.conf:1:26: there is no shade 'base46'; there are base64, default. One of your own is a package with an "
+        "job.conf:1:26: there is no shade 'base46'; available: base64, default. Your own is a package with an "
         "entry point in the group seatunnel.config_shade",
     ),
     "leftover of another engine": (
@@ -169,7 +169,7 @@ MISTAKES = {
     "exactly-once where it cannot be": (
         GOOD.replace("plugin_input = a", "plugin_input = a, exactly_once = true"),
         "the sink 'Console-sink-a' requires exactly-once, but its pipeline provides at-least-once: "
-        "the sink 'Console-sink-a' (Console) cannot take rows back. Use other parts, or set exactly_once = false",
+        "the sink 'Console-sink-a' (Console) cannot roll back rows. Use other connectors, or set exactly_once = false",
     ),
 }
 

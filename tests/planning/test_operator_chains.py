@@ -129,7 +129,7 @@ def test_the_unit_of_a_query_feeds_the_sinks_of_all_its_sources() -> None:
 @pytest.mark.parametrize("query", ["SELECT 1", "GROUP"])
 def test_several_sources_cannot_be_distinguished_by_unit(query: str) -> None:
     with pytest.raises(
-        TransformError, match="takes the rows of several sources, and scope = unit shows it those of one"
+        TransformError, match="reads the rows of several sources, but scope = unit provides only those of one"
     ):
         made(pipeline(sql("x", "a, b", query, "scope = unit"), {"s": "x"}, "a", "b"), a=1, b=1)
 

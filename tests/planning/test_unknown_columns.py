@@ -53,7 +53,7 @@ def test_check_and_run_name_the_sink_the_option_and_the_columns(options: str, me
     with pytest.raises(JobError) as raised:
         check_report(job, ENGINE)
     (sink,) = job.pipelines[0].sinks
-    assert str(raised.value) == f"the sink {sink.name!r} cannot take the rows that reach it: {message}"
+    assert str(raised.value) == f"the sink {sink.name!r} cannot write the rows that it receives: {message}"
 
     (source,) = job.pipelines[0].sources
     schemas = source.source.planned_schemas()

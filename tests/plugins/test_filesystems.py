@@ -79,7 +79,7 @@ def test_threads_of_one_process_are_one_writer(tmp_path: Path) -> None:
 def test_what_is_lost_is_spelled_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     opened(f"{tmp_path}/", **{"fs.memory.asynchronous": "false", "fs.sftp.host": "elsewhere"}).close()
     (idle, lost) = caplog.messages
-    assert "Not promised there" in lost
+    assert "Not guaranteed there" in lost
     assert "promises 7, 8 and 10" in lost
     assert "'fs.sftp.host'" in idle
 
@@ -184,7 +184,7 @@ def test_a_put_that_overwrites_is_found_at_the_start(
 
 
 def test_without_the_promise_it_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StorageConfigurationError, match="MemoryFileSystem looks first"):
+    with pytest.raises(StorageConfigurationError, match="MemoryFileSystem checks first"):
         FACTORY.create({"storage.type": "memory", "namespace": f"{tmp_path}/"})
 
 

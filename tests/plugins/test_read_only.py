@@ -63,7 +63,7 @@ def test_what_is_there_is_read_and_storing_is_refused(kind: tuple[str, dict[str,
             lambda: storage.delete_job(JOB),
         ]
         for change in changes:
-            with pytest.raises(StorageAccessError, match="was opened to look only"):
+            with pytest.raises(StorageAccessError, match="was opened read-only"):
                 change()
     assert everything(tmp_path) == before
 

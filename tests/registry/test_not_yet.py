@@ -12,19 +12,19 @@ from tests.connectors.parity_page import PAGE, page
 @pytest.mark.parametrize("name", ["MySQL-CDC", "mysql_cdc", "MYSQLCDC"])
 def test_it_is_known_however_it_is_written(name: str) -> None:
     with pytest.raises(
-        UsageError, match=r"the source 'MySQL-CDC' is planned, and not here yet \(change data capture\)"
+        UsageError, match=r"the source 'MySQL-CDC' is planned, but not supported yet \(change data capture\)"
     ):
         lookup.source(name)
 
 
 def test_what_is_not_planned_says_what_to_use() -> None:
-    with pytest.raises(UsageError, match=r"'BlackHole' is not here, and not planned .*log\.print\.data = false"):
+    with pytest.raises(UsageError, match=r"'BlackHole' is not supported, and not planned .*log\.print\.data = false"):
         lookup.sink("blackhole")
     with pytest.raises(
-        UsageError, match=r"'FakeSourceStream' is not here, .*use FakeSource with job\.mode = STREAMING"
+        UsageError, match=r"'FakeSourceStream' is not supported, .*use FakeSource with job\.mode = STREAMING"
     ):
         lookup.source("FakeSourceStream")
-    with pytest.raises(UsageError, match=r"'DynamicCompile' is not here, .* with Python \{ … \}"):
+    with pytest.raises(UsageError, match=r"'DynamicCompile' is not supported, .* with Python \{ … \}"):
         lookup.transform("DynamicCompile")
 
 
@@ -83,10 +83,10 @@ def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["-c", str(job), "--check"]) == 2
     said = capsys.readouterr().err
     assert f"{job}:1:" in said
-    assert "the source 'MySQL-CDC' is planned, and not here yet" in said
-    assert "the sink 'Doris' is not here, and not planned" in said
+    assert "the source 'MySQL-CDC' is planned, but not supported yet" in said
+    assert "the sink 'Doris' is not supported, and not planned" in said
     assert main(["help", "Oracle"]) == 2
-    assert "is planned, and not here yet" in capsys.readouterr().err
+    assert "is planned, but not supported yet" in capsys.readouterr().err
 
 
 def test_an_option_that_is_planned_is_reported_as_one(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]

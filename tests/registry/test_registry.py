@@ -79,7 +79,7 @@ def test_a_broken_plugin_hurts_nobody_who_does_not_name_it(installed: list[Any])
 
 def test_two_packages_with_one_name_are_refused(installed: list[Any]) -> None:
     installed += [point("A", "one:A", "first"), point("a", "two:A", "second")]
-    with pytest.raises(UsageError, match="is brought by first and second: uninstall one"):
+    with pytest.raises(UsageError, match="is provided by first and second: uninstall one"):
         lookup.source("A")
 
 
@@ -87,7 +87,7 @@ def test_two_packages_with_one_name_are_refused(installed: list[Any]) -> None:
     ("value", "message"),
     [
         ("seatunnel_core.connectors.console:ConsoleSink", "is not a subclass of Source"),
-        ("seatunnel_core.connectors.file.source:LocalFileSource", "calls itself 'LocalFile'"),
+        ("seatunnel_core.connectors.file.source:LocalFileSource", "has the identifier 'LocalFile'"),
     ],
 )
 def test_a_plugin_of_the_wrong_kind_or_name_is_refused(installed: list[Any], value: str, message: str) -> None:

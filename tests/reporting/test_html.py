@@ -96,7 +96,7 @@ def test_a_running_job_shows_its_rates_and_what_stalls_it() -> None:
     assert words[0] == "Job cities (17) running"
     assert {"42 rows/s", "degraded", "0/?", "1 a: no disk"} <= set(words)
     assert "42 rows/s" not in Read(metrics(view, state="finished")._repr_html_()).words
-    assert Read(metrics()._repr_html_()).words[-1] == "No pipeline has begun."
+    assert Read(metrics()._repr_html_()).words[-1] == "No pipeline has started."
 
 
 @pytest.mark.parametrize(

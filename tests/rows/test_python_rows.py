@@ -141,15 +141,15 @@ def test_any_order_and_any_batches_give_the_same_columns_and_rows(rows: Any, see
         ([{"a": {"b": 1}}, {"a": {"b": "x"}}], r"row 2, key 'a\.b': a str, and row 1 has an int"),
         ([{"a": [1]}, {"a": [2, "x"]}], r"row 2, key 'a\[\]': a str, and row 1 has an int"),
         ([{"a": 1}, {"a": [1]}], "row 2, key 'a': a list, and row 1 has an int"),
-        ([{"a": 2**63}], "row 1, key 'a': an int of more than 64 bits fits no column; make it a Decimal or a str"),
+        ([{"a": 2**63}], "row 1, key 'a': an int of more than 64 bits has no column type; make it a Decimal or a str"),
         ([{"a": Decimal("NaN")}], "row 1, key 'a': a Decimal that is no number"),
         ([{"a": Decimal("1E-90")}], "row 1, key 'a': .* more than 76 digits"),
         ([{"a": dt.time(1, tzinfo=ZURICH)}], "row 1, key 'a': a time with a zone"),
-        ([{"a": {}}], "row 1, key 'a': a mapping fits no column; it has no keys in any row"),
-        ([{"a": {1, 2}}], "row 1, key 'a': a set is no value of a column; make it a bool"),
+        ([{"a": {}}], "row 1, key 'a': a mapping has no column type; it has no keys in any row"),
+        ([{"a": {1, 2}}], "row 1, key 'a': a set is not a valid column value; make it a bool"),
         ([{"a": "\ud800"}], "row 1, key 'a': the value does not fit string"),
         ([{"a": 1}, ["x"]], "row 2 is a list; expected a mapping from column to value"),
-        ([{"a": 1}, {2: 1}], "row 2: the key 2 is an int; keys are texts"),
+        ([{"a": 1}, {2: 1}], "row 2: the key 2 is an int; keys must be strings"),
         ([{"a": 1}, {"a": {2: 1}}], "row 2: the key 2 of 'a' is an int"),
         ([], "there are no rows, so the columns are unknown: declare them"),
         ([{}, {}], "the rows have no keys, so the columns are unknown"),
@@ -202,16 +202,16 @@ def test_a_declared_type_takes_what_it_holds(value: Any, kind: str) -> None:
 
 
 def test_undeclared_keys_and_nulls_are_refused() -> None:
-    with pytest.raises(RowError, match=r"row 2: the key 'b' is no column: add it to the schema, or leave it out"):
+    with pytest.raises(RowError, match=r"row 2: the key 'b' is not a column: add it to the schema, or remove it"):
         made([{"a": 1}, {"a": 1, "b": 2}], {"a": "int"})
-    with pytest.raises(RowError, match="row 2, key 'a': None, and the column takes no null"):
+    with pytest.raises(RowError, match="row 2, key 'a': None, but the column is not nullable"):
         made([{"a": 1}, {}], pa.schema([pa.field("a", pa.int64(), nullable=False)]))
     assert made([], {"a": "int"}).num_rows == 0
 
 
 @pytest.mark.parametrize("schema", [{}, {"a": int}, {"fields": {}}, {"primaryKey": {"name": "p"}}])
 def test_what_is_no_schema_is_refused(schema: Any) -> None:
-    with pytest.raises(ValueError, match="a schema has the names of types by column"):
+    with pytest.raises(ValueError, match="a schema maps columns to names of types"):
         written_in_python(schema)
 
 
@@ -286,7 +286,7 @@ def test_values_of_libraries_are_those_of_python() -> None:
         {**rows[1], "t": None, "d": Decimal(2**70)},
     ]
     assert made.columns.field("d").type == pa.decimal128(24, 2)
-    with pytest.raises(RowError, match="row 1, key 'x': a datetime64 is no value of a column"):
+    with pytest.raises(RowError, match="row 1, key 'x': a datetime64 is not a valid column value"):
         list(PythonRows(None).batches([{"x": np.datetime64("2024-02-29T10:00:00.000000001", "ns")}]))
     with pytest.raises(RowError, match="row 3, key 'x': a str, and row 1 has"):
         list(PythonRows(None).batches([{"x": Decimal(1)}, {"x": 2}, {"x": "3"}]))

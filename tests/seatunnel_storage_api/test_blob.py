@@ -244,7 +244,7 @@ def test_what_was_opened_to_look_only_is_not_changed(storage: Disturbed) -> None
     stored = checkpoint(claim(storage), 1)
     storage.store_checkpoint(stored)
     storage.read_only = True
-    with pytest.raises(StorageAccessError, match=r"was opened to look only.*without read-only: true"):
+    with pytest.raises(StorageAccessError, match=r"was opened read-only.*without read-only: true"):
         storage.store_checkpoint(checkpoint(stored.epoch, 2))
     assert storage.get_latest_checkpoint(JOB, 1) == stored
 

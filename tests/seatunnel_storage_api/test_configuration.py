@@ -66,8 +66,8 @@ def test_unknown_keys_are_named_with_a_suggestion_and_without_their_values(caplo
     written = {"namespace": "/a/", "max-retain": "secret", "K1": "secret", "mine": "x"}
     sentences = configuration.unknown_keys(written, ["mine"])
     assert sentences == (
-        "the key 'max-retain' in plugin-config is not known and has no effect; did you mean 'max-retained'?",
-        "the key 'K1' in plugin-config is not known and has no effect; known are max-retained, mine, namespace, "
+        "the key 'max-retain' in plugin-config is unknown and has no effect; did you mean 'max-retained'?",
+        "the key 'K1' in plugin-config is unknown and has no effect; known are max-retained, mine, namespace, "
         "read-only",
     )
     configuration.warn(sentences)

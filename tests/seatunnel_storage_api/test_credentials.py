@@ -65,7 +65,7 @@ def test_its_failure_may_pass(install: Install) -> None:
     install("def provide(configuration): raise OSError('vault is sealed')\n")
     provide = load_provider("vault")
     assert provide is not None
-    with pytest.raises(StorageUnavailableError, match=r"'vault' failed: OSError: vault is sealed\. Look") as caught:
+    with pytest.raises(StorageUnavailableError, match=r"'vault' failed: OSError: vault is sealed\. Check") as caught:
         provide(NOBODY)
     assert isinstance(caught.value.__cause__, OSError)
 

@@ -65,7 +65,7 @@ def test_two_seals_of_the_same_differ() -> None:
     ("sealed", "says"),
     [
         (b"", "0 bytes"),
-        (handmade(b"{}", magic=b"\x89SeaTunnel??"), "does not begin"),
+        (handmade(b"{}", magic=b"\x89SeaTunnel??"), "does not start"),
         (handmade(b"{"), "not JSON"),
         (handmade(b"\xff"), "not JSON"),
         (handmade(b"[]"), "not a JSON object"),

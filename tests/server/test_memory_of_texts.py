@@ -50,7 +50,7 @@ def test_memory_is_limited_and_the_process_goes_on() -> None:
     lines = played.stdout.splitlines()
     assert len(lines) == 7
     for line in lines:
-        assert "CONFIG-ERROR limit of memory exceeded: to read this text takes more than 12 MiB" in line
+        assert "CONFIG-ERROR limit of memory exceeded: reading this text takes more than 12 MiB" in line
 
 
 def test_an_error_that_the_interpreter_lost_is_the_same() -> None:

@@ -57,7 +57,7 @@ def test_a_secret_is_that_of_the_nodes_and_is_kept_nowhere(tmp_path: Path) -> No
         assert refused.returncode == 2, refused.stderr
         assert "${TOKEN} is used in the secret source.Http.headers.Authorization" in refused.stderr
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "${TOKEN} stays here, as source.Http.headers.Authorization is a secret" in done.stdout
+        assert "${TOKEN} is not sent, because source.Http.headers.Authorization is a secret" in done.stdout
     assert {each.headers.get("authorization") for each in asked} == {f"Bearer {OF_NODES}"}
     assert column(tmp_path / "out", "id") == [1, 2]
     shown = [answers, refused.stdout, refused.stderr, done.stdout, done.stderr]

@@ -61,9 +61,7 @@ def test_they_are_left_out_and_counted(tmp_path: Path, options: dict[str, Any]) 
     assert (result.failure, result.rows_read, result.rows_skipped) == (None, 12, 4)
     text = written(result, made, tmp_path) if "partition_by" not in options else ""
     assert [n for n in range(12) if f"<id>{n}</id>" in text] == (sorted({*range(12)} - BAD) if text else [])
-    assert result.notes[0].startswith(
-        "sink 'xml': 4 rows are left out, as the sink cannot write them; such as pipeline"
-    )
+    assert result.notes[0].startswith("sink 'xml': 4 rows are skipped, as the sink cannot write them; such as pipeline")
 
 
 def test_bad_values_become_null(tmp_path: Path) -> None:
@@ -72,9 +70,7 @@ def test_bad_values_become_null(tmp_path: Path) -> None:
     text = written(result, made, tmp_path)
     assert text.count("<id>") == 12
     assert "<RECORD><id>3</id><t>t3</t></RECORD>" in text
-    assert result.notes[0].startswith(
-        "sink 'xml': 4 rows have null where there was a value that the sink cannot write;"
-    )
+    assert result.notes[0].startswith("sink 'xml': 4 rows have null instead of a value that the sink cannot write;")
 
 
 def test_a_column_that_may_not_be_null_does_not_become_null(tmp_path: Path) -> None:

@@ -57,11 +57,11 @@ def test_the_columns_that_spark_reports_are_shown(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("upper(name)", "uper(name)", "the transform 'loud' cannot take the rows of people: SparkSql: the query"),
+        ("upper(name)", "uper(name)", "the transform 'loud' cannot process the rows of people: SparkSql: the query"),
         (
             "[n]",
             "[name]",
-            "the transform 'less' cannot take the rows of 'loud': Filter: the table people has no column",
+            "the transform 'less' cannot process the rows of 'loud': Filter: the table people has no column",
         ),
         ("format = csv", "format = cvs", "the source 'cities': Spark: "),
     ],

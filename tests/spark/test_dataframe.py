@@ -196,7 +196,7 @@ def test_rows_that_transforms_leave_out_as_bad_are_counted_wherever_they_stand(
 
 def test_a_dataframe_transform_takes_one_table(backend: SparkBackend, tmp_path: Path) -> None:
     other = TableSchema(table="other", columns=watched.NUMBERS.columns)
-    with pytest.raises(TransformError, match="transform 'same' works on one table and gets 2: 'numbers', 'other'"):
+    with pytest.raises(TransformError, match="transform 'same' accepts one table but receives 2: 'numbers', 'other'"):
         watched.build_chain(
             job_id="job",
             pipeline_id=1,
@@ -220,7 +220,7 @@ def test_settings_of_the_session_count_in_threads_of_the_engine(backend: SparkBa
         return frames.plan(Framed(lambda frame: frame.mapInArrow(lambda batches: batches, frame.schema)), {"t": schema})
 
     with ThreadPoolExecutor(1) as thread:
-        said = r"table 't' has the columns 'id' and 'Id', which Spark takes for one name; set spark\.sql\.caseSensitive"
+        said = r"table 't' has the columns 'id' and 'Id', which Spark treats as the same name; set spark\.sql"
         with pytest.raises(TransformError, match=said):
             thread.submit(planned).result()
         session.conf.set("spark.sql.caseSensitive", "true")

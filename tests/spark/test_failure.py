@@ -29,7 +29,7 @@ def _lost_snapshot() -> SourceError:
 @pytest.mark.parametrize(
     ("error", "cause", "kind"),
     [
-        (PlatformError("Spark's JVM is gone"), ConnectionRefusedError(111, "refused"), FailureKind.USAGE),
+        (PlatformError("Spark's JVM has ended"), ConnectionRefusedError(111, "refused"), FailureKind.USAGE),
         (LicenceEndedError("until yesterday"), ConnectionRefusedError(111, "refused"), FailureKind.JOB),
         (UsageError("no such option"), None, FailureKind.USAGE),
         (SourceError("a bad row"), None, FailureKind.DATA),

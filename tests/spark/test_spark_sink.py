@@ -329,7 +329,7 @@ def test_changes_are_refused_and_tasks_get_no_secrets(tmp_path: Path) -> None:
     made.prepare(sink_place(place()))
     assert shipped(made).options is None
     writer = shipped(made).open_writer((SCHEMA,), place())
-    with pytest.raises(RowError, match="a DataFrame has inserted ones only"):
+    with pytest.raises(RowError, match="a DataFrame has only inserted ones"):
         writer.write(Batch(table="default", rows=numbered(0, 1), kinds=pa.array([3], pa.int8())))
     writer.abort()
     assert staged(tmp_path) == []

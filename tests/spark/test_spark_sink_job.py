@@ -44,7 +44,7 @@ def test_no_more_is_promised_than_is_kept(tmp_path: Path) -> None:
             JobError, match=r"requires exactly-once, but its pipeline provides .* may write a checkpoint's rows"
         ):
             planned(tmp_path, f"exactly_once = true{more}")
-    with pytest.raises(JobError, match=r"cannot take the rows .* 'partition_by': .* no column 'nam'"):
+    with pytest.raises(JobError, match=r"cannot write the rows .* 'partition_by': .* no column 'nam'"):
         check_report(*planned(tmp_path, "partition_by = [nam]"))
     assert lookup.sink("spark").guarantee is Guarantee.AT_LEAST_ONCE
 

@@ -302,7 +302,9 @@ def test_a_table_from_two_inputs_must_have_one_shape(tmp_path: Path) -> None:
         def output_schema(self, schema: TableSchema) -> TableSchema:
             return TableSchema(table=schema.table, columns=schema.columns.remove(0))
 
-    with pytest.raises(TransformError, match=r"'folder' gets table 'numbers' .* \(n int64, word string\) and \(word"):
+    with pytest.raises(
+        TransformError, match=r"'folder' receives table 'numbers' .* \(n int64, word string\) and \(word"
+    ):
         numbers_chain(
             tmp_path,
             steps=[Step(name="renamed", transform=Renamed(), inputs=("numbers",))],

@@ -80,7 +80,7 @@ def test_rows_that_break_a_rule_are_left_out_with_their_kinds() -> None:
         ),
         (
             [{"field_name": "name", "rule_type": "REGEX", "pattern": "[a-z]+"}],
-            "name: 'Joy Ding' does not match [a-z]+. With row_error_handle_way = SKIP such rows are left out",
+            "name: 'Joy Ding' does not match [a-z]+. With row_error_handle_way = SKIP such rows are skipped",
         ),
         ([{"field_name": "name", "rule_type": "NOT_NULL"}], "name: the value is null"),
     ],
@@ -101,17 +101,17 @@ def test_good_rows_pass() -> None:
     ("entry", "message"),
     [
         ({"rule_type": "NOT_NULL"}, "an entry needs field_name"),
-        ({"field_name": "a"}, "rule_type is one of NOT_NULL, RANGE, LENGTH, REGEX, UDF, found None"),
+        ({"field_name": "a"}, "rule_type must be one of NOT_NULL, RANGE, LENGTH, REGEX, UDF, found None"),
         ({"field_name": "a", "rule_type": "OWN"}, "found 'OWN'; for other rules use the transform Python"),
         ({"field_name": "a", "rule_type": "UDF"}, "column a: UDF needs function_name"),
         (
             {"field_name": "a", "rule_type": "UDF", "function_name": "PHONE"},
-            "function_name is EMAIL, found 'PHONE'; for other rules use the transform Python",
+            "expected function_name = EMAIL, found 'PHONE'; for other rules use the transform Python",
         ),
         ({"field_name": "a", "rule_type": "RANGE"}, "column a: RANGE needs min_value or max_value"),
         ({"field_name": "a", "rule_type": "LENGTH", "min_length": "x"}, "LENGTH: expected a whole number, found 'x'"),
         ({"field_name": "a", "rule_type": "REGEX", "pattern": "("}, r"'\(' is not a regular expression"),
-        ({"field_name": "a", "rules": ["NOT_NULL"]}, "column a: rules is a list of blocks"),
+        ({"field_name": "a", "rules": ["NOT_NULL"]}, "column a: rules must be a list of blocks"),
         ({"field_name": "a", "rules": []}, "no rule is set"),
     ],
 )
@@ -167,7 +167,7 @@ def test_the_table_of_errors_has_a_name_of_its_own() -> None:
         ({"field_name": "nam", "rule_type": "NOT_NULL"}, "has no column nam; it has id, name, age"),
         (
             {"field_name": "age", "rule_type": "RANGE", "min_value": "x"},
-            "age, which is int, cannot take 'x' as a bound",
+            "age, which is int, does not support 'x' as a bound",
         ),
         ({"field_name": "age", "rule_type": "LENGTH", "min_length": 1}, "LENGTH needs .* the column age is int"),
         (

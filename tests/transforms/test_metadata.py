@@ -37,7 +37,7 @@ def test_a_table_that_is_only_read_has_inserted_rows() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"database": "db"}, "database is not known; known are Database, Table, RowKind"),
+        ({"database": "db"}, "database is unknown; supported are Database, Table, RowKind"),
         ({"EventTime": "ts"}, "no source of this version provides EventTime"),
         ({"FilePath": "path"}, "no source of this version provides FilePath"),
         ({"Database": "x", "Table": "x"}, "two columns have the same name"),
@@ -49,5 +49,5 @@ def test_options_that_cannot_work(fields: dict[str, Any], message: str) -> None:
 
 
 def test_the_columns_must_be_new() -> None:
-    with pytest.raises(TransformError, match=r"Metadata: the table .* has a column name already"):
+    with pytest.raises(TransformError, match=r"Metadata: the table .* already has a column name"):
         made(Metadata, metadata_fields={"Table": "name"}).output_schema(PEOPLE)

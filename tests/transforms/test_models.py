@@ -169,7 +169,7 @@ def test_a_model_that_says_too_little_is_asked_about_fewer_rows(service: HttpSer
     rows = passed(Llm, api_path=f"{service.url}/chat", prompt="?", output_data_type="INT")
     assert [row["llm_output"] for row in rows] == [1, 2, 3]
     service.at["/chat"] = lambda _: said("[1, 2]")
-    with pytest.raises(TransformError, match="about one row the model said 2 things") as raised:
+    with pytest.raises(TransformError, match="the model's reply for one row is 2 values") as raised:
         passed(Llm, PEOPLE[:1], api_path=f"{service.url}/chat", prompt="?")
     assert raised.value.retryable
 
@@ -216,7 +216,7 @@ def test_texts_go_together_and_the_dimension_is_asked_for_once(service: HttpServ
     service.asked.clear()
     passed(Embedding, api_path=f"{service.url}/embeddings", dimension=2, **fields)
     assert [asked.json["input"] for asked in service.asked] == [["Joy", ""]]
-    with pytest.raises(TransformError, match="returns vectors of 2 numbers, and dimension is 3"):
+    with pytest.raises(TransformError, match="returns vectors of 2 numbers, but dimension is 3"):
         passed(Embedding, api_path=f"{service.url}/embeddings", dimension=3, **fields)
 
 
@@ -241,7 +241,7 @@ def test_qianfan_gives_a_token_for_two_keys(service: HttpService) -> None:
     assert (oauth.method, oauth.query) == ("GET", expected)
     assert (asked.query, asked.json) == ({"access_token": "t0k"}, {"input": ["Joy"]})
     service.at["/api/m-1"] = lambda _: {"error_code": 6, "error_msg": "no permission"}
-    with pytest.raises(TransformError, match="QIANFAN refuses: no permission"):
+    with pytest.raises(TransformError, match="QIANFAN rejected the request: no permission"):
         passed(Embedding, PEOPLE[:1], **options)
     with pytest.raises(UsageError, match="QIANFAN requires it with api_key"):
         passed(Embedding, **{**options, "secret_key": ""})
@@ -284,7 +284,7 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
             passed(plugin, api_path=f"{service.url}{path}", **more)
         told[path] = found.value
     assert "answered 401 Unauthorized: check api_key. Response: Incorrect API key provided: ***" in str(told["/401"])
-    assert "429 Too Many Requests: the quota is used up" in str(told["/429"])
+    assert "429 Too Many Requests: the quota is exhausted" in str(told["/429"])
     assert (told["/429"].retryable, told["/401"].retryable) == (True, False)
     assert len(service.of("/429")) == 2, "two attempts"
     assert "but the response is not JSON" in str(told["/html"])
@@ -296,17 +296,17 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
 @pytest.mark.parametrize(
     ("plugin", "options", "told"),
     [
-        (Llm, {"model_provider": "AMAZON"}, "AMAZON wants requests that are signed"),
-        (Llm, {"model_provider": "MICROSOFT"}, "MICROSOFT has no usual url for this: api_path is missing"),
-        (Llm, {"model_provider": "CUSTOM"}, "CUSTOM has no usual url"),
-        (Llm, {"api_key": ""}, "'api_key': it is missing, the key for OPENAI"),
+        (Llm, {"model_provider": "AMAZON"}, "AMAZON requires signed requests"),
+        (Llm, {"model_provider": "MICROSOFT"}, "MICROSOFT has no default url for this: api_path is missing"),
+        (Llm, {"model_provider": "CUSTOM"}, "CUSTOM has no default url"),
+        (Llm, {"api_key": ""}, "'api_key': it is missing; set it to the key for OPENAI"),
         (Llm, {"custom_config": {"custom_response_parse": "$.a"}}, "it belongs to model_provider = CUSTOM"),
         (Llm, {"model_provider": "CUSTOM", "custom_config": {"parse": "$.a"}}, "unknown key 'parse'"),
-        (Embedding, {"model_provider": "KIMIAI"}, "KIMIAI has no usual url"),
+        (Embedding, {"model_provider": "KIMIAI"}, "KIMIAI has no default url"),
         (
             Embedding,
             {"vectorization_fields": {"v": {"field": "x", "modality": "jpeg"}}},
-            "only texts have vectors here",
+            "only texts are supported",
         ),
         (Embedding, {"vectorization_fields": {}}, "no column is set"),
     ],
@@ -323,7 +323,7 @@ def test_columns_are_looked_at_before_anybody_is_asked() -> None:
     llm = Llm(options_of(Llm, {**given, "prompt": "?", "inference_columns": "nam"}))
     with pytest.raises(TransformError, match="LLM: the table people has no column nam"):
         llm.output_schema(schema)
-    for fields, told in (({"v": "id"}, "only string can be taken"), ({"name": "name"}, "has a column name already")):
+    for fields, told in (({"v": "id"}, "only string is supported"), ({"name": "name"}, "already has a column name")):
         embedding = Embedding(options_of(Embedding, {**given, "dimension": 2, "vectorization_fields": fields}))
         with pytest.raises(TransformError, match=told):
             embedding.output_schema(schema)

@@ -63,10 +63,10 @@ def test_the_kinds_and_the_schema_stay() -> None:
         ({"pattern": "a(?=b)", "replacement": "b", "is_regex": True}, "look-around.* are not supported"),
         (
             {"pattern": "(a)", "replacement": "$2", "is_regex": True},
-            r"\$2 names a group that the pattern does not have",
+            r"\$2 refers to a group that the pattern does not have",
         ),
-        ({"pattern": "(a)", "replacement": "${x}", "is_regex": True}, r"\$\{x\} names a group"),
-        ({"pattern": "()()()()()()()()", "replacement": "$8"} | FIRST, r"the groups \$0 to \$7, not \$8"),
+        ({"pattern": "(a)", "replacement": "${x}", "is_regex": True}, r"\$\{x\} refers to a group"),
+        ({"pattern": "()()()()()()()()", "replacement": "$8"} | FIRST, r"only the groups \$0 to \$7 are allowed, not"),
         ({"pattern": "a", "replacement": "5 $", "is_regex": True}, r"write \\\$ for the character itself"),
     ],
 )
@@ -77,7 +77,7 @@ def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [("nam", "Replace: the table shop.people has no column nam"), ("age", "column age .* is int, and only string")],
+    [("nam", "Replace: the table shop.people has no column nam"), ("age", "column age .* is int, but only string")],
 )
 def test_columns_that_cannot_be_taken(column: str, message: str) -> None:
     with pytest.raises(TransformError, match=message):

@@ -32,7 +32,7 @@ def test_rows_of_some_kinds_are_kept(options: dict[str, Any], kinds: Sequence[Ro
 
 @pytest.mark.parametrize("options", [{}, {"include_kinds": ["INSERT"], "exclude_kinds": ["DELETE"]}])
 def test_kinds_are_either_kept_or_left_out(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="set either include_kinds or exclude_kinds, and not both"):
+    with pytest.raises(UsageError, match="set either include_kinds or exclude_kinds, but not both"):
         made(FilterRowKind, **options)
 
 
@@ -64,5 +64,5 @@ def test_the_kind_becomes_a_column(options: dict[str, Any], column: str, texts: 
 
 
 def test_the_column_must_be_new() -> None:
-    with pytest.raises(TransformError, match="has a column name already; write another name in option 'custom_field_n"):
+    with pytest.raises(TransformError, match="already has a column name; write another name in option 'custom_field_n"):
         made(RowKindExtractor, custom_field_name="name").output_schema(PEOPLE)

@@ -135,7 +135,7 @@ def test_a_check_shows_each_table_after_each_transform() -> None:
         (
             "Split { separator = x, table_transform = [ { table_path = a, separator = x, split_field = name, "
             "output_fields = [p] } ] }",
-            "option 'split_field' is needed for the tables without an entry",
+            "option 'split_field' is required for tables without an entry",
         ),
         ("Split { table_match_regex = a }", "needs the option 'separator'"),
         ('SparkSql { query = "select 1", table_match_regex = a }', "SparkSql runs on Spark, which processes one table"),
@@ -152,7 +152,7 @@ def test_what_does_not_go_together(text: str, message: str) -> None:
 
 def test_what_spark_transforms_is_one_table_and_a_check_says_so() -> None:
     planned = job('transform { SparkSql { query = "select 1" } }')
-    with pytest.raises(SeaTunnelError, match=r"works on one table and gets 5: test\.abc, test\.abcd"):
+    with pytest.raises(SeaTunnelError, match=r"accepts one table but receives 5: test\.abc, test\.abcd"):
         check_report(planned, ENGINE)
 
 
@@ -212,5 +212,7 @@ def test_tables_of_one_name_have_the_same_columns_behind_a_rename(tmp_path: Path
     """It was told that they would lie in one folder, with the advice to write what stood in the path already."""
     sink = f'sink {{ LocalFile {{ path = "{tmp_path}/${{table_name}}", file_format_type = json }} }}'
     assert "test.all: id bigint, name string, age int" in check_report(job(RENAMED, sink=sink), ENGINE)
-    with pytest.raises(SeaTunnelError, match=r"gets table 'test\.all' .*different columns.*the tables different names"):
+    with pytest.raises(
+        SeaTunnelError, match=r"receives table 'test\.all' .*different columns.*rename one of the tables"
+    ):
         check_report(job(RENAMED, TWO, sink), ENGINE)

@@ -123,7 +123,7 @@ def test_a_function_may_say_keys_and_comment_of_what_it_returns(fields: dict[str
     block = {"primaryKey": {"columnNames": ["age"]}, "comment": "older ones", **fields}
     found = made(PythonFunction, function=older, schema=block).output_schema(SCHEMA)
     assert (found.table, found.primary_key, found.comment) == ("shop.people", ("age",), "older ones")
-    with pytest.raises((TransformError, UsageError), match="option 'schema': the primary key names"):
+    with pytest.raises((TransformError, UsageError), match="option 'schema': the primary key contains"):
         made(PythonFunction, function=older, schema={**block, "primaryKey": {"columns": ["zz"]}}).output_schema(SCHEMA)
 
 

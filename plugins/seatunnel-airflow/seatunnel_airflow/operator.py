@@ -166,7 +166,7 @@ class SeaTunnelOperator(BaseOperator):
     def on_kill(self) -> None:
         """Cancel the job when the task is killed or times out."""
         if self.cancel_on_kill and self._running and self._jobs is not None:
-            self.log.info("SeaTunnel job %s is to be cancelled, for its task was killed", self._running)
+            self.log.info("SeaTunnel job %s will be cancelled, because its task was killed", self._running)
             self._killed = True
             self._jobs.cancel(self._running)
 

@@ -74,6 +74,6 @@ class SeaTunnelJobTrigger(BaseTrigger):
     async def on_kill(self) -> None:
         """Cancel the job when the task is marked or cleared."""
         if self.cancel_on_kill:
-            self.log.info("SeaTunnel job %s is to be cancelled, for its task was killed", self.job_id)
+            self.log.info("SeaTunnel job %s will be cancelled, because its task was killed", self.job_id)
             jobs = await self._jobs()
             await asyncio.to_thread(jobs.cancel, self.job_id)

@@ -27,15 +27,23 @@ _ROOT_RUN_ID = "dagster/root_run_id"
 class SeaTunnelCluster(dg.ConfigurableResource):
     """A cluster that runs jobs."""
 
-    nodes: list[str] = Field(description="Its nodes, as host:port of REST. When one does not answer, others are asked.")
-    user: str = Field(default="", description="As http.basic-auth-username says.")
-    password: str = Field(default="", description="As http.basic-auth-password says; an EnvVar keeps it out of code.")
-    context_path: str = Field(default="", description="As http.context-path says.")
+    nodes: list[str] = Field(
+        description="REST addresses of the nodes, as host:port. If one does not respond, another is used."
+    )
+    user: str = Field(default="", description="User name, as in http.basic-auth-username.")
+    password: str = Field(
+        default="", description="Password, as in http.basic-auth-password; use an EnvVar to keep it out of the code."
+    )
+    context_path: str = Field(default="", description="Path prefix, as in http.context-path.")
     https: bool = False
-    ca_file: str = Field(default="", description="The certificates that the nodes' one has to come from.")
-    certificate: str = Field(default="", description="A certificate of this client, with its key.")
-    poll_interval_s: float = Field(default=POLL_S, description="Between two questions how a job stands.")
-    patience_s: float = Field(default=PATIENCE_S, description="So long the cluster may give no answer.")
+    ca_file: str = Field(
+        default="", description="PEM file with the certificates that the nodes' certificates are verified with."
+    )
+    certificate: str = Field(default="", description="PEM file with this client's certificate and key.")
+    poll_interval_s: float = Field(default=POLL_S, description="Interval between two queries of a job's status.")
+    patience_s: float = Field(
+        default=PATIENCE_S, description="Time after which a cluster that does not respond is reported as unreachable."
+    )
 
     def __repr__(self) -> str:
         return f"SeaTunnelCluster(nodes={self.nodes!r}, user={self.user!r})"
@@ -102,7 +110,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
             return self._done(context, jobs, submission, timeout_s)
         except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt):
             if cancel_when_interrupted:
-                context.log.info("SeaTunnel job %s is to be cancelled, for its run was terminated", job_id)
+                context.log.info("SeaTunnel job %s will be cancelled, because its run was terminated", job_id)
                 jobs.cancel(job_id)
             raise
         except SeaTunnelError as error:

@@ -172,8 +172,8 @@ class LocalFileStorage(BlobStorage):
         """
         if self.device is not None and _device_of(self.namespace) != self.device:
             raise StorageUnavailableError(
-                f"the namespace {self.namespace} is not the folder any more that this process opened: it was moved "
-                "away, or its disk is not mounted. Put it back"
+                f"the namespace {self.namespace} is no longer the folder that this process opened: it was moved, "
+                "or its disk is not mounted. Restore it"
             )
 
 

@@ -58,7 +58,7 @@ def address_of(configuration: Mapping[str, str]) -> Address:
     found = re.fullmatch(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)
     kind = KINDS.get(found[1].lower()) if found else None
     if found is None or kind is None:
-        said = f"begins with jdbc:{found[1]}:, which is not known here" if found else "names no database"
+        said = f"begins with jdbc:{found[1]}:, which is not supported" if found else "names no database"
         raise StorageConfigurationError(f"{URL} {'is missing' if not url else said}: write {URL}: {_KNOWN}")
     return _of_server(kind, found[2], configuration) if kind in _PORTS else _of_file(found[2])
 
@@ -66,7 +66,7 @@ def address_of(configuration: Mapping[str, str]) -> Address:
 def _of_file(rest: str) -> Address:
     path, _, question = rest.partition("?")
     if question:
-        raise StorageConfigurationError(f"{URL} has properties behind '?', which SQLite does not take: leave them out")
+        raise StorageConfigurationError(f"{URL} has properties after '?', which SQLite does not support: remove them")
     if not path.startswith("/"):
         raise StorageConfigurationError(
             f"the path in {URL} is {path!r}, but it must be absolute: write {URL}: jdbc:sqlite:/var/lib/seatunnel.db"
@@ -88,10 +88,10 @@ def _of_server(kind: str, rest: str, configuration: Mapping[str, str]) -> Addres
             f"{URL} has a user before the host: write the keys {USER} and {PASSWORD} instead"
         )
     if "," in host:
-        raise StorageConfigurationError(f"{URL} names several hosts, and this version takes one: {example}")
+        raise StorageConfigurationError(f"{URL} has several hosts, but this version supports only one: {example}")
     database = unquote(parts.path.lstrip("/"))
     if not database:
-        raise StorageConfigurationError(f"{URL} names no database behind the host: {example}")
+        raise StorageConfigurationError(f"{URL} has no database after the host: {example}")
     properties = dict(parse_qsl(parts.query, keep_blank_values=True))
     user, password = properties.pop(USER, None), properties.pop(PASSWORD, None)
     return Address(

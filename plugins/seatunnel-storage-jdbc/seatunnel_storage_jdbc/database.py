@@ -112,14 +112,14 @@ class Database:
             raise self._storage_error(error) from error.orig
         except exc.TimeoutError as error:
             raise StorageUnavailableError(
-                "all connections of this process to the database were in use for too long. Look what holds them"
+                "all connections of this process to the database were in use for too long. Find out what uses them"
             ) from error
 
     def _storage_error(self, error: exc.DBAPIError) -> StorageUnavailableError | StorageAccessError:
         cause = error.orig or error
         said = self.address.hide(self.dialect.message(cause))
         if error.connection_invalidated or self.dialect.may_pass(cause):
-            return StorageUnavailableError(f"{said}. Check that the database is up and has room, then try again")
+            return StorageUnavailableError(f"{said}. Check that the database is up and has free space, then try again")
         return StorageAccessError(
             f"{said}. Check url, user and password, and that this user may create tables there, and insert, select, "
             "update and delete rows"

@@ -88,7 +88,7 @@ def table_prefix(configuration: Mapping[str, str]) -> str:
     if not _PREFIX.fullmatch(written):
         raise StorageConfigurationError(
             f"{TABLE_PREFIX} is {written!r}, expected a letter and up to 39 letters, digits and _: write "
-            f"{TABLE_PREFIX}: {DEFAULT_PREFIX}; a schema of PostgreSQL belongs into url, as ?currentSchema=name"
+            f"{TABLE_PREFIX}: {DEFAULT_PREFIX}; a schema of PostgreSQL belongs in url, as ?currentSchema=name"
         )
     return written
 
@@ -97,8 +97,8 @@ def _namespace(configuration: Mapping[str, str]) -> str:
     namespace = shared.namespace(configuration)
     if len(namespace.encode()) > _LONGEST_NAMESPACE:
         raise NamespaceError(
-            f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, more than a key of a table has room "
-            f"for: choose one of at most {_LONGEST_NAMESPACE}"
+            f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, too many for a key of a table: "
+            f"choose one of at most {_LONGEST_NAMESPACE}"
         )
     return namespace
 

@@ -25,7 +25,8 @@ class MapStorageFactory(CheckpointStorageFactory):
         if not isinstance(beneath, BlobStorage):
             beneath.close()
             raise StorageConfigurationError(
-                f"{STORAGE_TYPE}: {configuration.get(STORAGE_TYPE)} keeps no named bytes, so no map can lie there. "
+                f"{STORAGE_TYPE}: {configuration.get(STORAGE_TYPE)} does not store named objects, so it cannot "
+                "hold a map. "
                 f"Write {STORAGE_TYPE}: local, hdfs, s3 or oss, or take type: hdfs"
             )
         storage = MapStorage(beneath, namespace=namespace, max_retained=max_retained)

@@ -88,11 +88,13 @@ class Folder:
         existing = self.read(name)
         if existing is None:
             self.require_newest(epoch)
-            raise StorageUnavailableError(f"{self.where(name)} was removed while it was put. Find out what does that")
+            raise StorageUnavailableError(
+                f"{self.where(name)} was removed while it was written. Find the program that does that"
+            )
         if existing != body:
             raise CheckpointCorruptedError(
-                f"cannot put {self.where(name)}: it exists with other content, although its name is this writer's "
-                "alone. Find out what else writes to this folder"
+                f"cannot put {self.where(name)}: it exists with other content, although only this writer uses its "
+                "name. Find the other program that writes to this folder"
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
@@ -133,10 +135,10 @@ class Folder:
         """
         newest = self.newest_epoch()
         if newest != epoch:
-            reason = f"epoch {newest} was claimed" if newest > epoch else f"the marker of epoch {epoch} is not there"
+            reason = f"epoch {newest} was claimed" if newest > epoch else f"the marker of epoch {epoch} does not exist"
             raise StaleEpochError(
-                f"wrote to {self.where('')}, but {reason}: the map has another writer now, or was removed. What was "
-                "written last is not acknowledged; open the map again, and stop one of the two writers"
+                f"wrote to {self.where('')}, but {reason}: the map has another writer now, or was removed. The "
+                "last write is not acknowledged; open the map again, and stop one of the two writers"
             )
 
     def claim(self) -> int:
@@ -151,7 +153,7 @@ class Folder:
             if self.put_if_absent(marker_name(epoch), marker) and self.newest_epoch() == epoch:
                 return epoch
         raise StorageUnavailableError(
-            f"cannot claim {self.where('')}: {_CLAIMS} times in turn another writer was faster. Stop all but one of "
+            f"cannot claim {self.where('')}: {_CLAIMS} times in a row, another writer was faster. Stop all but one of "
             "the processes that open this map"
         )
 

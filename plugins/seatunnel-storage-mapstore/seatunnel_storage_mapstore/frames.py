@@ -101,8 +101,8 @@ def record(key: str, entry: Entry | None) -> bytes:
         raise StorageUsageError(f"the key {key!r} of a map cannot be written as UTF-8. Use text") from cause
     if len(name) > MAX_KEY_BYTES:
         raise StorageUsageError(
-            f"the key {key[:40]!r}… of a map has {len(name)} bytes, at most {MAX_KEY_BYTES} are possible. "
-            "Put the long part into the value"
+            f"the key {key[:40]!r}… of a map has {len(name)} bytes; the maximum is {MAX_KEY_BYTES}. Move the long "
+            "part to the value"
         )
     if entry is None:
         return _RECORD.pack(_DELETE, len(name), 0) + name
@@ -178,14 +178,14 @@ def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
     magic, version, kind, _, epoch, number, length = _HEADER.unpack_from(data)
     (crc,) = _CRC.unpack_from(data, _HEADER.size)
     if magic != _MAGIC or crc != zlib.crc32(data[: _HEADER.size], _seed(map_name)):
-        raise damaged(where, "the header of a frame is not what was written, or it belongs to another map")
+        raise damaged(where, "the header of a frame is damaged or belongs to another map")
     end = _BODY_AT + length
     if end >= len(data):
         raise IncompleteFrameError
     digest = hashlib.sha256(map_name.encode() + data[: _HEADER.size + _CRC.size])
     digest.update(data[_BODY_AT:end])
     if digest.digest() != data[_BODY_AT - _DIGEST_BYTES : _BODY_AT] or data[end : end + 1] != _END:
-        raise damaged(where, "the bytes of a frame do not give its SHA-256")
+        raise damaged(where, "the SHA-256 of a frame does not match")
     if version != FORMAT_VERSION or kind not in tuple(Kind):
         raise UnsupportedFormatError(
             f"cannot read {where}: it has format version {version}, this plugin reads version {FORMAT_VERSION}. "
@@ -201,6 +201,6 @@ def _seed(map_name: str) -> int:
 def damaged(where: str, problem: str) -> CheckpointCorruptedError:
     """Return the error for a damaged log."""
     return CheckpointCorruptedError(
-        f"cannot read {where}: it is damaged: {problem}. Restore it from a backup. Without one, remove nothing, but "
-        "start over with new names: a job under another id, a map after its folder was moved elsewhere"
+        f"cannot read {where}: it is damaged: {problem}. Restore it from a backup. Without a backup, remove "
+        "nothing, but start over with new names: a job under another id, or a map after its folder was moved elsewhere"
     )

@@ -235,7 +235,7 @@ class Journal:
         try:
             self.folder.delete(value.name for value in values)
         except CheckpointStorageError as error:
-            logger.warning("a value that nothing names stays until the map is opened again: %s", error)
+            logger.warning("an unreferenced value remains until the map is opened again: %s", error)
 
     # -- snapshots
 
@@ -299,14 +299,14 @@ class Journal:
                 if (piece.epoch, piece.number) <= (self.epoch, number) and piece != snapshot
             )
         except Exception as error:  # whatever the error is, the log remains valid, only longer
-            logger.warning("a map could not be compacted, which the next change tries again: %s", error)
+            logger.warning("a map could not be compacted; the next change retries it: %s", error)
         finally:
             self._compaction = None
 
     def _failed(self, error: BaseException) -> Exception:
         """Return the error that every later change raises."""
         if isinstance(error, (StorageUnavailableError, StorageAccessError)):
-            message = f"{error}. Whether the last change is durable is not known: open the map again to see"
+            message = f"{error}. It is unknown whether the last change is durable: open the map again to check"
             return _caused(type(error)(message), error)
         if isinstance(error, Exception):
             return error

@@ -48,7 +48,8 @@ def require_map_name(name: str) -> str:
         return require_job_id(name)
     except InvalidIdError as cause:
         raise InvalidIdError(
-            f"the map name {name!r} cannot name a folder: write 1 to 128 of the characters A-Z a-z 0-9 . _ - "
+            f"the map name {name!r} cannot be used as a folder name: write 1 to 128 of the characters A-Z a-z 0-9 "
+            ". _ - "
             'that are not just "." or ".."'
         ) from cause
 
@@ -62,14 +63,16 @@ def storage_configuration(properties: Mapping[str, str]) -> dict[str, str]:
     kind = properties.get(TYPE) or FileMapStoreFactory.factory_identifier
     if kind != FileMapStoreFactory.factory_identifier:
         raise StorageConfigurationError(
-            f"the {TYPE} of a map-store is {kind!r}, known is hdfs. Write {TYPE}: hdfs, and {STORAGE_TYPE}: s3 or oss, "
-            f"or {DEFAULT_FS}: file:/// or hdfs://host:port, to say where"
+            f"the {TYPE} of a map-store is {kind!r}, but only hdfs is supported. Write {TYPE}: hdfs, and "
+            f"{STORAGE_TYPE}: s3 or oss, "
+            f"or {DEFAULT_FS}: file:/// or hdfs://host:port, for the location"
         )
     cluster = properties.get(CLUSTER_NAME) or DEFAULT_CLUSTER_NAME
     if "/" in cluster or cluster in (".", ".."):
         raise StorageConfigurationError(
-            f"{CLUSTER_NAME} is {cluster!r}, but it names one folder. Write a plain name, as in {CLUSTER_NAME}: "
-            f"{DEFAULT_CLUSTER_NAME}, and put the rest of the path into {shared.NAMESPACE}"
+            f"{CLUSTER_NAME} is {cluster!r}, but it must be a single folder name. Write a plain name, as in "
+            f"{CLUSTER_NAME}: "
+            f"{DEFAULT_CLUSTER_NAME}, and write the rest of the path to {shared.NAMESPACE}"
         )
     namespace = (properties.get(shared.NAMESPACE) or DEFAULT_NAMESPACE).rstrip("/")
     rest = {key: value for key, value in properties.items() if key not in {TYPE, CLUSTER_NAME, *_NO_EFFECT}}
@@ -84,7 +87,7 @@ def _storage(properties: Mapping[str, str]) -> BlobStorage:
     if not isinstance(storage, BlobStorage):
         storage.close()
         raise StorageConfigurationError(
-            f"{STORAGE_TYPE}: {properties.get(STORAGE_TYPE)} keeps no named bytes, so no map can lie there. "
+            f"{STORAGE_TYPE}: {properties.get(STORAGE_TYPE)} does not store named objects, so it cannot hold a map. "
             f"Write {STORAGE_TYPE}: local, hdfs, s3 or oss"
         )
     return storage

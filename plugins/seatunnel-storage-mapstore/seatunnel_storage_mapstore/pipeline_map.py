@@ -135,7 +135,7 @@ class PipelineMap:
             time.sleep(random.uniform(0, wait_s))
             wait_s = min(2 * max(wait_s, time.monotonic() - began), 2.0)
         raise StorageUnavailableError(
-            f"{_TAKEOVERS} times in turn another process took over {self._folder.where('')}. Stop all but one of the "
+            f"{_TAKEOVERS} times in a row, another process took over {self._folder.where('')}. Stop all but one of the "
             "engines that write to this pipeline"
         )
 

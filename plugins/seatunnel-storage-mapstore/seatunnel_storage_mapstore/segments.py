@@ -83,8 +83,8 @@ class AppendedFiles(SegmentWriter):
             os.fsync(self._descriptor)
         except OSError as cause:
             raise StorageUnavailableError(
-                f"cannot append to {self._path} ({self._folder.storage.backend}): {cause}. Check that the disk is up "
-                "and has room"
+                f"cannot append to {self._path} ({self._folder.storage.backend}): {cause}. Check that the disk is "
+                "available and has free space"
             ) from cause
 
 

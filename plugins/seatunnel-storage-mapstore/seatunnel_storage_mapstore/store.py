@@ -159,4 +159,4 @@ def _value(journal: Journal, key: str) -> bytes | None:
 
 def missing(folder: Folder, key: str) -> CheckpointCorruptedError:
     """Return the error for a missing value that the log refers to and that was not replaced."""
-    return frames.damaged(folder.where("values/"), f"the value of {key!r} is not there")
+    return frames.damaged(folder.where("values/"), f"the value of {key!r} does not exist")

@@ -151,7 +151,8 @@ def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: 
     if found:
         return found[-1]
     written = checkpoint_id if epoch is None else CheckpointRef(epoch, checkpoint_id)
-    reason = "is orphaned: a restore went back behind it, or its engine had been replaced" if named else "is not there"
+    orphaned = "is orphaned: an older checkpoint was restored, or its engine had been replaced"
+    reason = orphaned if named else "does not exist"
     restorable = ", ".join(str(info.ref) for info in checkpoints if info.ref in live) or "none"
     raise RestoreRefusedError(f"checkpoint {written} {reason}. These can be restored: {restorable}")
 
@@ -223,12 +224,12 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
     """
     which = "the latest checkpoint" if latest else "the requested checkpoint"
     remedy = (
-        "none that is stored can be read. Restore the files of one from a backup, or empty the targets and begin again "
-        "under a new id"
+        "none of the stored ones can be read. Restore the files of one from a backup, or empty the targets and "
+        "start over under a new id"
         if intact is None
-        else f"the newest intact one is {intact}. Restoring an older one may publish rows twice, so it must be "
-        "requested: restore it with retract=True to delete from the targets first what was published after it, or with "
-        "accept_duplicates=True to leave it there"
+        else f"the newest intact one is {intact}. Restoring an older one may publish rows twice, so request it "
+        "explicitly: restore it with retract=True to first delete the rows published after it from the targets, "
+        "or with accept_duplicates=True to keep them"
     )
     return f"{which} {info} is damaged ({reason}); {remedy}"
 

@@ -73,7 +73,8 @@ def fitted(
     """
     if not states.sources or states.sources.keys() != states.tasks.keys():
         raise RestoreRefusedError(
-            f"it has the sources {sorted(states.sources)} and tasks of {sorted(states.tasks)}, which no job stores"
+            f"it has the sources {sorted(states.sources)} and tasks of {sorted(states.tasks)}, which is not a "
+            "valid state"
         )
     dropped = compare(states, topology).dropped
     if dropped and not allow_non_restored:
@@ -100,7 +101,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
         names: Their displayed names.
     """
     return (
-        f"{holder} also has {', '.join(names)}, which this job does not name: put them back, or restore with "
+        f"{holder} also has {', '.join(names)}, which this job does not have: restore them, or restore with "
         "allow_non_restored_state=True to continue without their stored state"
     )
 
@@ -114,8 +115,8 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
         changes: How the sink's options have changed since, in words.
     """
     return (
-        f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Put that back; it can "
-        "be changed when the job was stopped with a savepoint, which leaves nothing to publish"
+        f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that "
+        "change; it is possible after the job was stopped with a savepoint, which leaves nothing to publish"
     )
 
 
@@ -154,8 +155,9 @@ def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) 
         strange = set(held.committables or ()) - set(source.sinks)
         if strange and not allow_non_restored:
             raise RestoreRefusedError(
-                f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which the "
-                "source does not feed any more: let it, or restore with allow_non_restored_state=True to continue "
+                f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which "
+                "the source no longer feeds: connect it again, or restore with allow_non_restored_state=True to "
+                "continue "
                 "without them"
             )
     return evolve(task, units=tuple(_fitted_unit(held, source) for held in task.units))

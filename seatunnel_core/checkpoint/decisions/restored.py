@@ -129,15 +129,15 @@ def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef
     units = ", ".join(committables[:_NAMED]) + (", …" if len(committables) > _NAMED else "")
     found = (
         f"the sink {sink!r} has published {pick(len(committables), 'unit')} ({units}) of which "
-        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} knows nothing")
-        + ": newer checkpoints existed and were removed. Their rows would be published a second time. "
+        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} contains nothing")
+        + ": newer checkpoints existed and were removed. Their rows would be published twice. "
     )
     if base is None:
-        return f"{found}Put the checkpoints back from a copy, or empty the target and start over under a new id"
+        return f"{found}Restore the checkpoints from a copy, or empty the target and start over under a new id"
     again = f"-r {job_id} --restore-with-checkpoint {base}"
     return (
-        f"{found}Put them back from a copy; or write `{again} --retract`, which first removes those rows where the "
-        f"sink can do that, or `{again} --accept-duplicates`, which leaves them there"
+        f"{found}Restore them from a copy; or run `{again} --retract`, which first removes those rows if the sink "
+        f"supports it, or `{again} --accept-duplicates`, which keeps them"
     )
 
 

@@ -206,7 +206,7 @@ class SinkVertex:
         awaited = self._in_flight if isinstance(event, CommitSucceeded) else self._in_flight[: len(answered)]
         if not self._in_flight or answered != awaited:
             raise IllegalEventError(
-                f"sink {self.spec.name!r} is publishing {self._in_flight or 'nothing'}, and not {answered}"
+                f"sink {self.spec.name!r} is publishing {self._in_flight or 'nothing'}, not {answered}"
             )
 
     def succeeded(self, event: CommitSucceeded) -> None:

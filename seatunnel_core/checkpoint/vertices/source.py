@@ -95,11 +95,12 @@ class SourceVertex:
             raise IllegalEventError(f"source {event.source!r} received splits without a request")
         if self.state.attachment not in (None, event.attachment):
             raise IllegalEventError(
-                f"source {event.source!r} was frozen as {self.state.attachment!r}, and is {event.attachment!r} now"
+                f"source {event.source!r} was enumerated as {self.state.attachment!r}, and is {event.attachment!r} now"
             )
         if self.state.total not in (None, len(event.splits)):
             raise IllegalEventError(
-                f"source {event.source!r} was frozen with {self.state.total} splits, and has {len(event.splits)} now"
+                f"source {event.source!r} was enumerated with {self.state.total} splits, but has "
+                f"{len(event.splits)} now"
             )
         for index, split in enumerate(event.splits):
             if split.index != index:

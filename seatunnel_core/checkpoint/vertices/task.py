@@ -128,7 +128,7 @@ class TaskVertex:
         """Return the current activity of the task, in words, and its start time in milliseconds."""
         running = [flight for flight in self._flights.values() if flight.running]
         if not running:
-            return f"has {self.units_in_flight} units in flight and runs none", self._wiring.now_ms
+            return f"has {self.units_in_flight} units in flight, none of which is running", self._wiring.now_ms
         oldest = min(running, key=lambda flight: flight.since_ms)
         return f"runs {len(running)} units, the oldest is unit {oldest.unit.number}", oldest.since_ms
 

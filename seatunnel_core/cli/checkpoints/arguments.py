@@ -14,13 +14,13 @@ from seatunnel_core.inspector.reference import StorageReference
 from seatunnel_storage_api.state import CheckpointRef
 
 VERBS = {
-    "list": "the jobs of a storage; with -j, the checkpoints of one",
-    "show": "what a checkpoint holds, in words",
-    "diff": "what changed between two checkpoints",
-    "verify": "read every byte, and say what is damaged and what can be restored",
-    "export": "put jobs into one file, to carry around or to keep",
-    "copy": "put a copy of jobs into another storage, or back from a file",
-    "gc": "find what nothing needs any more, and remove it",
+    "list": "list the jobs of a storage; with -j, the checkpoints of one",
+    "show": "describe the content of a checkpoint",
+    "diff": "show the differences between two checkpoints",
+    "verify": "read all data, and report what is damaged and what can be restored",
+    "export": "export jobs to one file, for transfer or backup",
+    "copy": "copy jobs to another storage, or from a file",
+    "gc": "find and remove data that is no longer needed",
 }
 
 _STORAGES = """\
@@ -68,15 +68,15 @@ class CheckpointsArguments(Command):
     """``EPOCH-ID``, or an ID alone."""
 
     destination: StorageReference | None = None
-    dry_run: bool = switch("--dry-run", help="remove nothing, and list what would be removed")
+    dry_run: bool = switch("--dry-run", help="only list what would be removed")
     older_than_s: float = option(
         "--older-than", metavar="AGE", type=_age, default=86_400,
         help="keep what is younger: 90s 15m 6h 7d (1d)")  # fmt: skip
-    ended_jobs: bool = switch("--ended-jobs", help="also all of the jobs that are recorded as ended")
+    ended_jobs: bool = switch("--ended-jobs", help="also everything of jobs recorded as ended")
     targets: tuple[str, ...] = option(
         "--target", metavar="FOLDER", action="append", default=[], converter=tuple,
         help="also search this target for staged files, in addition to those in the manifests")  # fmt: skip
-    paths: bool = switch("--paths", help="every path, not only how many")
+    paths: bool = switch("--paths", help="list every path instead of only their number")
     json: bool = switch("--json", help="for programs; the keys are documented and stable")
 
 
@@ -91,7 +91,7 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
     parser = Parser(
         prog="seatunnel checkpoints",
         usage="seatunnel checkpoints VERB [options]",
-        description=f"Looks into checkpoint storages and after them. Needs no Spark and no running job.\n\n{lines}",
+        description=f"Inspects and maintains checkpoint storages. Needs no Spark and no running job.\n\n{lines}",
         epilog=_STORAGES,
         allow_abbrev=False,
     )
@@ -126,7 +126,7 @@ def _verb_parser(verb: str) -> Parser:
     which.add_argument("--engine-config", metavar="FILE", type=Path, help="the engine's file that names the storage")
     which.add_argument("--from", "--storage", dest="storage", metavar="STORAGE", help="the storage; see below")
     add("-p", "--property", metavar="KEY=VALUE", action="append", default=[], type=_property, help="of plugin-config")
-    add("--namespace", metavar="PATH/", help="instead of the one that is configured")
+    add("--namespace", metavar="PATH/", help="instead of the configured one")
     add_options(parser, CheckpointsArguments, ("json",))
     return parser
 
@@ -139,7 +139,12 @@ def _one(parser: Parser, refs: int, help: str) -> None:
     parser.add_argument("job", metavar="JOB", help="the job's id")
     parser.add_argument("pipeline", metavar="PIPELINE", nargs="?", type=_number, help="its number; all when left out")
     parser.add_argument(
-        "refs", metavar="EPOCH-ID", nargs="*", default=[], type=_ref, help=f"{help}; an id alone is the newest epoch's"
+        "refs",
+        metavar="EPOCH-ID",
+        nargs="*",
+        default=[],
+        type=_ref,
+        help=f"{help}; an id alone refers to the newest epoch",
     )
     parser.set_defaults(most_refs=refs)
 
@@ -162,9 +167,7 @@ def _copy(parser: Parser) -> None:
 
 
 def _export(parser: Parser) -> None:
-    parser.add_argument(
-        "to", metavar="FILE.zip", help="a new file; `copy --from FILE.zip --to STORAGE` is the way back"
-    )
+    parser.add_argument("to", metavar="FILE.zip", help="a new file; `copy --from FILE.zip --to STORAGE` imports it")
     _jobs(parser)
 
 

@@ -21,6 +21,6 @@ def _parse(_parser: Parser, argv: Sequence[str]) -> CheckpointsCommand:
 
 CHECKPOINTS = Subcommand(
     name="checkpoints",
-    summary="look into checkpoint storages: list, show, diff, verify, export, copy, gc",
+    summary="inspect and maintain checkpoint storages: list, show, diff, verify, export, copy, gc",
     parse=_parse,
 )

@@ -109,8 +109,8 @@ def ended_text(job: JobSurvey) -> list[str]:
     if job.state is not JobState.ENDED:
         return []
     return [
-        f"Job {job.job_id} {_state(job)}: all that its checkpoints name is committed, and -r {job.job_id} moves no row."
-        " A checkpoint is restored only where it is asked for"
+        f"Job {job.job_id} {_state(job)}: the output of its checkpoints is committed, and -r {job.job_id} moves no row."
+        " A checkpoint is restored only on request"
     ]
 
 
@@ -184,7 +184,7 @@ def copied_text(done: Copied, destination: str) -> str:
         f"{pick(done.checkpoints, 'checkpoint')}, {pick(done.attachments, 'attachment')}, {size(done.size_bytes)} of "
         "states, read back and equal"
     )
-    verb = "is there already and is the same" if done.was_there else "copied"
+    verb = "already exists and is identical" if done.was_there else "copied"
     lines = [f"Job {done.job_id} {verb}: {what} in {destination}"]
     lines += [f"  left behind, damaged: {problem}" for problem in done.left_behind]
     return "\n".join(lines)

@@ -95,7 +95,7 @@ def _about(plugin: Plugin) -> str:
         "example:\n" + textwrap.indent(example(plugin.kind, declared), "  "),
     ]
     if declared.task_modules:
-        parts.insert(2, f"needs where its tasks run: {', '.join(declared.task_modules)}")
+        parts.insert(2, f"Python packages that its tasks import: {', '.join(declared.task_modules)}")
     return "\n\n".join([heading, *parts])
 
 

@@ -10,11 +10,11 @@ from seatunnel_core.cli.declared import add_options, option, read_options, switc
 from seatunnel_core.errors import UsageError
 
 _VERBS = """\
-  show [NAME]                 how far the sources of each name were read, and by which job
-  set NAME [SOURCE] VALUE     the next job reads what lies behind this value
+  show [NAME]                 the position of each source, and the job that stored it
+  set NAME [SOURCE] VALUE     the next job reads the rows after this value
   reset NAME                  the next job reads everything again
 
-NAME is state.name of the job, or job.name. SOURCE may be left out where the job has one."""
+NAME is state.name of the job, or job.name. SOURCE is optional if the job has only one."""
 
 
 @frozen(kw_only=True)
@@ -37,7 +37,7 @@ class StateArguments(Command):
     )
     """Storage as for ``seatunnel checkpoints``; ``None`` for the one that a job would use."""
 
-    json: bool = switch("--json", help="show: for programs; the keys are documented and stay")
+    json: bool = switch("--json", help="show: for programs; the keys are documented and stable")
 
 
 def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
@@ -49,8 +49,8 @@ def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
     """
     parser.usage = "seatunnel state VERB [NAME] [options]"
     parser.epilog = _VERBS
-    parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="one of those below")
-    parser.add_argument("words", metavar="NAME", nargs="*", help="what the verb is about; see below")
+    parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="one of the verbs below")
+    parser.add_argument("words", metavar="NAME", nargs="*", help="arguments of the verb; see below")
     add_options(parser, StateArguments)
     values = parser.parse_args(argv)
     words, verb = values.words, values.verb
@@ -68,4 +68,4 @@ def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
     )
 
 
-STATE = Subcommand(name="state", summary="show, set or reset how far jobs with increments were read", parse=parse_state)
+STATE = Subcommand(name="state", summary="show, set or reset the position of jobs with increments", parse=parse_state)

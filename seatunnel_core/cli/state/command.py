@@ -47,7 +47,7 @@ def _show(arguments: StateArguments, storage: CheckpointStorage) -> None:
     print(f"Storage: {title(storage)}\n")
     rows: list[tuple[str, ...]] = [("name", "source", "column", "read up to", "again from", "last job", "which")]
     rows += [row for each, now in states for row in _rows(each, now)]
-    print(table(rows) if len(rows) > 1 else "No job with increments has begun.")
+    print(table(rows) if len(rows) > 1 else "No job with increments has started yet.")
 
 
 def _rows(found: IncrementState, now: IncrementState | None) -> list[tuple[str, ...]]:
@@ -92,7 +92,7 @@ def _set(arguments: StateArguments, storage: CheckpointStorage) -> None:
     source = arguments.source or _only(now)
     cursor = SourceState(reads=None, cursor=Cursor(value=arguments.value))
     put(storage, evolve(now, sources={**now.sources, source: cursor}))
-    print(f"The next job of {arguments.name} reads {source} behind {arguments.value}.")
+    print(f"The next job of {arguments.name} reads {source} after {arguments.value}.")
 
 
 def _reset(arguments: StateArguments, storage: CheckpointStorage) -> None:
@@ -105,7 +105,7 @@ def _reset(arguments: StateArguments, storage: CheckpointStorage) -> None:
                 f"The job {found.job_id} runs in process {pid}. Stop it first, with seatunnel -can {found.job_id}"
             )
     put(storage, IncrementState(name=found.name, version=found.version))
-    print(f"The next job of {arguments.name} reads everything. What earlier ones have written stays where it is.")
+    print(f"The next job of {arguments.name} reads everything. Rows that earlier jobs have written are kept.")
 
 
 def _known(storage: CheckpointStorage, name: str) -> IncrementState:

@@ -105,7 +105,7 @@ class CatalogRule:
     def check(self, schema: TableSchema) -> None:
         """Raise ``RuleError`` for a table that does not satisfy the rule."""
         if self.table is not None and schema.table != self.table:
-            raise RuleError(f"Assert: a table {schema.table} came, expected is {self.table}")
+            raise RuleError(f"Assert: received a table {schema.table}, expected {self.table}")
         if self.primary_key is not None and schema.primary_key != self.primary_key:
             raise RuleError(
                 f"Assert: the primary key of table {schema.table} is {list(schema.primary_key)}, expected "
@@ -132,8 +132,7 @@ class CatalogRule:
     def _check_primary_key_name(self, schema: TableSchema) -> None:
         if not schema.primary_key:
             raise RuleError(
-                f"Assert: table {schema.table} has no primary key, expected is one with the name "
-                f"{self.primary_key_name!r}"
+                f"Assert: table {schema.table} has no primary key, expected one with the name {self.primary_key_name!r}"
             )
         if schema.primary_key_name is None:
             raise RuleError(
@@ -172,7 +171,8 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     identifier = rule.get("table_identifier_rule") or {}
     if identifier.get("catalog_name") is not None:
         raise ValueError(
-            "table_identifier_rule: catalog_name cannot be compared, as tables of this engine are in no catalog. "
+            "table_identifier_rule: catalog_name cannot be compared, because tables of this engine are not in a "
+            "catalog. "
             "Remove it; table compares the table's name"
         )
     return CatalogRule(

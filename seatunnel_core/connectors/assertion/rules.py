@@ -48,14 +48,14 @@ class ValueRule:
     def check_type(self, kind: pa.DataType) -> None:
         """Raise ``ValueError`` for a type that the rule does not support."""
         if self.kind in _OF_NUMBERS and not _is_number(kind):
-            raise ValueError(f"{self.kind} compares numbers, and it is of type {type_name(kind)}")
+            raise ValueError(f"{self.kind} compares numbers, but the column is of type {type_name(kind)}")
         if self.kind in _OF_LENGTHS and _lengths(pa.array([], kind)) is None:
-            raise ValueError(f"{self.kind} counts characters or bytes, and it is of type {type_name(kind)}")
+            raise ValueError(f"{self.kind} counts characters or bytes, but the column is of type {type_name(kind)}")
         if self.compares:
             try:
                 _wanted(self.expected, kind)
             except (ValueError, pa.ArrowException) as error:
-                raise ValueError(f"equals_to cannot be compared: {error}") from error
+                raise ValueError(f"equals_to does not have the type of the column: {error}") from error
 
     def broken_at(self, values: pa.Array) -> tuple[int, str] | None:
         """Return the index of the first value that breaks the rule and what is expected; ``None`` if there is none."""
@@ -208,7 +208,7 @@ def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
     if kind not in known and not (kind is None and compares):
         raise ValueError(f"expected a rule_type of {', '.join(known)} or an equals_to, found {kind}")
     if kind not in (*_OF_NUMBERS, *_OF_LENGTHS) and rule.get("rule_value") is not None:
-        raise ValueError(f"{kind or 'equals_to'} takes no rule_value: remove it, or name a rule_type that compares it")
+        raise ValueError(f"{kind or 'equals_to'} does not use rule_value: remove it, or set a rule_type that does")
     number = None
     if kind in _OF_NUMBERS:
         number = limit(kind, rule.get("rule_value"))

@@ -72,7 +72,9 @@ class AssertSink(Sink, SupportsConclude):
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
         absent = [table for table in self._tables if table not in table_rows]
         if absent:
-            raise RuleError(f"Assert: no row of table {', '.join(absent)} came; expected are {', '.join(self._tables)}")
+            raise RuleError(
+                f"Assert: no row of table {', '.join(absent)} was received; expected {', '.join(self._tables)}"
+            )
         came = {*table_rows, *(table for tables in self._came for table in tables)}
         for rules in self.rules:
             if rules.wants_table and rules.table not in came:
@@ -109,7 +111,7 @@ class AssertWriter(SinkWriter):
 
     def write(self, batch: Batch) -> None:
         if self._tables and batch.table not in self._tables:
-            raise RuleError(f"Assert: a row of table {batch.table} came; expected are {', '.join(self._tables)}")
+            raise RuleError(f"Assert: a row of table {batch.table} was received; expected {', '.join(self._tables)}")
         for rules in self._rules:
             if rules.concerns(batch.table):
                 for rule in rules.fields:

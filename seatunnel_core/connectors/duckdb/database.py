@@ -143,7 +143,7 @@ class Database:
                     raise
                 if time.monotonic() >= until:
                     found = SinkError(
-                        f"another process has {self.path} open, and DuckDB takes one writer: {_line(error)}"
+                        f"another process has {self.path} open, but DuckDB allows only one writer: {_line(error)}"
                     )
                     found.retryable = True
                     raise found from error

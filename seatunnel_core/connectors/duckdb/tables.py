@@ -94,7 +94,7 @@ class DuckDBTables(SqlDatabase):
         schema, name = self._literals(path)
         where = f"database_name = current_database() AND lower(schema_name) = {schema}"
         if self.ask(connection, f"SELECT 1 FROM duckdb_views() WHERE {where} AND lower(view_name) = {name}"):
-            raise SinkError(f"{'.'.join(path)} is a view, which takes no rows; choose a table")
+            raise SinkError(f"{'.'.join(path)} is a view, which does not accept rows; choose a table")
         asked = "SELECT column_name, data_type, is_nullable, column_default FROM duckdb_columns()"
         found = self.ask(connection, f"{asked} WHERE {where} AND lower(table_name) = {name} ORDER BY column_index")
         return [
@@ -110,7 +110,7 @@ class DuckDBTables(SqlDatabase):
         path = parts if len(parts) > 1 else ("main", *parts)
         if len(path) > 2 or path[0].lower() == OWN:
             raise ValueError(
-                f"{written!r} is no table for rows; write schema.table, or a name in quotes (the schema {OWN} is the "
+                f"{written!r} is not a table name; write schema.table, or a name in quotes (the schema {OWN} is the "
                 "engine's own)"
             )
         return path

@@ -81,8 +81,9 @@ def require_replaceable(target: Target, folder: str) -> None:
     except OSError as error:
         raise target.failed("cannot be replaced", error, folder) from error
     raise SinkError(
-        f"{target.who}: {staging} exists: another job stages rows there or has left some, which would be lost "
-        "with the old folder. End or resume that job, or remove the folder"
+        f"{target.who}: {staging} exists: another job stages rows there or has left some behind, which would be "
+        "lost with the old folder."
+        " End or resume that job, or remove the folder"
     )
 
 

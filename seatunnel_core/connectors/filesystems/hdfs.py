@@ -39,7 +39,7 @@ _WRITTEN = {
     "kerberosKeytabFilePath": "kerberos_keytab_path",
     "kerberosPrincipal": "kerberos_principal",
     "hadoop.user.name": "remote_user",
-    "Put another namespace in plugin-config": "Write another path",
+    "Set another namespace in plugin-config": "Write another path",
     "Check the keys in plugin-config": "Check the options",
     "<namespace>": "<path>",
     " in plugin-config": "",

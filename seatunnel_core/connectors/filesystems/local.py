@@ -298,13 +298,13 @@ def _make_folder(folder: str) -> bool:
         return False
     except FileNotFoundError as error:  # for example in /proc, which only the system fills
         above = os.path.dirname(folder)
-        raise PermissionError(errno.EPERM, f"no folder can be made in {above}", folder) from error
+        raise PermissionError(errno.EPERM, f"no folder can be created in {above}", folder) from error
     return True
 
 
 def _instead_of_folder(path: str) -> str:
     if os.path.islink(path) and not os.path.exists(path):
-        return f"it is a link to {os.readlink(path)}, which is not there"
+        return f"it is a link to {os.readlink(path)}, which does not exist"
     return "it is a file, not a folder"
 
 

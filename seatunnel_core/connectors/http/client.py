@@ -38,12 +38,12 @@ _SHOWN = 200
 _SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
 
 _HINTS = {
-    400: "the request is not what the service expects: check params and body",
+    400: "the service rejected the request as invalid: check params and body",
     401: "check {credentials}",
     403: "access denied: check the permissions of {credentials}",
     404: "check {url}",
     405: "check method",
-    429: "the quota is used up; request less often, or later",
+    429: "the quota is exhausted; send fewer requests, or retry later",
 }
 
 

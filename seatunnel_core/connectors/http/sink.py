@@ -28,7 +28,7 @@ class HttpSink(Sink, SupportsDryRun):
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.AT_LEAST_ONCE
     isolates_bad_rows = True
-    weakness = "sends rows at once, and a retried task sends again what the failed one has sent"
+    weakness = "sends rows directly, so a retried task sends the rows of the failed one again"
     credentials: ClassVar[str] = "headers and params"
     """Options that contain the credentials, for messages."""
 

@@ -49,8 +49,9 @@ def refuse_unmergeable(
     schema = table.schema()
     if table.metadata.format_version != 2:
         raise SinkError(
-            f"the table {named} has version {table.metadata.format_version} of Iceberg's format, and rows are merged "
-            "into version 2 only; give it the property format-version = 2, or write append or replace"
+            f"the table {named} has version {table.metadata.format_version} of Iceberg's format, but rows can be "
+            "merged only into version 2; set its property"
+            " format-version = 2, or write append or replace"
         )
     given = {column_of(schema, name, case_sensitive=case_sensitive).name for name in rows.columns.names}
     missing = [name for name in (field.name for field in schema.fields) if name not in given]
@@ -73,8 +74,9 @@ def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
         kind = rows.columns.field(name).type
         if of.is_floating(kind):
             raise SinkError(
-                f"option 'merge_key': column {name!r} of {rows.table} is a {type_name(kind)}, by which Iceberg finds "
-                "no row; choose other columns, or convert it to a decimal"
+                f"option 'merge_key': column {name!r} of {rows.table} is a {type_name(kind)}, by which Iceberg "
+                "cannot find rows; choose"
+                " other columns, or convert it to a decimal"
             )
 
 
@@ -88,7 +90,7 @@ def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, .
         column = schema.find_column_name(field.source_id)
         if column not in key:
             raise SinkError(
-                f"the table {named} is partitioned by {field.name!r}, and {column!r} is no part of the key "
+                f"the table {named} is partitioned by {field.name!r}, and {column!r} is not part of the key "
                 f"({', '.join(key)}): the older row of a key may be in another partition, where a merge does not find "
                 f"it; add {column} to merge_key, or merge into a table without that partition"
             )
@@ -107,8 +109,9 @@ def refuse_other_specs(table: "Table", named: str) -> None:
     for manifest in snapshot.manifests(table.io) if snapshot is not None else ():
         if manifest.partition_spec_id != spec.spec_id and (manifest.has_added_files() or manifest.has_existing_files()):
             raise SinkError(
-                f"the table {named} has files that were written when it was partitioned otherwise, in which a merge "
-                "finds no older row; rewrite them by its present partitions (rewrite_data_files)"
+                f"the table {named} has files that were written with another partitioning, in which a merge "
+                "cannot find older rows; rewrite them with the current partitioning"
+                " (rewrite_data_files)"
             )
 
 

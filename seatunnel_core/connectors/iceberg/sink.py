@@ -112,7 +112,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
             raise
         except Exception as error:
             raise SinkError(f"the catalog or its tables cannot be read: {type(error).__name__}: {error}") from error
-        return [*found, "whether we may write there was not looked at"]
+        return [*found, "write permission not checked"]
 
     def _looked(self, schema: TableSchema) -> str:
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
@@ -122,9 +122,9 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         try:
             table = self._catalog().load_table(table_id)
         except (NoSuchTableError, NoSuchNamespaceError):
-            return f"the table {named} will be made"
+            return f"the table {named} will be created"
         self._refuse(schema, table, named)
-        return f"the table {named} is there and takes all {len(schema.columns)} columns"
+        return f"the table {named} exists and has all {len(schema.columns)} columns"
 
     def prepare(self, context: SinkContext) -> None:
         super().prepare(context)
@@ -144,7 +144,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
                     with self._errors_wrapped(context, "cannot be emptied", table):
                         table.apply_save_modes(*modes)
                     self.driver.treated.add(table.id)
-                with self._errors_wrapped(context, "cannot be made ready", table):
+                with self._errors_wrapped(context, "cannot be prepared", table):
                     if self.driver.save_mode_due and self.mode.appends and (rows := table.rows()):
                         self.note_rows(schema, f"the table {table.named}, which had {pick(rows, 'row')}")
                     self._staging = {**self._staging, table.id: self._ready(table, schema)}
@@ -160,7 +160,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         other = self._staging.get(target.id)
         if other is not None and set(other.key) != set(key):
             raise SinkError(
-                f"{target.who}: rows of several tables come into {target.named}, some by the key "
+                f"{target.who}: rows of several tables are merged into {target.named}, some by the key "
                 f"({', '.join(other.key)}) and some by ({', '.join(key)}): write one merge_key for all"
             )
         if self.mode.replaces:
@@ -225,7 +225,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
-            with self._errors_wrapped(context, "cannot be committed to", table, CommitError):
+            with self._errors_wrapped(context, "does not accept the commit", table, CommitError):
                 table.commit(staged, may_be_committed=may_be_committed)
 
     def _staged(self, committable: Committable, context: SinkContext) -> list[StagedFiles]:
@@ -235,11 +235,11 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
             raise CommitError(not_own(_who(context), committable, error)) from error
 
     def complete(self, context: SinkContext) -> None:
-        existing = self._existing(context, "cannot be given its new rows") if self.mode.replaces else []
+        existing = self._existing(context, "does not accept the new rows") if self.mode.replaces else []
         if gone := context.published_to.keys() - {table.named for table in existing} if self.mode.replaces else ():
             raise SinkError(lost(_who(context), min(gone), exists=False))
         for table in existing:
-            with self._errors_wrapped(context, "cannot be given its new rows", table):
+            with self._errors_wrapped(context, "does not accept the new rows", table):
                 table.require_same(table.found())
                 self._replacing(table).replace()
 
@@ -260,15 +260,15 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         if not can_roll_back(self):
             raise SinkError(f"sink {self.identifier} cannot roll back published output with these options")
         removed = 0
-        for table in self._existing(context, "cannot take rows back"):
-            with self._errors_wrapped(context, "cannot take rows back", table):
+        for table in self._existing(context, "cannot be rolled back"):
+            with self._errors_wrapped(context, "cannot be rolled back", table):
                 removed += table.retract(retraction)
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
         found: set[str] = set()
-        for target in self._existing(context, "cannot be looked at"):
-            with self._errors_wrapped(context, "cannot be looked at", target):
+        for target in self._existing(context, "cannot be read"):
+            with self._errors_wrapped(context, "cannot be read", target):
                 table = target.found()
                 if table is not None:
                     found |= history.committed_ids(table, context) - history.retracted_ids(table, context)
@@ -320,8 +320,9 @@ def _mode(options: Options) -> WriteMode:
     upserts = options[opt.UPSERT]
     if upserts and options[WRITE_MODE] not in (None, "merge"):
         raise UsageError(
-            f"option {opt.UPSERT.key!r}: it means write_mode = merge, and write_mode is {options[WRITE_MODE]}; leave "
-            "one of the two out"
+            f"option {opt.UPSERT.key!r}: it means write_mode = merge, but write_mode is {options[WRITE_MODE]}; "
+            "remove one of the two"
+            ""
         )
     return write_mode_of(options, default="merge" if upserts else "append")
 

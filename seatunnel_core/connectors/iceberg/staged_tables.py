@@ -93,7 +93,7 @@ def staged_files(committable: Committable, context: SinkContext, one: TableId | 
     for part in parts:
         table = tuple(stored.texts(part, "table"))
         if len(table) < 2 or (one is not None and table != one):
-            raise StoredValueError(f"{ascii(table)[:200]} is no table of this sink")
+            raise StoredValueError(f"{ascii(table)[:200]} is not a table of this sink")
         yield StagedFiles(
             committable=committable.id,
             epoch=committable.epoch,
@@ -115,9 +115,9 @@ def _files(part: Any, key: str, committable: Committable, context: SinkContext) 
 def _file(written: Any, committable: Committable, context: SinkContext) -> tuple[str, Partition]:
     name, *partition = written if isinstance(written, list) and written else [None]
     if not isinstance(name, str) or not is_own_name(name, context, committable.epoch, committable.unit):
-        raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
+        raise StoredValueError(f"{ascii(name)[:200]} is not the name of a staged file of this sink")
     if not all(value is None or isinstance(value, str) for value in partition):
-        raise StoredValueError(f"{ascii(partition)[:200]} are not the values of a partition")
+        raise StoredValueError(f"{ascii(partition)[:200]} is not a list of partition values")
     return name, tuple(partition)
 
 

@@ -125,8 +125,8 @@ class TargetTable:
         newest = history.newest_epoch(table, self.context)
         if newest > self.context.epoch:
             raise CommitError(
-                f"{self.who}: another engine has taken over this job: the table {self.named} has a commit of its "
-                f"epoch {newest}, and this one has {self.context.epoch}"
+                f"{self.who}: another engine has taken over this job: the table {self.named} has a commit of "
+                f"epoch {newest}, but this one has epoch {self.context.epoch}"
             )
 
     def apply_save_modes(self, data: str, schema: str) -> None:
@@ -215,7 +215,7 @@ class TargetTable:
         for each in staged:
             if each.spec != spec.spec_id and not (each.spec is None and spec.is_unpartitioned()):
                 raise CommitError(
-                    f"{self.who}: rows of {self.named} were divided by its partition spec {each.spec}, and now it has "
+                    f"{self.who}: rows of {self.named} were divided by its partition spec {each.spec}, but now it has "
                     f"{spec.spec_id} ({spec}): restore the table's former partitions, continue "
                     "this job until it ends or is stopped, and change them then"
                 )
@@ -344,15 +344,16 @@ class TargetTable:
         if rewritten:
             raise SinkError(
                 f"{self.who}: the rows of {len(rewritten)} units are no longer in the files of the table "
-                f"{self.named} in which they were published: another program rewrote or removed these. Set the table "
-                "back to the snapshot before them, or continue with --accept-duplicates"
+                f"{self.named} in which they were published: another program rewrote or removed these. Roll the "
+                "table back to the snapshot before them"
+                ", or continue with --accept-duplicates"
             )
         _remove(table, files, history.identity(self.context, retracted=sorted(there)))
         return len(files)
 
     def too_many_others(self, kind: type[SinkError]) -> SinkError:
         """Return the error for a commit that failed each time because other writers committed first."""
-        error = kind(f"{self.who}: other writers of the table {self.named} came first {TRIES} times")
+        error = kind(f"{self.who}: other writers of the table {self.named} were faster {TRIES} times")
         error.retryable = True
         return error
 

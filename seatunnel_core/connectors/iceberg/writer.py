@@ -81,8 +81,9 @@ class IcebergWriter(SinkWriter):
     def write(self, batch: Batch) -> None:
         if not batch.inserts_only:
             raise RowError(
-                f"{self._who}: the table {batch.table} has updated or deleted rows, and rows are only added here; "
-                "write write_mode = merge, or choose the rows with the transform FilterRowKind"
+                f"{self._who}: the table {batch.table} has updated or deleted rows, but this sink only adds rows; "
+                "set write_mode = merge, or select rows with"
+                " the transform FilterRowKind"
             )
         table = self._tables[batch.table]
         rows = self._fitted(batch, table)
@@ -168,8 +169,8 @@ class IcebergWriter(SinkWriter):
             if not field_.nullable and column.null_count:
                 row = column.is_null().index(True).as_py()
                 raise RowError(
-                    f"{self._who}: column {field_.name!r} of the table is required, and row {row + 1} of a batch of "
-                    f"{batch.table} has null there"
+                    f"{self._who}: column {field_.name!r} of the table is required, and row {row + 1} of a batch "
+                    f"of {batch.table} is null there"
                 )
             try:
                 arrays.append(column if index is None else filled(column, field_.type))

@@ -68,7 +68,7 @@ def address_of(options: Options) -> Address:
     if found is None or kind is None:
         named = f"jdbc:{found[1]}:" if found else "it"
         raise UsageError(
-            f"option 'url': {named} is not known here; known are jdbc:postgresql://host:5432/database, "
+            f"option 'url': {named} is not supported; supported are jdbc:postgresql://host:5432/database, "
             "jdbc:mysql://host:3306/database (jdbc:mariadb: too), jdbc:sqlite:/path and jdbc:duckdb:/path"
         )
     properties = dict(options[opt.PROPERTIES] or {})
@@ -108,7 +108,7 @@ def _of_server(kind: str, rest: str) -> tuple[str, int, str, Mapping[str, str]]:
     if parts.username is not None:
         raise UsageError("option 'url': it has a user before the host; write the options user and password instead")
     if "," in host:
-        raise UsageError("option 'url': it names several hosts, and this version takes one")
+        raise UsageError("option 'url': it has several hosts, but this version supports only one")
     database = unquote(parts.path.lstrip("/"))
     if not database:
         raise UsageError(

@@ -50,7 +50,7 @@ class Fetched:
             named = f" with {', '.join(shown)}" if shown else ""
             message = f"{where}, row {first + number}{named}, {self.misfits[number]}"
             if nulls:
-                context.note("have a value that rows cannot hold, and null in its place", message)
+                context.note("have a value that rows cannot represent, replaced by null", message)
             else:
                 context.skip(RowError(message))
         if nulls:

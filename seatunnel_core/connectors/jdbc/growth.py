@@ -177,8 +177,8 @@ class Growth:
         alike = [column.name for column in table.columns if column.name.lower() == name.lower()]
         if alike:
             raise SinkError(
-                f"the table {named} has a column {alike[0]!r}, and the rows of {schema.table} have {name!r}, which "
-                "differs in case alone, so that no column is added; rename it before this sink, or write field_ide"
+                f"the table {named} has a column {alike[0]!r}, but the rows of {schema.table} have {name!r}, which "
+                "differs only in case, so no column is added; rename it before this sink, or write field_ide"
             )
         arrow = plain_type(have.type)
         try:
@@ -208,8 +208,9 @@ class Growth:
                 return None
             raise SinkError(
                 f"column {have.name!r}: the rows of {schema.table} have the type {type_name(have.type)}, which does "
-                f"not fit into {column.declared} of the table {self.dialect.table_name(path)}, and that is not widened "
-                "by schema_contract: its values would change, or the database cannot do it; convert it before this sink"
+                f"not fit into {column.declared} of the table {self.dialect.table_name(path)}, which "
+                "schema_contract cannot widen: its values would change, or the database does not support it; convert it"
+                " before this sink"
             )
         told = f"has {column.name!r} widened from {column.declared} to {declared}"
         change = Change(told=told, column=column.name, statement=statement)

@@ -57,8 +57,9 @@ class History:
         """
         if target.unique:
             raise SinkError(
-                f"the table {target.named} has a unique index on ({', '.join(target.keys)}), and keep_history adds "
-                "rows with the same key; drop that index, or choose a table that is not there yet"
+                f"the table {target.named} has a unique index on ({', '.join(target.keys)}), but keep_history "
+                "adds rows with the same key; drop that index, or choose a table that does not exist yet"
+                ""
             )
         for name in self.names:
             column, wanted = table.column(name), "boolean" if name == self.current else "timestamp"
@@ -77,8 +78,9 @@ class History:
         for column in self.beside(table).columns:
             if column.name not in target.names and not column.generated:
                 raise SinkError(
-                    f"the table {target.named} has a column {column.name!r}, which the rows lack, so that new versions "
-                    "would lose what it has; leave out keep_history, or give the rows that column"
+                    f"the table {target.named} has a column {column.name!r}, which the rows lack, so new versions "
+                    "would lose its values; remove keep_history, or add that column to the rows"
+                    ""
                 )
         current, there = dialect.quoted(self.current), dialect.quoted(*target.path)
         if dialect.ask(connection, f"SELECT 1 FROM {there} WHERE {current} IS NULL LIMIT 1"):

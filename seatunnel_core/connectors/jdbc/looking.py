@@ -95,7 +95,7 @@ def look_at_table(
         raise SinkError(f"there is no table {named}, and schema_save_mode is {mode.schema_mode}")
     if table is None or mode.schema_mode == "RECREATE_SCHEMA":
         new_columns(dialect, evolve(schema, columns=growth.resolved(None, schema, names, keys).columns), names)
-        return [f"the table {named} will be made", *_creating(dialect, connection, path)]
+        return [f"the table {named} will be created", *_creating(dialect, connection, path)]
     schema = evolve(schema, columns=growth.resolved(table, schema, names, keys).columns)
     names = {name: names[name] for name in schema.columns.names}
     grown, changes = growth.planned(connection, path, table, schema, names, keys)
@@ -108,13 +108,13 @@ def look_at_table(
     updates = mode.history is not None or (by_key and target.unique)
     rights = ["INSERT", *["UPDATE"] * updates, *["DELETE"] * deletes]
     _require(dialect, connection, path, there, rights)
-    found = [f"the table {named} is there and takes all {len(names)} columns"]
+    found = [f"the table {named} exists and has all {len(names)} columns"]
     if changes:
         told = ", and ".join(change.told for change in changes)
-        found = [f"the table {named} is there; when the job starts it {told}"]
+        found = [f"the table {named} exists; when the job starts, it {told}"]
     found.append(f"{_who(dialect)} may {' and '.join(rights)} there")
     if changes:
-        found.append(f"whether {_who(dialect)} may ALTER it was not looked at")
+        found.append(f"whether {_who(dialect)} may ALTER it was not checked")
     return [*found, *(_creating(dialect, connection, path[-1:]) if mode.stages or dialect.one_writer else ())]
 
 
@@ -159,9 +159,9 @@ def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
     where = dialect.table_name(path).rpartition(".")[0] or str(dialect.address)
     may = dialect.may_create(connection, path)
     if may is False:
-        raise SinkError(f"{dialect.address}: {_who(dialect)} may not create tables in {where}, and this sink does")
+        raise SinkError(f"{dialect.address}: {_who(dialect)} may not create tables in {where}, but this sink needs to")
     creates = f"{_who(dialect)} may create tables in {where}"
-    return [creates if may else f"whether {creates} was not looked at"]
+    return [creates if may else f"whether {creates} was not checked"]
 
 
 def _who(dialect: Dialect) -> str:

@@ -36,32 +36,32 @@ def mode_of(options: Options) -> WriteMode | None:
         return None
     mode, keys = write_mode_of(options), tuple(options[opt.PRIMARY_KEYS] or ())
     if options[opt.SINK_QUERY]:
-        raise _contradiction("query", f"a statement says itself what becomes of rows, and write_mode is {mode.name}")
+        raise _contradiction("query", f"a statement defines the handling of rows itself, but write_mode is {mode.name}")
     if not options[opt.TABLE]:
-        raise UsageError("option 'table': write_mode needs it; write the table, or ${table_name}")
+        raise UsageError("option 'table': write_mode requires it; set the table, or ${table_name}")
     if mode.name == "append":
         if keys and options[opt.UPSERT]:
             raise _contradiction(
                 "primary_keys",
-                "with it a row replaces the one with its key, and write_mode = append adds rows; write enable_upsert = "
-                "false to get an error for an existing key, or write_mode = merge",
+                "with it, a row replaces the one with its key, but write_mode = append adds rows; set "
+                "enable_upsert = false to get an error for an existing key, or write_mode = merge",
             )
         return mode
     if options.is_set(opt.EXACTLY_ONCE) and not options[opt.EXACTLY_ONCE]:
-        raise _contradiction("is_exactly_once", f"rows are written at once, and write_mode = {mode.name} stages them")
+        raise _contradiction("is_exactly_once", f"rows are written directly, but write_mode = {mode.name} stages them")
     if mode.prunes and keys:
-        raise _contradiction("primary_keys", "with write_mode = prune rows are keys themselves")
+        raise _contradiction("primary_keys", "with write_mode = prune, the rows are keys")
     if not mode.merges:
         return mode
     if not options[opt.UPSERT]:
-        raise _contradiction("enable_upsert", "false rejects an existing key, and write_mode = merge replaces it")
+        raise _contradiction("enable_upsert", "false rejects an existing key, but write_mode = merge replaces it")
     if keys and mode.key and set(keys) != set(mode.key):
-        raise _contradiction("primary_keys", f"it has {', '.join(keys)}, and merge_key has {', '.join(mode.key)}")
+        raise _contradiction("primary_keys", f"it has {', '.join(keys)}, but merge_key has {', '.join(mode.key)}")
     return evolve(mode, key=mode.key or keys)
 
 
 def _contradiction(key: str, why: str) -> UsageError:
-    return UsageError(f"option {key!r}: {why}; leave {key} or write_mode out")
+    return UsageError(f"option {key!r}: {why}; remove {key} or write_mode")
 
 
 def refuse_partial(target: Target, table: DatabaseTable) -> None:
@@ -76,7 +76,7 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
     if lost and not target.unique:
         raise SinkError(
             f"the table {target.named} has no unique index on ({', '.join(target.keys)}), without which a merge would "
-            f"set the column {lost[0]!r} back, which the rows lack; create one"
+            f"reset the column {lost[0]!r}, which the rows lack; create one"
         )
 
 

@@ -242,7 +242,7 @@ EXACTLY_ONCE = Option(
     BOOLEAN,
     default=False,
     doc="True to stage rows in tables of the same database, and move them in one transaction when their "
-    "checkpoint completes. If false, tasks write at once, and a failure may duplicate rows.",
+    "checkpoint completes. If false, tasks write directly, and a failure may duplicate rows.",
 )
 COMMIT_ATTEMPTS = Option(
     "max_commit_attempts",
@@ -298,7 +298,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     Option(
         "max_retries",
         STRING,
-        no_effect="failed work units are retried as job.retry.times says",
+        no_effect="failed work units are retried, as set by job.retry.times",
         doc="SeaTunnel's number of retries of a batch.",
     ),
     Option(

@@ -36,7 +36,7 @@ def require_key_of(
         return False
     require_key(named, {column.name for column in table.columns}, list(names.values()), schema.table)
     if not table.transactional:
-        raise SinkError(f"the table {named} has no transactions: give it ENGINE=InnoDB")
+        raise SinkError(f"the table {named} has no transactions: change it to ENGINE=InnoDB")
     return True
 
 

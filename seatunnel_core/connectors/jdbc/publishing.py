@@ -190,7 +190,7 @@ class Publishing:
             for part in parts:
                 name = stored.text(part, "staging")
                 if owner(name, prefix_of(self.context)) != (committable.id, committable.epoch):
-                    raise StoredValueError(f"{ascii(name)[:100]} is no table that it staged")
+                    raise StoredValueError(f"{ascii(name)[:100]} is not a staged table of this sink")
                 stored.texts(part, "target"), stored.texts(part, "keys"), stored.flag(part, "changes")
                 stored.texts(part, "root") if "root" in part else ()
         except StoredValueError as error:
@@ -247,8 +247,8 @@ class Publishing:
         except Exception as error:
             if self.dialect.is_missing_table(error):
                 raise CommitError(
-                    f"{self.who}: the table {part['staging']} was staged and is gone, and {COMMITS} does not "
-                    f"record {committable.id} as committed: it may have been dropped"
+                    f"{self.who}: the table {part['staging']} was staged but no longer exists, and {COMMITS} does "
+                    f"not record {committable.id} as committed: it may have been dropped"
                 ) from error
             raise
 

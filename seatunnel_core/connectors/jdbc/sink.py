@@ -84,17 +84,19 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
         self._statement = None if generates else statement_of(query_of(options))
         if options[opt.GENERATE] and not generates:
-            _log.warning("the sink Jdbc: query stands beside generate_sink_sql = true, and rows go into query alone")
+            _log.warning("the sink Jdbc: query and generate_sink_sql = true exclude each other; remove one of the two")
         if self._statement is not None and options.is_set(TARGET_CONTRACT):
-            raise UsageError("option 'schema_contract': it is for a table, and rows go into query; leave it out")
+            raise UsageError(
+                "option 'schema_contract': it requires a table, but rows are written with query; remove it"
+            )
         self._growth = Growth(dialect=self._dialect, contract=options[TARGET_CONTRACT])
         if options[opt.DATA_SAVE_MODE] == "CUSTOM_PROCESSING" and not options[opt.CUSTOM_SQL]:
-            raise UsageError("option 'custom_sql': data_save_mode is CUSTOM_PROCESSING, and the statement is missing")
+            raise UsageError("option 'custom_sql': required with data_save_mode = CUSTOM_PROCESSING")
         self._check_names()
         if not self._stages:
             keyed = self._statement is None and options[opt.PRIMARY_KEYS] and options[opt.UPSERT]
             self.guarantee = Guarantee.IDEMPOTENT if keyed else Guarantee.AT_LEAST_ONCE
-            self.weakness = "writes at once; write is_exactly_once = true to stage rows and move them once"
+            self.weakness = "writes directly; set is_exactly_once = true to stage rows and move them once"
         self._claims = self._stages or self.empties
         """True if the database records which engine owns the pipeline."""
 
@@ -147,7 +149,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         self.check_schemas(schemas)
         with self.driver.lock:  # the sources of a pipeline call this concurrently
             for schema in schemas:
-                with self._errors_wrapped(context, f"the table for the rows of {schema.table} cannot be made ready"):
+                with self._errors_wrapped(context, f"the table for the rows of {schema.table} cannot be prepared"):
                     self._targets = {**self._targets, schema.table: self._ready(schema, context)}
 
     def _ready(self, schema: TableSchema, context: SinkContext) -> Target:
@@ -179,8 +181,9 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
                 raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by another client")
             if self._stages and not table.transactional:
                 raise SinkError(
-                    f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot come exactly "
-                    "once: give it ENGINE=InnoDB, or write is_exactly_once = false"
+                    f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot be written "
+                    "exactly once: change it to ENGINE=InnoDB, or set is_exactly_once = false"
+                    ""
                 )
             how: Any = {"names": names, "keys": () if self.needs_end else keys, "upserts": self.options[opt.UPSERT]}
             target = target_with(self._history, self._dialect, connection, table, path, schema, **how)
@@ -214,7 +217,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _looked(self, connection: Any, schema: TableSchema) -> Sequence[str]:
         if self._statement is not None:
             named = tried(self._dialect, connection, self._statement, schema).named
-            return [f"the statement takes the columns of {named}", "whether we may run it was not looked at"]
+            return [f"the statement takes the columns of {named}", "permission to run it not checked"]
         path, names, keys = self._named(schema)
         if self.prunes:
             there = require_key_of(self._dialect, connection, path, schema, names)
@@ -320,18 +323,18 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         if not self._stages:
             return 0
-        with self._errors_wrapped(context, "what was staged cannot be swept"):
+        with self._errors_wrapped(context, "old staged rows cannot be removed"):
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
         """Query this even if rows are now written directly: earlier processes of the job may have staged them."""
-        with self._errors_wrapped(context, "the database cannot be asked what was committed"):
+        with self._errors_wrapped(context, "the record of commits cannot be read"):
             return self._publishing(context).committed()
 
     def clear(self, context: SinkContext) -> None:
         super().clear(context)
         if self._claims:
-            with self._errors_wrapped(context, "what is recorded of the pipeline cannot be removed"):
+            with self._errors_wrapped(context, "the records of the pipeline cannot be removed"):
                 self._publishing(context).clear()
 
     def _publishing(self, context: SinkContext) -> Publishing:

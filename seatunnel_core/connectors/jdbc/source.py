@@ -164,7 +164,7 @@ class JdbcSource(Source, Incremental):
         if not self._dialect.shares_snapshots:
             _log.info("the source Jdbc: each split reads the current state of %s", self._dialect.address)
             return
-        assert self._shared is not None, "a task used a connection of the driver"
+        assert self._shared is not None, "internal error: a task used a connection of the driver"
         before = self._snapshot
         with self._errors_wrapped("it has no shared snapshots"):
             self._snapshot = self._shared.open(self)

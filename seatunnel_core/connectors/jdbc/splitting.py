@@ -152,7 +152,7 @@ def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
     if column and (body["low"] is not None or body["high"] is not None):
         name = stored.text(body, "order") if "order" in body else OWN
         if name not in dialect.orders:
-            raise StoredValueError(f"{ascii(name)[:60]} is not an order in which {dialect.address.kind} divides rows")
+            raise StoredValueError(f"{ascii(name)[:60]} is not an order by which {dialect.address.kind} divides rows")
         order = dialect.orders[name]
         by = order.by.replace("{}", dialect.quoted(column))
         sides = [f"{by} >= {order.literal(stored.text(body, 'low'))}"] if body["low"] is not None else []

@@ -104,9 +104,9 @@ def statement_of(query: str) -> Statement:
             values.append(token[0])
     after = query[at:].strip().rstrip(";").strip()
     if depth or after.startswith(","):
-        raise UsageError("option 'query': it has to have one list of values, as in VALUES (?, ?)")
+        raise UsageError("option 'query': it must have one list of values, as in VALUES (?, ?)")
     if marks and names:
-        raise UsageError("option 'query': it has both ? and :name; write one of them")
+        raise UsageError("option 'query': it has both ? and :name; use only one of them")
     return Statement(before=found[1], values=tuple(values), after=after, marks=tuple(names))
 
 
@@ -118,5 +118,5 @@ def query_of(options: Options) -> str:
     """
     query: str | None = options[SINK_QUERY]
     if not query:
-        raise UsageError("option 'query': it is missing; write it, or generate_sink_sql = true and table")
+        raise UsageError("option 'query': it is missing; set it, or set generate_sink_sql = true and table")
     return query

@@ -173,8 +173,9 @@ class Target:
         """Return the message for a key that the statement of ``repeated`` found."""
         shown = ", ".join(f"{name} = {value}" for name, value in zip(self.keys, key, strict=True))
         return (
-            f"a row with the key {shown} is inserted into {self.named}, where one is already, and enable_upsert is "
-            "false; write enable_upsert = true to replace it, or leave such rows out before this sink"
+            f"a row with the key {shown} is inserted into {self.named}, where one already exists, but "
+            "enable_upsert is false; set enable_upsert = true to replace it, or remove such rows before this sink"
+            ""
         )
 
     def _by_key(self, dialect: Dialect) -> str:
@@ -371,7 +372,7 @@ def no_type(dialect: Dialect, schema: TableSchema, name: str, error: TypeError) 
     """Return the error for a column of the rows for which the database has no type."""
     return SinkError(
         f"column {name!r} of the table {schema.table} has the type {type_name(schema.columns.field(name).type)}, and "
-        f"{dialect.address.kind} has none for it ({error}); convert the column or leave it out"
+        f"{dialect.address.kind} has no type for it ({error}); convert or remove the column"
     )
 
 

@@ -256,8 +256,9 @@ class JdbcWriter(SinkWriter):
         if not batch.inserts_only:
             if not target.keys:
                 raise RowError(
-                    f"{self._who()}: {batch.table} has updated or deleted rows, and {target.named} has no key to find "
-                    "them by; write primary_keys, or write_mode = merge, or choose rows with FilterRowKind"
+                    f"{self._who()}: {batch.table} has updated or deleted rows, but {target.named} has no key to "
+                    "find them by; set primary_keys, or write_mode = merge, or select rows with FilterRowKind"
+                    ""
                 )
             table.changes = True
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))

@@ -150,7 +150,7 @@ class Publishing:
         newest = max((mark.epoch for mark in marks), default=0)
         if newest > self.context.epoch:
             raise CommitError(
-                f"{self.who}: another engine has taken over this job: its epoch is {newest}, and this one has "
+                f"{self.who}: another engine has taken over this job: its epoch is {newest}, this one has "
                 f"{self.context.epoch}"
             )
         engine = SendingEngine(producer, background, {name for mark in marks for name in mark.files}, marks)
@@ -265,7 +265,7 @@ class Publishing:
             producer.purge()
             producer.abort_transaction(5.0)
         except KafkaException as error:
-            _log.debug("%s: a transaction is left to the brokers: %s", self.who, error)
+            _log.debug("%s: a transaction could not be aborted; the brokers will abort it: %s", self.who, error)
 
     def _failed(self, what: str, error: BaseException, background: BackgroundErrors) -> CommitError:
         if isinstance(error, OSError | pa.ArrowInvalid):

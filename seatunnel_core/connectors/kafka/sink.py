@@ -218,7 +218,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @property
     def _of_driver(self) -> "_Driver":
-        assert self._driver is not None, "a task used state of the driver"
+        assert self._driver is not None, "internal error: a task used state of the driver"
         return self._driver
 
     @contextmanager

@@ -67,7 +67,7 @@ def hold(value: Any) -> Held:
         raise ValueError(f"expected columns with different names, found {f'{twice} twice' if twice else 'no column'}")
     if table.nbytes > LARGEST:
         raise ValueError(
-            f"the object has {table.nbytes:,} bytes, at most {LARGEST:,} are allowed: write it to files, and read those"
+            f"the object has {table.nbytes:,} bytes; the maximum is {LARGEST:,}: write it to files, and read the files"
         )
     table = _known_columns(table).combine_chunks()
     sink = pa.BufferOutputStream()
@@ -91,7 +91,7 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
         size_bytes += batch.nbytes
         if size_bytes > LARGEST:
             raise RowError(
-                f"the first {made.count:,} rows have {size_bytes:,} bytes, at most {LARGEST:,} are allowed: "
+                f"the first {made.count:,} rows have {size_bytes:,} bytes; the maximum is {LARGEST:,}: "
                 "write a function with @st.source, which tasks read in pieces"
             )
     found = made.columns

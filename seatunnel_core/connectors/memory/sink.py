@@ -89,7 +89,7 @@ class MemorySink(Sink, SupportsConclude):
             UsageError: Some rows were committed in an earlier process, and were lost with it.
         """
         kept = self._kept
-        assert kept is not None, "only the driver keeps rows"
+        assert kept is not None, "internal error: only the driver has the rows"
         with kept.lock:
             found = [pair for pairs in kept.committables.values() for pair in pairs]
             schemas = dict(kept.schemas)

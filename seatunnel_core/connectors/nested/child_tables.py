@@ -136,6 +136,6 @@ def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]
     if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
         raise SinkError(
             f"the rows of {schema.table} are children of those of {schema.root}, and are replaced with them: "
-            f"their table must be next to {'.'.join(root)} and be named {root[-1]}{BETWEEN}…, not "
+            f"their table must be in the same schema as {'.'.join(root)} and be named {root[-1]}{BETWEEN}…, not "
             f'{".".join(child)}. Write the table as "${{table_name}}", at the end of the name'
         )

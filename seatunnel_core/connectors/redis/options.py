@@ -28,7 +28,7 @@ FORMAT = Option("format", ENUM("json", "text"), default="json", doc="Format of a
 BATCH = Option("batch_size", within(1, 100_000), default=1_000, doc="Number of keys or rows per request.")
 
 KEYS = Option("keys", STRING, required=True, doc="Pattern of the keys to read, with *, ? and [ ]; all of a type.")
-COLUMNS = Option("schema", SCHEMA, doc="The columns. Without it there is one, content, with the whole value.")
+COLUMNS = Option("schema", SCHEMA, doc="Columns; without it, one column, content, with the whole value.")
 HASH_MODE = Option(
     "hash_key_parse_mode",
     ENUM("all", "kv"),
@@ -37,7 +37,11 @@ HASH_MODE = Option(
 )
 READ_KEY = Option("read_key_enabled", BOOLEAN, default=False, doc="Add the key to each row.")
 KEY_FIELD = Option("key_field_name", STRING, doc="Column of the key, by default key; with kv the column of the field.")
-SINGLE = Option("single_field_name", STRING, doc="Column of a value that is no JSON object, beside a key or field.")
+SINGLE = Option(
+    "single_field_name",
+    STRING,
+    doc="Column for a value that is not a JSON object, if there is also a key or field column.",
+)
 _MORE: tuple[Option[Any], ...] = (FORMAT, DELIMITER, BATCH, COLUMNS, HASH_MODE, READ_KEY, KEY_FIELD, SINGLE)
 _FIRST = tuple(evolve(option, unless=("tables_configs",)) for option in (KEYS, DATA_TYPE))
 _TABLES = tables_option((KEYS, DATA_TYPE, *_MORE))
@@ -48,7 +52,7 @@ KEY = Option(
     STRING,
     required=True,
     names_columns=True,
-    doc="Column with the key, or the key; ${table_name} stands for the table.",
+    doc="Column with the key, or the key itself; ${table_name} is replaced by the table.",
 )
 CUSTOM = Option("support_custom_key", BOOLEAN, default=False, doc="Replace ${column} and {column} in key with values.")
 VALUE = Option("value_field", STRING, doc="Column to write as the value; without it the row, in format.")

@@ -40,7 +40,7 @@ class RedisSource(Source):
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     task_modules: tuple[str, ...] = ("redis",)
     beside_tables = frozenset(option.key for option in opt.SERVER)
-    caveat = "Not so for keys that change, expire or appear while the job runs: a repeated read has their new values"
+    caveat = "Exception: keys that change, expire or appear while the job runs: reading again returns their new values"
     example = 'host = "localhost", keys = "user:*", data_type = hash, schema { fields { id = bigint, name = string } }'
 
     def __init__(self, options: Options) -> None:

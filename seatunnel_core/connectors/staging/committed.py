@@ -52,7 +52,7 @@ def _file(found: object, committable: Committable, target: Target, parts: int) -
     written = dict(zip(wanted, found, strict=True))
     name, folder = stored.path(written, "name"), stored.path(written, "folder")
     if "/" in name or not _given_by(name, committable, target):
-        raise StoredValueError(f"{ascii(name)[:200]} is not the name of a file that it staged")
+        raise StoredValueError(f"{ascii(name)[:200]} is not the name of a staged file of this sink")
     published = stored.path(written, "published") if parts == 3 else ""
     if parts == 3 and (published in ("", ".", "..") or "/" in published or (not folder and published == STAGING)):
         raise StoredValueError(f"{ascii(published)[:200]} is not a file name")

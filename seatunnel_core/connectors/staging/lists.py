@@ -20,8 +20,8 @@ Item = tuple[str | bytes, ...]
 """The parts of what is published for a row, such as a command with its arguments."""
 
 LOST = (
-    "the server lost what the job keeps there: it was emptied, restarted without its data or replaced by another one, "
-    "or the job has ended. Restore the data and resume the job, or start a new job"
+    "the server lost the job's staged rows and records: it was emptied, restarted without its data or "
+    "replaced by another one, or the job has ended. Restore the data and resume the job, or start a new job"
 )
 
 

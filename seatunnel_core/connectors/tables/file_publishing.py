@@ -205,7 +205,7 @@ class FilePublishing:
                 name, path = stored.text(part, "file"), tuple(stored.texts(part, "target"))
                 unit = owner(name, self.context.job_id)
                 if unit is None or committable_id(unit) != committable.id or "/" in name or len(path) != depth:
-                    raise StoredValueError(f"{ascii(name)[:100]} is no file that it staged")
+                    raise StoredValueError(f"{ascii(name)[:100]} is not a staged file of this sink")
                 found.append(
                     StagedPart(
                         epoch=committable.epoch,
@@ -296,7 +296,7 @@ class _Commit:
         found = self._family(root, of_root[0].key) if of_root else None
         if found is None:
             raise CommitError(
-                f"{self.publishing.who}: children of rows of {'.'.join(root)} were staged, and it has no {ROW_ID}"
+                f"{self.publishing.who}: children of rows of {'.'.join(root)} were staged, but it has no {ROW_ID}"
             )
         staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
         for same in _alike([part for part in parts if part.root == root]):

@@ -60,7 +60,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         self.mode = write_mode_of(options)
         super().__init__(options, self.mode)
         if "${" in VARIABLE.sub("", options[TABLE.key]):
-            raise UsageError("option 'table': it has a variable that no table has; write ${table_name}")
+            raise UsageError("option 'table': it has an unknown variable; supported is ${table_name}")
         self._database = database
         self._folder = folder
 
@@ -226,11 +226,11 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        with self._errors_wrapped(context, "cannot be asked for its commits"):
+        with self._errors_wrapped(context, "has an unreadable record of commits"):
             return self._publishing(context).committed()
 
     def clear(self, context: SinkContext) -> None:
-        with self._errors_wrapped(context, "cannot be cleared of the job's records"):
+        with self._errors_wrapped(context, "does not allow removal of the job's records"):
             self._publishing(context).clear()
         self._staging(context).clear(context.epoch)
 

@@ -58,8 +58,9 @@ class TableFileWriter(SinkWriter):
         target = self._tables[batch.table]
         if not target.key and not batch.inserts_only:
             raise RowError(
-                f"{self._staging.who}: {batch.table} has updated or deleted rows, and rows are only added here; write "
-                "write_mode = merge, or choose the rows with the transform FilterRowKind"
+                f"{self._staging.who}: {batch.table} has updated or deleted rows, but this sink only adds rows; "
+                "set write_mode = merge, or select rows with"
+                " the transform FilterRowKind"
             )
         require_no_values(batch.rows, target.without_values, f"{self._staging.who}: {batch.table}")
         rows = self._fitted(batch, target)

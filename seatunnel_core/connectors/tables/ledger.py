@@ -105,8 +105,8 @@ class CommitLedger:
         """Return the message for a target that is not the one prepared by an earlier process of the job."""
         return (
             f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
-            "created again or restored from an older backup, so committed rows may be missing. Put it back and resume "
-            "the job, or start a new job"
+            "created again or restored from an older backup, so committed rows may be missing. Restore it and "
+            "resume the job, or start a new job"
         )
 
     # -- commits ----------------------------------------------------------------------------------------------------

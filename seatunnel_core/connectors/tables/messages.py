@@ -22,7 +22,7 @@ __all__ = [
 
 def taken_over(who: str, epoch: int | None, own: int) -> str:
     """Return the message for a job that a newer engine has taken over."""
-    return f"{who}: another engine has taken over this job: its epoch is {epoch}, and this one has {own}"
+    return f"{who}: another engine has taken over this job: its epoch is {epoch}, this one has {own}"
 
 
 def committed_before(who: str, where: str, committable: str) -> str:
@@ -53,7 +53,8 @@ def key_text(names: Sequence[str], values: Sequence[Any]) -> str:
 
 def missing_table(named: str, mode: str) -> str:
     """Return the message for a table that does not exist and must not be created."""
-    return f"there is no table {named} and schema_save_mode is {mode}; create it, or write CREATE_SCHEMA_WHEN_NOT_EXIST"
+    instead = "create it, or set CREATE_SCHEMA_WHEN_NOT_EXIST"
+    return f"the table {named} does not exist, and schema_save_mode is {mode}; {instead}"
 
 
 def not_empty(named: str) -> str:
@@ -72,7 +73,7 @@ def not_widened(column: str, named: str, lost: str) -> str:
     )
 
 
-def shared_target(named: str, also: str = ", or removes rows of it, too") -> str:
+def shared_target(named: str, also: str = ", or also removes rows from it") -> str:
     """Return the message for two sinks of a job that replace the rows of one table."""
     return f"another sink of this job replaces the table {named}{also}, and the last one would win; use one sink"
 

@@ -54,7 +54,7 @@ class TableSink(AddingSink, SupportsSaveMode):
     @property
     def driver(self) -> DriverState:
         """State of the driver's process."""
-        assert self._driver is not None, "a task asks for what only the driver has"
+        assert self._driver is not None, "internal error: a task used state of the driver"
         return self._driver
 
     # -- save modes -------------------------------------------------------------------------------------------------

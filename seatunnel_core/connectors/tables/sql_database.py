@@ -146,7 +146,7 @@ class SqlDatabase(TableDatabase):
         """
         found = parts_of(written)
         if len(found) != 1 or found[0].lower().startswith("seatunnel_"):
-            raise ValueError(f"{written!r} is no table for rows; write a name, in quotes if it has a dot")
+            raise ValueError(f"{written!r} is not a table name; write a name, in quotes if it has a dot")
         return found
 
     def own(self, name: str) -> TablePath:

@@ -20,10 +20,10 @@ def parts_of(written: str) -> tuple[str, ...]:
     while at < len(written):
         found = _PART.match(written, at)
         if found is None:
-            raise ValueError(f"{written!r} is no path of a table: a name is missing in it, or a quote")
+            raise ValueError(f"{written!r} is not a table path: a name or a quote is missing")
         doubled, ticked, plain = found.groups()
         parts.append(doubled.replace('""', '"') if doubled else ticked.replace("``", "`") if ticked else plain)
         at = found.end()
     if not parts or written.rstrip().endswith("."):
-        raise ValueError(f"{written!r} is no path of a table: a name is missing in it")
+        raise ValueError(f"{written!r} is not a table path: a name is missing")
     return tuple(parts)

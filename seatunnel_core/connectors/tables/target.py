@@ -58,7 +58,9 @@ def history_types(database: SqlDatabase) -> tuple[str, str, str]:
     try:
         moment, flag = database.stored_type(pa.timestamp("us", "UTC")), database.stored_type(pa.bool_())
     except TypeError as error:
-        raise SinkError(f"{database.name} has no type for {error}, which keep_history needs; leave it out") from None
+        raise SinkError(
+            f"{database.name} has no type for {error}, which keep_history requires; remove keep_history"
+        ) from None
     return database.declared_type(moment), database.declared_type(moment), database.declared_type(flag)
 
 
@@ -120,7 +122,7 @@ def target_of(
         if column is None:
             raise _no_column(named, have.name, table, schema, contract)
         if column.name in fields or column.name.lower() in (KIND, NUMBER):
-            raise SinkError(f"two columns of the rows of {schema.table} go into {column.name!r} of {named}")
+            raise SinkError(f"two columns of the rows of {schema.table} would be written to {column.name!r} of {named}")
         blank = have.name in without_values
         kind = have.type if blank else _fitting(database, connection, named, schema, have, column, contract, held)
         fields[column.name] = pa.field(column.name, kind, nullable=column.nullable)
@@ -166,21 +168,23 @@ def _require_history(
         if column is None or column.declared not in (kind, other):
             have = "has none" if column is None else f"has {column.declared}"
             raise SinkError(
-                f"keep_history needs a column {name!r} of the type {kind}, and the table {named} {have}; add it and "
+                f"keep_history needs a column {name!r} of the type {kind}, but the table {named} {have}; add it and "
                 "fill it for the existing rows (is_current with true), or choose a new table"
             )
     for unique in database.unique_keys(connection, path):
         if history[0].lower() not in map(str.lower, unique):
             raise SinkError(
-                f"the table {named} has a unique key of {', '.join(unique)}, and keep_history adds rows with the same "
-                "values; create it again without that, or choose a new table"
+                f"the table {named} has a unique key of {', '.join(unique)}, but keep_history adds rows with the "
+                "same values; create the table again without it, or choose"
+                " a new table"
             )
     kept = {name.lower() for name in history}
     for column in table:
         if column.name not in written and column.name.lower() not in kept:
             raise SinkError(
-                f"the table {named} has a column {column.name!r}, which the rows lack, so that new versions would lose "
-                "what it has; leave out keep_history, or give the rows that column"
+                f"the table {named} has a column {column.name!r}, which the rows lack, so new versions would lose "
+                "its values; remove keep_history, or add that column to the rows"
+                ""
             )
 
 
@@ -191,7 +195,7 @@ def stored(database: SqlDatabase, schema: TableSchema, column: pa.Field) -> pa.D
     except TypeError as error:
         raise SinkError(
             f"column {column.name!r} of the table {schema.table} has the type {type_name(column.type)}, and "
-            f"{database.name} has none for {error}; convert the column or leave it out"
+            f"{database.name} has no type for {error}; convert or remove the column"
         ) from None
 
 

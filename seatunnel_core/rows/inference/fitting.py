@@ -72,31 +72,35 @@ class Fitting:
         """Discard a field without a column or child table, or raise an error, as the contract defines."""
         as_table = self._child_tables and isinstance(value, list)
         key, word = ("tables", self._contract.tables) if as_table else ("columns", self._contract.columns)
-        what = f"the field {path!r}, which is no {'child table' if as_table else 'column'}"
+        what = f"the field {path!r}, which is not a {'child table' if as_table else 'column'}"
         if word == DISCARD_VALUE:
-            discard(f"lose {what}, as schema_contract says")
+            discard(f"lose {what}, as set by schema_contract")
             return
         if word == DISCARD_ROW:
-            raise DiscardedRowError(f"are left out, as schema_contract says, for {what}")
+            raise DiscardedRowError(f"are skipped, as set by schema_contract, because of {what}")
         raise ValueError(
-            f"column {path!r}: the {self._sample} have no such field, and the columns are fixed once rows move. Look "
-            f"at more of them with schema_sample, or write schema_contract {{ {key} = discard_value }}, or discard_row"
+            f"column {path!r}: the {self._sample} have no such field, and the columns are fixed once the job has "
+            f"started. Inspect more of them with schema_sample, or set schema_contract {{ {key} = discard_value }}, or "
+            "discard_row"
         )
 
     def _misfit(self, value: Any, column: pa.Field, discard: Discard) -> None:
         """Discard a value that does not fit its column, or raise an error, as the contract defines."""
         name, kind = column.name, type_name(column.type)
         if self._contract.data_type == DISCARD_VALUE:
-            discard(f"have null in the column {name!r} for what is not a {kind}, as schema_contract says")
+            discard(
+                f"have null in the column {name!r} instead of a value that is not a {kind}, as set by schema_contract"
+            )
             return
         if self._contract.data_type == DISCARD_ROW:
             raise DiscardedRowError(
-                f"are left out, as schema_contract says, for what is not a {kind} in the column {name!r}"
+                f"are skipped, as set by schema_contract, because of a value that is not a {kind} in the column "
+                f"{name!r}"
             )
         raise ValueError(
-            f"column {name!r}: {_shown(value)} is not a {kind}, which the {self._sample} suggest. Look at more of them "
-            "with schema_sample, write schema_contract { data_type = discard_value } or discard_row, or declare the "
-            "columns, for example schema { columns = [ { name = zip, type = string } ] }"
+            f"column {name!r}: {_shown(value)} is not a {kind}, the type inferred from the {self._sample}. Inspect "
+            "more of them with schema_sample, set schema_contract { data_type = discard_value } or "
+            "discard_row, or declare the columns, for example schema { columns = [ { name = zip, type = string } ] }"
         )
 
     def _fit(self, kind: pa.DataType, column: pa.Field, path: str) -> _Fit:

@@ -317,8 +317,8 @@ def _require_own_address(host: str, role: MemberRole) -> None:
     """Reject an address on which Spark's processes of a master or worker node could not listen."""
     if role in (MemberRole.MASTER, MemberRole.WORKER) and not is_own(host, family_wanted=socket.AF_INET):
         raise UsageError(
-            f"a node of the role {role.value} is to be reached at {host}, which is no IPv4 address of this machine: "
-            "Spark's processes on it could not listen there. Name one by cluster.instance-host in seatunnel.yaml"
+            f"a node of the role {role.value} has the address {host}, which is not an IPv4 address of this machine: "
+            "Spark's processes on it could not listen there. Set cluster.instance-host in seatunnel.yaml to one"
         )
 
 

@@ -52,7 +52,8 @@ def _job(number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
     parameters = {key: given[key] for key in PARAMETERS if key in given}
     for key, value in parameters.items():
         if isinstance(value, list | Mapping) or len(str(value)) > _LONGEST_PARAMETER:
-            said = f"{key} of job {number} is no text, number or truth value of at most {_LONGEST_PARAMETER} characters"
+            expected = f"a string, number or boolean of at most {_LONGEST_PARAMETER} characters"
+            said = f"{key} of job {number} is not {expected}"
             raise RequestError(said, reason="invalid_json")
     text = json.dumps({key: value for key, value in entry.items() if key != "params"})
     if len(text) > SUBMITTED.characters:

@@ -113,7 +113,7 @@ class Host:
         if term < self._term:
             raise HostError(f"an order of term {term} is rejected: a leader of term {self._term} has sent orders")
         if term > self._term:
-            logger.info("orders are now of term %d", term)
+            logger.info("orders now come from term %d", term)
         self._term = term
         self._heard_at = self._clock()
 

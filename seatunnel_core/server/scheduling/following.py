@@ -161,8 +161,8 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
     deaths = 0 if lived_s > LONG_LIFE_S else record.deaths + seen
     if deaths >= MOST_DEATHS:
         error = (
-            f"{deaths} consecutive worker processes ended while running this job, the last of them no other: it ends "
-            f"its process, or needs more memory than available. See job-{record.job_id}.log and "
+            f"{deaths} consecutive worker processes ended while running this job, the last of them a dedicated "
+            f"one: the job crashes its process, or needs more memory than available. See job-{record.job_id}.log and "
             f"seatunnel-engine-host.log in the logs of {record.host}"
         )
         return End(view.ended(record, JobState.FAILED, error=error))

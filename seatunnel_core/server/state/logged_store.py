@@ -74,7 +74,7 @@ class LoggedStore(ClusterStore):
                     version = (claimed, *newest)
                     return Observation(claimed=claimed, term=newest[0], number=newest[1], body=body, version=version)
         raise StateUnavailableError(
-            f"the beats in {self._beats.where('')} were removed {_READS} times while they were read"
+            f"the heartbeats in {self._beats.where('')} were removed {_READS} times while being read"
         )
 
     def read(self) -> dict[str, bytes]:

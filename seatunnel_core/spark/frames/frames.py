@@ -92,8 +92,8 @@ class SparkFrames:
         if looked is not None and looked.unread and len(arriving) > 1:
             names = ", ".join(repr(name) for number, name in enumerate(arriving) if number in looked.unread)
             raise TransformError(
-                f"{transform.identifier} does not read its input {names}: leave it out of plugin_input, or write "
-                "UNION ALL where the rows of all inputs are meant"
+                f"{transform.identifier} does not read its input {names}: remove it from plugin_input, or use "
+                "UNION ALL to read the rows of all inputs"
             )
         clauses = " and ".join(looked.clauses) if looked is not None else ""
         across = {UNIT: "", ALL: clauses or "scope = all"}.get(transform.scope, clauses)
@@ -107,8 +107,9 @@ class SparkFrames:
         for name in schema.columns.names:
             if name.lower() in seen:
                 raise TransformError(
-                    f"{identifier}: table {schema.table!r} has the columns {seen[name.lower()]!r} and {name!r}, which "
-                    "Spark takes for one name; set spark.sql.caseSensitive = true, or rename one before"
+                    f"{identifier}: table {schema.table!r} has the columns {seen[name.lower()]!r} and {name!r}, "
+                    "which Spark treats as the same name; set spark.sql.caseSensitive = true, or rename one "
+                    "before this transform"
                 )
             seen[name.lower()] = name
 

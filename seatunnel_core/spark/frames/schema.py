@@ -30,7 +30,7 @@ def spark_schema(schema: TableSchema) -> "StructType":
         except Exception as error:
             raise TransformError(
                 f"column {column.name!r} of table {schema.table!r} has the type {column.type}, for which Spark has no "
-                "counterpart; leave it out or convert it before"
+                "counterpart; remove or convert it before this transform"
             ) from error
     return StructType(fields)
 

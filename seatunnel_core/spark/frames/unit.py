@@ -97,7 +97,7 @@ class UnitFrames:
         frame = frame_of(source, self.spark)
         if arrow_columns(frame.schema) != schema.columns:
             raise SourceChangedError(
-                f"{source.identifier}: {schema.table} has other columns than when the job began: "
+                f"{source.identifier}: {schema.table} has different columns than when the job started: "
                 f"{frame.schema.simpleString()}"
             )
         return frame.mapInArrow(counted(schema.columns, self.note_for(reader.name, reader.name)), frame.schema)

@@ -143,7 +143,7 @@ def _spoken_version(runtime: Path, found_at: str) -> str:
     version = parse_version(said)
     if version is None:
         lines = " ".join(said.strip().splitlines()[:2])
-        raise PlatformError(f"{found_at} does not report its version; it says {lines!r}. {_WHAT_TO_DO}")
+        raise PlatformError(f"{found_at} does not report its version, but prints {lines!r}. {_WHAT_TO_DO}")
     return version
 
 

@@ -31,11 +31,11 @@ def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
     while reason := _unreachable(master):
         if time.monotonic() > deadline:
             raise PlatformError(
-                f"no Spark master answers at {master} ({reason}). Its page shows the address to write, as in "
-                "spark://HOST:7077; without one the job runs on this machine"
+                f"no Spark master responds at {master} ({reason}). The master's web page shows its address, such "
+                "as spark://HOST:7077; without a master, the job runs on this machine"
             )
         if not is_logged:
-            logger.warning("no Spark master answers at %s (%s); trying for %.0f s", master, reason, patience_s)
+            logger.warning("no Spark master responds at %s (%s); retrying for %.0f s", master, reason, patience_s)
             is_logged = True
         time.sleep(0.5)
 
@@ -46,7 +46,7 @@ def _unreachable(master: str) -> str:
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         if not (host and port.isdecimal() and int(port) < 2**16):
-            raise PlatformError(f"expected a Spark master as spark://HOST:PORT, mostly with port 7077, not {master!r}")
+            raise PlatformError(f"expected a Spark master as spark://HOST:PORT, usually with port 7077, not {master!r}")
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
         except OSError as error:

@@ -26,6 +26,6 @@ def shortage() -> str:
     """Return the current limit, the required one, and how to raise it."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return (
-        f"this process may have only {soft} open files, and a job needs up to {_ENOUGH:,}: raise the limit with "
+        f"this process is limited to {soft} open files, but a job needs up to {_ENOUGH:,}: raise the limit with "
         f"`ulimit -n {_ENOUGH}`, or LimitNOFILE= in a systemd unit"
     )

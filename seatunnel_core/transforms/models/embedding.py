@@ -72,8 +72,8 @@ class Embedding(Transform):
         for name, source in options[FIELDS].items():
             if not isinstance(source, str):
                 raise UsageError(
-                    f"option 'vectorization_fields': {name} is made of a block; only texts have vectors here, not "
-                    "pictures or films: write the name of a column"
+                    f"option 'vectorization_fields': {name} has a block; only texts are supported, not images or "
+                    "videos: write the name of a column"
                 )
             self._fields[name] = source
         if not self._fields:
@@ -112,13 +112,15 @@ class Embedding(Transform):
     def _checked(self, vector: Any, kind: pa.DataType, table: str, source: str) -> Any:
         if len(vector) != kind.list_size:
             raise TransformError(
-                f"Embedding: table {table}, column {source}: the model returns vectors of {len(vector)} numbers, and "
-                f"dimension is {kind.list_size}"
+                f"Embedding: table {table}, column {source}: the model returns vectors of {len(vector)} numbers, "
+                f"but dimension is {kind.list_size}"
             )
         try:
             return plain(vector, kind)
         except ValueError:
-            raise TransformError(f"Embedding: table {table}, column {source}: a vector has what is no number") from None
+            raise TransformError(
+                f"Embedding: table {table}, column {source}: a vector contains a value that is not a number"
+            ) from None
 
     def _vectors(self, client: Client, texts: list[str]) -> list[Any]:
         """Return a vector for each text."""
@@ -129,7 +131,7 @@ class Embedding(Transform):
         else:
             answer = provider.asked(client, self._body(texts))
         if isinstance(answer, dict) and answer.get("error_code"):
-            raise TransformError(f"Embedding: {provider.name} refuses: {answer.get('error_msg')}")
+            raise TransformError(f"Embedding: {provider.name} rejected the request: {answer.get('error_msg')}")
         vectors = _in_order(provider.values(answer, _ANSWER, "Embedding"))
         if len(vectors) != len(texts) or not all(isinstance(each, list) and each for each in vectors):
             raise TransformError(

@@ -101,8 +101,8 @@ class Llm(Transform):
             half = len(objects) // 2
             return self._said(client, objects[:half], table) + self._said(client, objects[half:], table)
         error = TransformError(
-            f"LLM: table {table}: about one row the model said "
-            f"{'what is no JSON array' if said is None else f'{len(said)} things'}; make the prompt clearer"
+            f"LLM: table {table}: the model's reply for one row is "
+            f"{'not a JSON array' if said is None else f'{len(said)} values'}; make the prompt clearer"
         )
         error.retryable = True
         raise error

@@ -128,17 +128,17 @@ class Provider:
         custom = _custom(options[CUSTOM_CONFIG]) if name == CUSTOM else {}
         if name == AMAZON:
             raise UsageError(
-                f"option 'model_provider': AMAZON wants requests that are signed in its own way, and {transform} does "
-                "not sign any; call boto3 in a function, with Python { … }"
+                f"option 'model_provider': AMAZON requires signed requests, which {transform} does not support; "
+                "call boto3 in a function, with Python { … }"
             )
         if options[CUSTOM_CONFIG] and name != CUSTOM:
             raise UsageError("option 'custom_config': it belongs to model_provider = CUSTOM")
         url = options[API_PATH] or usual.get(name)
         if not url:
-            needed = f"api_path is missing, the url that {transform} asks"
-            raise UsageError(f"option 'model_provider': {name} has no usual url for this: {needed}")
+            needed = f"api_path is missing, the url that {transform} calls"
+            raise UsageError(f"option 'model_provider': {name} has no default url for this: {needed}")
         if not key and name != CUSTOM:
-            raise UsageError(f"option 'api_key': it is missing, the key for {name}")
+            raise UsageError(f"option 'api_key': it is missing; set it to the key for {name}")
         headers = {"api-key": key} if name == MICROSOFT else {"Authorization": f"Bearer {key}"} if key else {}
         custom_headers = {str(header): str(value) for header, value in (custom.get(_HEADERS) or {}).items()}
         return cls(

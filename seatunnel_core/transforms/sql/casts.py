@@ -192,7 +192,7 @@ def _to_boolean(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 def _truth(text: str) -> bool:
     known = {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())
     if known is None:
-        raise ValueError("a boolean is true or false, 1 or 0")
+        raise ValueError("expected a boolean as true, false, 1 or 0")
     return known
 
 
@@ -219,7 +219,7 @@ def _to_date(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
 def _parts(number: int) -> tuple[int, int, int]:
     """Return year, month and day of a number such as 20240229, or hour, minute and second of 71530."""
     if number < 0:
-        raise ValueError("it is written 20240229 as a date, 71530 as a time")
+        raise ValueError("expected a number such as 20240229 for a date, 71530 for a time")
     return number // 10_000, number // 100 % 100, number % 100
 
 
@@ -253,7 +253,7 @@ def _local(milliseconds: int) -> dt.datetime:
         moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=milliseconds)
         return moment.astimezone().replace(tzinfo=None)
     except OverflowError:
-        raise ValueError("a timestamp is given as milliseconds since 1970, in the years 1 to 9999") from None
+        raise ValueError("expected a timestamp as milliseconds since 1970, in the years 1 to 9999") from None
 
 
 _MOMENT = re.compile(
@@ -266,7 +266,7 @@ _TIME_OF_DAY = re.compile(r"\s*(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)
 def _moment(text: str) -> dt.datetime:
     found = _MOMENT.fullmatch(text)
     if found is None:
-        raise ValueError("a date is written 2020-02-29, a timestamp 2020-02-29 10:11:12")
+        raise ValueError("expected a date such as 2020-02-29, or a timestamp such as 2020-02-29 10:11:12")
     year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
     moment = dt.datetime(year, month, day, hour, minute, second)
     return moment + dt.timedelta(microseconds=_micros(found[7]))

@@ -97,12 +97,12 @@ def read(text: str) -> Statement:
     select = parsed[0]
     for name, part in select.args.items():
         if part and name not in ("expressions", "from_", "where", "laterals", "kind"):
-            raise UsageError(f"option 'query': {_word(name)} is not possible: {_ONE_ROW}")
+            raise UsageError(f"option 'query': {_word(name)} is not supported: {_ONE_ROW}")
     source = select.args.get("from_")
     if source is None:
         raise UsageError("option 'query': the query has no FROM; write SELECT … FROM t")
     if not isinstance(source.this, exp.Table) or not source.this.name or source.this.args.get("joins"):
-        raise UsageError(f"option 'query': a query inside of FROM is not possible: {_ONE_ROW}")
+        raise UsageError(f"option 'query': a query inside FROM is not supported: {_ONE_ROW}")
     _check_table(source.this)
     where = select.args.get("where")
     statement = Statement(
@@ -133,8 +133,8 @@ def shown(node: exp.Expression) -> str:
 
 _OVER_ROWS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "ROW_NUMBER", "RANK", "LAG", "LEAD")
 _ONE_ROW = (
-    "a transform Sql makes rows of single rows of one table; SparkSql runs whatever Spark SQL can, in a batch job over "
-    "all rows together"
+    "a transform Sql processes each row of one table by itself; SparkSql supports all of Spark SQL, in a batch "
+    "job over all rows"
 )
 
 
@@ -142,9 +142,7 @@ def _check_table(table: exp.Table) -> None:
     alias = table.args.get("alias")
     beside = [name for name, part in table.args.items() if part and name not in ("this", "db", "catalog", "alias")]
     if beside or (alias and alias.args.get("columns")):
-        raise UsageError(
-            f"option 'query': behind FROM stands the name of a table, and {shown(table)} is more than that"
-        )
+        raise UsageError(f"option 'query': FROM must be followed by only the name of a table, found {shown(table)}")
 
 
 def _check_functions(select: exp.Select) -> None:
@@ -156,7 +154,7 @@ def _check_functions(select: exp.Select) -> None:
         if name == "EXPLODE" or find(name) is not None:
             continue
         if name in _OVER_ROWS:
-            unknown.append(f"option 'query': {place(call)}: {name} is not possible: {_ONE_ROW}")
+            unknown.append(f"option 'query': {place(call)}: {name} is not supported: {_ONE_ROW}")
             continue
         near = get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]}?" if near else "`seatunnel help sql-functions` lists the functions"

@@ -57,7 +57,7 @@ class Expressions:
         compiled = _NODES.get(type(node))
         known = _PARTS.get(type(node), ()) + _USUAL_PARTS
         if compiled is None or any(part for name, part in node.args.items() if name not in known):
-            raise SqlError(f"Sql: {place(node)}: {shown(node)} is not possible in a transform Sql")
+            raise SqlError(f"Sql: {place(node)}: {shown(node)} is not supported by a transform Sql")
         return compiled(self, node)
 
     def condition(self, node: exp.Expression) -> Value:
@@ -81,7 +81,7 @@ class Expressions:
             wanted = f"{known.least}" if known.least == known.most else f"{known.least} to {known.most}"
             if known.most > 1000:
                 wanted = f"at least {known.least}"
-            raise SqlError(f"Sql: {name} at {place(node)} has {len(args)} arguments and takes {wanted}")
+            raise SqlError(f"Sql: {name} at {place(node)} has {len(args)} arguments, expected {wanted}")
         return known.compiled(Call(name=name, at=place(node), args=tuple(args), functions=self.functions))
 
     def column(self, path: Sequence[exp.Expression], node: exp.Expression) -> Value:
@@ -115,7 +115,7 @@ class Expressions:
     def _unknown(self, name: str, node: exp.Expression) -> SqlError:
         near = get_close_matches(name.lower(), [each.lower() for each in self.columns.names], n=1)
         meant = [each for each in self.columns.names if near and each.lower() == near[0]]
-        hint = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(self.columns.names)}"
+        hint = f"did you mean {meant[0]}?" if meant else f"the columns are {', '.join(self.columns.names)}"
         return SqlError(f"Sql: {place(node)}: there is no column {name}; {hint}")
 
     def together(self, nodes: Sequence[exp.Expression], values: Sequence[Value]) -> list[Value]:

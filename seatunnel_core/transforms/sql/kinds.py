@@ -86,7 +86,7 @@ def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
         return one if (pa.types.is_timestamp(one) and one.tz) or not pa.types.is_timestamp(other) else other
     if STRING in (one, other) and is_simple(one) and is_simple(other):
         return STRING
-    raise SqlError(f"Sql: {at}: {type_name(one)} and {type_name(other)} have no type in common; use CAST")
+    raise SqlError(f"Sql: {at}: {type_name(one)} and {type_name(other)} have no common type; use CAST")
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:

@@ -58,7 +58,7 @@ class Sql(Transform):
         missing = [name for name in self.task_modules if find_spec(name) is None]
         if missing:
             raise UsageError(
-                f"the transform Sql needs {' and '.join(missing)}, not installed: {install_command('sql')}"
+                f"the transform Sql needs {' and '.join(missing)}, which is not installed: {install_command('sql')}"
             )
         from seatunnel_core.transforms.sql.dialect import read
 
@@ -86,7 +86,7 @@ class Sql(Transform):
             return
         except RowError as error:
             if self.options[WAY] == "FAIL":
-                raise RowError(f"Sql: {error}. With row_error_handle_way = SKIP such rows are left out") from None
+                raise RowError(f"Sql: {error}. With row_error_handle_way = SKIP such rows are skipped") from None
         half = rows.num_rows // 2
         for first, size in ((0, half), (half, rows.num_rows - half)) if half else ():
             part = None if kinds is None else kinds.slice(first, size)

@@ -72,7 +72,7 @@ def test_an_epoch_acts_only_while_it_is_the_newest(
         (REF(1, 7), Rewind.RETRACTED, True, REF(1, 7)),
         (REF(1, 7), Rewind.RETRACTED, False, "'out' cannot"),
         (REF(1, 9), Rewind.RETRACTED, False, "'out' cannot"),
-        (REF(1, 6), Rewind.ACCEPTED, True, "1-6 is not there"),
+        (REF(1, 6), Rewind.ACCEPTED, True, "1-6 does not exist"),
     ],
 )
 def test_the_base(ref: CheckpointRef | None, rewind: Rewind, rolls_back: bool, outcome: CheckpointRef | str) -> None:
@@ -102,7 +102,7 @@ CHANGED = RestoreRequest(changed_bindings=MOVED, since=2)
         (HELD, BACK, RestoreRequest(), evolve(HELD, retracting=REF(1, 7))),
         (OWING, BACK, RestoreRequest(), OWING),
         (OWING, LATEST, RestoreRequest(), OWING),
-        (VertexStates(), LATEST, RestoreRequest(), "which no job stores"),
+        (VertexStates(), LATEST, RestoreRequest(), "which is not a valid state"),
     ],
     ids=[
         "the latest as it is",
@@ -137,7 +137,7 @@ def test_the_restored_states(
 def test_vertices_that_the_base_lacks(topology: Topology, allowed: bool, extended: bool | None) -> None:
     request = RestoreRequest(allow_non_restored=allowed)
     if extended is None:
-        with pytest.raises(RestoreRefusedError, match="which this job does not name"):
+        with pytest.raises(RestoreRefusedError, match="which this job does not have"):
             restored(HELD, LATEST, request, topology)
         return
     judged = restored(HELD, LATEST, request, topology)

@@ -29,7 +29,7 @@ def test_list_of_an_empty_storage(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     text = terminal.run("list", state=f"{tmp_path}/empty/")
     assert text.startswith(f"Storage: {tmp_path}/empty/ (hdfs on local files)\n\nNo job.\n")
-    assert "it is empty or not there" in text
+    assert "it is empty or does not exist" in text
 
 
 def test_a_folder_that_may_not_be_read_hides_no_other_job(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def test_a_folder_that_may_not_be_read_hides_no_other_job(terminal: Terminal, mo
     verified = terminal.run("verify", code=1)
     assert said in verified
     assert f"{JOB}  1 flights1 -> out1  resumes from" in verified
-    assert "nothing of job other is removed: cannot list" in terminal.run("gc", "--dry-run", code=1)
+    assert "no data of job other is removed: cannot list" in terminal.run("gc", "--dry-run", code=1)
     assert not terminal.complaint
     terminal.run("list", "-j", "other", code=1)
     assert terminal.complaint.startswith(f"cannot list {other}/")
@@ -92,7 +92,7 @@ def test_show_says_of_an_ended_job_that_it_has_ended(terminal: Terminal) -> None
     terminal.made.end()
     text = terminal.run("show", JOB)
     assert text.startswith("Job job-1 ended 2023-11-1")
-    assert "all that its checkpoints name is committed, and -r job-1 moves no row" in text
+    assert "the output of its checkpoints is committed, and -r job-1 moves no row" in text
     assert "nothing is pending commit" in text
 
 

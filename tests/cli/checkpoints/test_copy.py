@@ -13,7 +13,7 @@ def test_migration_from_another_storage_is_one_command(terminal: Terminal, tmp_p
     text = terminal.run("copy", "--to", f"{tmp_path}/new/")
     assert f"Job {JOB} copied: 5 checkpoints, 1 attachment" in text
     assert "may be running" in terminal.complaint
-    assert "is there already and is the same" in terminal.run("copy", "--to", f"{tmp_path}/new/")
+    assert "already exists and is identical" in terminal.run("copy", "--to", f"{tmp_path}/new/")
     assert "resumes from 200000-6" in terminal.run("verify", state=f"{tmp_path}/new/")
 
 
@@ -44,9 +44,9 @@ def test_a_place_that_is_no_folder_is_reported_as_what_it_is(
     (tmp_path / "ns").mkdir()
     monkeypatch.chdir(tmp_path)
     for place, says in {
-        str(file): f"{file} is a file: name a folder",
+        str(file): f"{file} is a file: write a folder",
         f"{loop}/ns/": f"{loop}/ns cannot be read: Too many levels of symbolic links",
-        "ns": "For the folder ns that is here, write ./ns/",
+        "ns": "For the folder ns in the current folder, write ./ns/",
     }.items():
         terminal.run("list", state=place, code=2)
         assert says in terminal.complaint

@@ -26,7 +26,7 @@ def test_gc_leaves_alone_what_is_young(terminal: Terminal) -> None:
 def test_gc_reports_what_it_spares(terminal: Terminal) -> None:
     terminal.damage(200_000, 5)
     text = terminal.run("gc", "--older-than", "0", code=1)
-    assert "note: nothing of job job-1 is removed" in text
+    assert "note: no data of job job-1 is removed" in text
 
 
 def test_gc_for_programs(terminal: Terminal) -> None:

@@ -52,14 +52,17 @@ def test_verify_of_a_wrong_place_names_the_right_one(terminal: Terminal, tmp_pat
             Made(storage=cast(BlobStorage, stored), target=tmp_path, job_id="job-2").begin()
             stored.acquire_epoch("job-2", 1, 1)
     place, instead = {
-        "empty": (f"{tmp_path}/empty/", "it is empty or not there"),
-        "above": (f"{Path(state).parent}/", f"the checkpoints lie deeper, name that namespace: {state}"),
-        "job": (f"{state}{JOB}/", f"name the namespace above it: {state}\n"),
-        "pipeline": (f"{state}{JOB}/000001/", f"name the namespace above it: {state}\n"),
-        "zip": (f"{tmp_path}/other.zip", "1 object of others, such as a/b.txt: name a file that export wrote"),
+        "empty": (f"{tmp_path}/empty/", "it is empty or does not exist"),
+        "above": (f"{Path(state).parent}/", f"the checkpoints are in a subfolder; write that namespace: {state}"),
+        "job": (f"{state}{JOB}/", f"write the namespace above it: {state}\n"),
+        "pipeline": (f"{state}{JOB}/000001/", f"write the namespace above it: {state}\n"),
+        "zip": (
+            f"{tmp_path}/other.zip",
+            "1 object of other programs, such as a/b.txt: write the name of a file created by export",
+        ),
         "maps": (f"{maps}/", f"write --from map-store -p namespace={maps}/\n"),
         "below the maps": (f"{maps}/map-store/", f"write --from map-store -p namespace={maps}/\n"),
-        "others": (f"{tmp_path}/others/", "1 object of others, such as notes.txt"),
+        "others": (f"{tmp_path}/others/", "1 object of other programs, such as notes.txt"),
     }[where]
     assert terminal.run("verify", state=place, code=2) == ""
     assert f"Nothing was verified: {place}" in terminal.complaint
@@ -119,7 +122,7 @@ def test_looking_needs_no_right_to_write_and_makes_nothing(terminal: Terminal, t
 def test_verify_names_what_is_missing(terminal: Terminal) -> None:
     for path in Path(terminal.state, JOB, "attachments").iterdir():
         path.unlink()
-    assert "names the enumeration" in terminal.run("verify", code=1)
+    assert "refers to the enumeration" in terminal.run("verify", code=1)
 
 
 def test_verify_says_how_far_it_is(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

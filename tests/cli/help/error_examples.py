@@ -93,7 +93,7 @@ class Refusing:
     title: str = "people"
 
     def savepoint(self, _name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
-        answer(None, "the pipeline is ending already")
+        answer(None, "the pipeline is already ending")
 
 
 @define

@@ -35,9 +35,9 @@ _SEATUNNEL = (
     ["org.apache.seatunnel:seatunnel-config-shade:2.3.8", "org.apache.seatunnel:seatunnel-config-base:2.3.8"],
 )
 _STRICTER = (
-    "a block, a list and a text cannot be joined",
+    "a block, a list and a text cannot be combined",
     "a dot in a key stands between two names",
-    "this section stands twice",
+    "this section occurs twice",
 )
 _THEIRS = (
     "Due to current limitations",

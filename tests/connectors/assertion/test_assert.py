@@ -83,9 +83,9 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
         (field("height"), "has no column 'height'"),
         ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 3}]}, "2 rows, expected MIN_ROW 3"),
         ({"row_rules": [{"rule_type": "MAX_ROW", "rule_value": 1}]}, "2 rows, expected MAX_ROW 1"),
-        ({"table-names": ["animals"]}, "a row of table people came; expected are animals"),
+        ({"table-names": ["animals"]}, "a row of table people was received; expected animals"),
         ({"table-names": "animals"}, "a row of table people came"),
-        ({"table-names": ["people", "animals"]}, "no row of table animals came; expected are people, animals"),
+        ({"table-names": ["people", "animals"]}, "no row of table animals was received; expected people, animals"),
         ({"tables_configs": [{"table_path": "people", **field("height")}]}, "has no column 'height'"),
         (
             {"tables_configs": [{"table_path": "people", "row_rules": [{"rule_type": "MAX_ROW", "rule_value": 1}]}]},
@@ -159,7 +159,7 @@ def test_numbers_are_compared_with_all_their_digits(kind: str, value: Any, rule:
         ("name", {"rule_type": "MIN", "rule_value": 1}, "MIN compares numbers, and it is of type string$"),
         ("born", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type date$"),
         ("alive", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type boolean$"),
-        ("age", {"equals_to": "abc"}, "equals_to cannot be compared: 'abc' is not of type int"),
+        ("age", {"equals_to": "abc"}, "equals_to does not have the type of the column: 'abc' is not of type int"),
         ("age", {"rule_type": "NOT_NULL", "equals_to": 2**31}, "2147483648 is not of type int"),
         ("born", {"equals_to": "yesterday"}, "'yesterday' is not of type date"),
         ("tags", {"equals_to": {"a": "x"}}, "'x' is not of type int"),
@@ -339,7 +339,7 @@ def test_a_block_stands_for_a_list_of_one() -> None:
 def test_the_name_of_a_table_is_a_rule_too() -> None:
     rule = {"table": "people"}
     asserted({"catalog_table_rule": {"table_identifier_rule": rule}})
-    with pytest.raises(RuleError, match="a table people came, expected is animals"):
+    with pytest.raises(RuleError, match="received a table people, expected animals"):
         asserted({"catalog_table_rule": {"table_identifier_rule": {**rule, "table": "animals"}}})
     with pytest.raises(UsageError, match="catalog_name cannot be compared"):
         asserted({"catalog_table_rule": {"table_identifier_rule": {**rule, "catalog_name": "FakeSource"}}})

@@ -46,8 +46,8 @@ def test_each_member_of_a_key_is_compared() -> None:
 def test_a_rule_is_not_half_read() -> None:
     """A misspelt ``equals_to`` was left out with a warning, so that nothing was asserted."""
     for rules, said in (
-        (field("name", {"rule_type": "NOT_NULL", "rule_value": 3}), "NOT_NULL takes no rule_value"),
-        (field("name", {"equals_to": "x", "rule_value": 3}), "equals_to takes no rule_value"),
+        (field("name", {"rule_type": "NOT_NULL", "rule_value": 3}), "NOT_NULL does not use rule_value"),
+        (field("name", {"equals_to": "x", "rule_value": 3}), "equals_to does not use rule_value"),
         ({"catalog_table_rule": {"primary_key_rule": {}}}, "needs primary_key_columns or primary_key_name"),
     ):
         with pytest.raises(UsageError, match=said):

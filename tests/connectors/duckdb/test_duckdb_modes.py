@@ -159,7 +159,7 @@ def test_changes_need_a_merge(tmp_path: Path) -> None:
     for options in ({}, REPLACE):
         sink = duckdb_sink(tmp_path, **options)
         sink.prepare(sink_place(place()))
-        with pytest.raises(RowError, match="write write_mode = merge"):
+        with pytest.raises(RowError, match="set write_mode = merge"):
             unit(sink, 1, batch((1, "mo", 1), kinds=[D]))
 
 

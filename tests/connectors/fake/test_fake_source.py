@@ -251,7 +251,7 @@ sink { Console {} }
         ("", "itn", "", "job.conf:5:7: the source FakeSource: option 'schema': column 'v': 'itn' is not a type"),
         ("", "binary_vector, columnScale = 9", "", "job.conf:5:7: .*'v': binary_vector.9. cannot be"),
         ("", "date, defaultValue = now", "", "job.conf:3:5: .*'schema': column 'v': defaultValue 'now' is not of type"),
-        ("", "int", "primaryKey { columnNames = [a] }", "job.conf:3:5: .*'schema': the primary key names .'a'."),
+        ("", "int", "primaryKey { columnNames = [a] }", "job.conf:3:5: .*'schema': the primary key contains .'a'."),
     ],
 )
 def test_a_message_says_where_to_write_what(option: str, kind: str, more: str, message: str) -> None:

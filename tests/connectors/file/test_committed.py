@@ -57,7 +57,7 @@ def test_a_link_does_not_lead_out_of_the_target(folder: str, target: Target) -> 
     ],
 )
 def test_a_file_that_the_unit_did_not_stage_is_refused(name: str, target: Target) -> None:
-    with pytest.raises(CommitError, match="is not the name of a file that it staged"):
+    with pytest.raises(CommitError, match="is not the name of a staged file of this sink"):
         staged_files(evolve(UNIT, body={"files": [[name, ""]]}), target)
 
 

@@ -303,7 +303,7 @@ def test_the_other_namenode_takes_over(tmp_path_factory: pytest.TempPathFactory,
     ("wrong", "says"),
     [
         ({"kerberos_principal": "a@B"}, "option 'kerberos_keytab_path': required with Kerberos"),
-        ({"fs.defaultFS": "s3a://bucket"}, "fs.defaultFS is 's3a://bucket', which names no HDFS cluster"),
+        ({"fs.defaultFS": "s3a://bucket"}, "fs.defaultFS is 's3a://bucket', which is not an HDFS cluster"),
         ({"hdfs_site_path": "/absent/hdfs-site.xml"}, "hdfs_site_path is '/absent/hdfs-site.xml', but"),
         ({"path": "hdfs://elsewhere:1/x"}, "option 'path': 'hdfs://elsewhere:1/x' is not a path of hdfs://"),
     ],

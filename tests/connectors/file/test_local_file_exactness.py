@@ -221,7 +221,7 @@ def test_a_quote_that_is_never_closed_is_a_bad_row(codec: str, columns: list[str
     }
     found, _ = read_text('1,"x"\n,"open\n3,y\n', options, None, fail=False)
     assert [list(row.values()) for row in found] == [[{"a": "1", "b": "x"}[column] for column in columns]]
-    with pytest.raises(RowError, match="file, line 2: this quote is never closed"):
+    with pytest.raises(RowError, match="file, line 2: this quote is not closed"):
         read_text('1,"x"\n,"open\n3,y\n', options, None)
 
 

@@ -151,7 +151,7 @@ def test_a_target_that_is_there_is_never_replaced(tmp_path: Path) -> None:
     assert other.read_text() == "not ours"
 
 
-NOT_SHARED = r"does not see it: .* must be a folder that all workers share with the driver"
+NOT_SHARED = r"cannot see it: .* must be a folder that all workers share with the driver"
 
 
 def test_what_a_task_wrote_and_the_driver_does_not_see_is_reported_as_that(tmp_path: Path) -> None:

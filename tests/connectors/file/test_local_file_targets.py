@@ -12,9 +12,9 @@ from tests.connectors.file.local_files import sink
 
 IN_THE_WAY = {
     "/proc/nothing/x": "sink LocalFile: /proc/nothing cannot be written: ",
-    "lnk": "/lnk cannot be written: it is a link to gone, which is not there",
-    "lnk/below": "/lnk cannot be written: it is a link to gone, which is not there",
-    "round/below": "/round cannot be written: it is a link to round, which is not there",
+    "lnk": "/lnk cannot be written: it is a link to gone, which does not exist",
+    "lnk/below": "/lnk cannot be written: it is a link to gone, which does not exist",
+    "round/below": "/round cannot be written: it is a link to round, which does not exist",
     "file": "/file cannot be written: it is a file, not a folder",
     "file/below": "/file cannot be written: it is a file, not a folder",
 }

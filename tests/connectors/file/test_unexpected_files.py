@@ -184,8 +184,8 @@ def test_an_archive_of_which_nothing_is_read(tmp_path: Path, members: dict[str, 
 
 
 CASE = (
-    "have the key 'Id' and no 'id': upper and lower case differ, so the column is null. "
-    "Write its name in schema as the data has it"
+    "have the key 'Id' and no 'id': upper and lower case differ, so the column is null. Write its name in schema "
+    "as in the data"
 )
 
 

@@ -51,7 +51,7 @@ def test_a_service_that_is_busy_is_asked_again_after_the_pause_that_it_names(ser
 
 def test_a_quota_that_is_used_up_is_reported_and_may_pass(service: HttpService) -> None:
     service.at["/a"] = lambda _: Said(status=429, body="too many")
-    with pytest.raises(SourceError, match=r"answered 429 Too Many Requests: the quota is used up.*too many") as said:
+    with pytest.raises(SourceError, match=r"answered 429 Too Many Requests: the quota is exhausted.*too many") as said:
         rows_of(url=f"{service.url}/a", schema=PEOPLE, retry=2)
     assert (said.value.retryable, len(service.asked)) == (True, 3)
 

@@ -222,7 +222,7 @@ def test_params_of_a_post(service: HttpService, more: Any, query: Any, body: str
         ({"url": "ftp://host/x"}, "expected http://host:port/path"),
         ({"json_field": {"x": "$.x"}, "schema": PEOPLE}, "schema has no column 'x'; it has id, name"),
         ({"json_field": {"x": "$.x"}}, "requires schema"),
-        ({"content_field": "$.[", "schema": PEOPLE}, "'content_field': the path '\\$.\\[' cannot be understood"),
+        ({"content_field": "$.[", "schema": PEOPLE}, "'content_field': the path '\\$.\\[' cannot be parsed"),
         ({"schema": PEOPLE, "format": "text"}, "format = text has fixed columns"),
         ({"keep_params_as_form": True}, "a form requires method = POST"),
         ({"pageing": {"page_type": "Cursor"}}, "cursor_response_field is missing"),

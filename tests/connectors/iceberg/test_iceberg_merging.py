@@ -234,7 +234,7 @@ def test_a_key_twice_from_a_query_without_order_is_refused(tmp_path: Path) -> No
             r"partitioned by 'day', and 'day' is no part of the key \(id\)",
         ),
         ({**MERGE, "iceberg.table.auto-create-props": {"format-version": "1"}}, "has version 1 of Iceberg's format"),
-        ({**MERGE, "merge_key": "price"}, "column 'price' of orders is a double, by which Iceberg finds no row"),
+        ({**MERGE, "merge_key": "price"}, "column 'price' of orders is a double, by which Iceberg cannot find rows"),
         ({"write_mode": "merge"}, "have no key to merge them by"),
     ],
 )
@@ -256,7 +256,7 @@ def test_files_of_former_partitions_are_refused(tmp_path: Path) -> None:
     run(tmp_path, [batch((1, "mo", 1))], **MERGE)
     with table_in(tmp_path, "orders").update_spec() as update:
         update.add_identity("id")
-    with pytest.raises(SinkError, match="files that were written when it was partitioned otherwise"):
+    with pytest.raises(SinkError, match="files that were written with another partitioning"):
         run(tmp_path, [batch((1, "tu", 2))], job="next", **MERGE)
 
 
@@ -270,7 +270,7 @@ def test_one_target_has_one_key(tmp_path: Path) -> None:
 def test_the_older_words_for_a_merge_are_known(tmp_path: Path) -> None:
     older = {"iceberg.table.upsert-mode-enabled": "true", "iceberg.table.primary-keys": "id,day"}
     assert orders_sink(tmp_path, **older).mode.key == ("id", "day")
-    with pytest.raises(UsageError, match="it means write_mode = merge, and write_mode is append"):
+    with pytest.raises(UsageError, match="it means write_mode = merge, but write_mode is append"):
         orders_sink(tmp_path, write_mode="append", **older)
 
 

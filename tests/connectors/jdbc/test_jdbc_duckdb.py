@@ -128,5 +128,5 @@ def test_a_file_that_is_not_there_and_one_that_somebody_writes_are_reported(shop
 
 def test_no_sink_writes_it(shop: Path) -> None:
     options = {"url": f"jdbc:duckdb:{shop}", "generate_sink_sql": True, "table": "people"}
-    with pytest.raises(UsageError, match="one process at a time may open a file of DuckDB to write"):
+    with pytest.raises(UsageError, match="only one process at a time may open a DuckDB file for writing"):
         JdbcSink(options_of(JdbcSink, options))

@@ -127,7 +127,7 @@ def test_a_value_that_would_change_keeps_the_column_from_growing(database: Datab
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"id": [2], "NAME": ["b"]}, "'name', and the rows of shop.people have 'NAME', which differs in case alone"),
+        ({"id": [2], "NAME": ["b"]}, "'name', but the rows of shop.people have 'NAME', which differs only in case"),
         ({"id": [2], "name": [b"b"]}, "does not fit into|binary"),
         ({"nr": [2], "name": ["b"]}, "no column 'nr', which is part of the key"),
     ],
@@ -231,7 +231,7 @@ def test_a_look_at_a_table_leaves_no_lock_that_somebody_waits_for(database: Data
 
 def test_a_statement_has_no_table_that_could_grow() -> None:
     options = {"url": "jdbc:sqlite:/nowhere.db", "query": "INSERT INTO t VALUES (?)", "schema_contract": "evolve"}
-    with pytest.raises(UsageError, match="'schema_contract': it is for a table"):
+    with pytest.raises(UsageError, match="'schema_contract': it requires a table"):
         JdbcSink(options_of(JdbcSink, options))
 
 

@@ -184,7 +184,7 @@ def test_more_rows_at_the_border_than_the_state_can_have_are_refused(
         shop.put(number, at(0))
     assert shop.night() == [0, 1, 2]
     shop.put(4, at(0))
-    with pytest.raises(SourceError, match=r"more than 3, and the state has to remember.*smaller lag"):
+    with pytest.raises(SourceError, match=r"more than 3, but the state must store.*smaller lag"):
         shop.source().window(shop.cursor)
 
 

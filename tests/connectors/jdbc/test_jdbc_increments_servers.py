@@ -248,7 +248,7 @@ def test_a_timestamp_of_mysql_needs_a_zone_without_summer_time(tmp_path: Path, m
     assert there != here, "a cursor of one zone means another moment in the other"
     monkeypatch.setattr(MySQL, "_zoned", lambda self, cursor, columns: tuple(columns))  # as with Europe/Berlin
     forget()
-    with pytest.raises(SourceError, match=r"an hour comes twice a year unless url has serverTimezone=UTC\."):
+    with pytest.raises(SourceError, match=r"one hour occurs twice a year unless url has serverTimezone=UTC\."):
         shop.source().reads()
     forget()
 

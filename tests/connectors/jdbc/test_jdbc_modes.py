@@ -170,15 +170,15 @@ SQLITE = {"url": "jdbc:sqlite:/nowhere.db", "table": "people"}
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({**MERGE, "primary_keys": "name"}, r"'primary_keys': it has name, and merge_key has id"),
+        ({**MERGE, "primary_keys": "name"}, r"'primary_keys': it has name, but merge_key has id"),
         ({**MERGE, "enable_upsert": False}, "'enable_upsert': false rejects an existing key"),
         ({**MERGE, "is_exactly_once": False}, "'is_exactly_once': rows are written at once"),
         ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': rows are written at once"),
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
-        ({**REPLACE, "query": "INSERT INTO t VALUES (?)"}, "'query': a statement says itself"),
+        ({**REPLACE, "query": "INSERT INTO t VALUES (?)"}, "'query': a statement defines the handling of rows itself"),
         ({"write_mode": "append", "primary_keys": "id"}, "'primary_keys': with it a row replaces"),
         ({"merge_key": "id"}, "'merge_key': requires write_mode = merge"),
-        ({**MERGE, "table": ""}, "'table': write_mode needs it"),
+        ({**MERGE, "table": ""}, "'table': write_mode requires it"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], said: str) -> None:

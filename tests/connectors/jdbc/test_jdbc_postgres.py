@@ -161,7 +161,7 @@ def test_what_is_wrong_is_said_before_data_moves(
 
 def test_an_unknown_property_is_rejected_before_the_server_is_asked(server: Postgres) -> None:
     """The server's message was reported when the job had started."""
-    with pytest.raises(UsageError, match="colour is not known for PostgreSQL"):
+    with pytest.raises(UsageError, match="colour is unknown for PostgreSQL"):
         source(server, query="SELECT 1", properties={"colour": "red"})
 
 

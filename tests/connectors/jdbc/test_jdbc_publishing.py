@@ -114,7 +114,7 @@ def test_what_was_dropped_by_somebody_is_no_success(file: Path) -> None:
     of.prepare(sink_place(here))
     committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
     run(file, f"DROP TABLE {committable.body['tables'][0]['staging']}")
-    with pytest.raises(CommitError, match="was staged and is gone"):
+    with pytest.raises(CommitError, match="was staged but no longer exists"):
         commit(of, [committable], here, may_be_committed=True)
 
 
@@ -123,7 +123,7 @@ def test_a_committable_of_somebody_else_is_refused(file: Path) -> None:
     of.prepare(sink_place(here))
     committable = stage(of, SCHEMA, [batch((NEW, 1, "a")).rows], here)
     committable.body["tables"][0]["staging"] = "people"
-    with pytest.raises(CommitError, match="'people' is no table that it staged"):
+    with pytest.raises(CommitError, match="'people' is not a staged table of this sink"):
         commit(of, [committable], here)
 
 

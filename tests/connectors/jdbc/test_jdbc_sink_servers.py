@@ -245,7 +245,7 @@ def ports_of_sinks(database: Database) -> set[int]:
     "options said",
     ("postgresql", {"password": "wrong-one"}, 'password authentication failed for user "seatunnel"'),
     ("postgresql", {"table": "nowhere.people"}, 'schema "nowhere" does not exist'),
-    ("postgresql", {"database": "other", "table": "public.people"}, "and url opens postgres"),
+    ("postgresql", {"database": "other", "table": "public.people"}, "but url opens postgres"),
     ("mysql", {"password": "wrong-one"}, "Access denied for user 'seatunnel'"),
     ("mysql", {"table": "nowhere.people"}, "Unknown database 'nowhere'"),
     (

@@ -36,7 +36,11 @@ def keys(**options: Any) -> list[bytes]:
 
 def test_a_key_with_columns_needs_support_custom_key() -> None:
     """All rows went into one key with that literal name."""
-    with pytest.raises(SinkError, match=r"option 'key': 'user:\$\{id\}' has columns; add support_custom_key = true"):
+    with pytest.raises(
+        SinkError,
+        match=r"option 'key': 'user:\$\{id\}' has columns; also set support_custom_key "
+        "= true",
+    ):
         sink(key="user:${id}").check_schema(SCHEMA)
     assert keys(key="user:${id}", support_custom_key=True) == [b"user:1"]
     assert keys(key="${table_name}:{tag}") == [b"people:{tag}"]

@@ -84,7 +84,7 @@ def test_the_damaged_pipeline_names_the_file_and_loses_nothing(damage: Damage, r
     with pytest.raises(CheckpointCorruptedError) as caught:
         READINGS[reading](damage.storage)
     assert str(damage.path) in str(caught.value)
-    assert "Restore it from a backup. Without one, remove nothing" in str(caught.value)
+    assert "Restore it from a backup. Without a backup, remove nothing" in str(caught.value)
     assert all(path.read_bytes() == body for path, body in before.items())
     damage.path.write_bytes(damage.intact)
     assert [each.checkpoint_id for each in damage.storage.list_checkpoints(JOB, 1)] == [1, 2, 3]
@@ -121,7 +121,7 @@ def test_whoever_looks_meets_the_file_that_is_damaged(
     assert main(["checkpoints", verb, *place]) == 1
     text = capsys.readouterr().out
     assert str(damage.path) in text
-    assert "Restore it from a backup. Without one, remove nothing" in text
+    assert "Restore it from a backup. Without a backup, remove nothing" in text
     assert DAMAGED not in text
     assert "away" not in text
 

@@ -60,7 +60,7 @@ def test_a_bucket(written: str, name: str) -> None:
     "written", [None, "", "/", "a/b", "s3a://", "s3a://b/folder/", "hdfs://b", "b?x", "../b", "b c"]
 )
 def test_no_bucket(written: Any) -> None:
-    with pytest.raises(StorageConfigurationError, match=r"names no bucket\. Write s3\.bucket"):
+    with pytest.raises(StorageConfigurationError, match=r"is not a bucket\. Write s3\.bucket"):
         s3.bucket({"s3.bucket": written})
 
 
@@ -147,7 +147,7 @@ def test_a_proxy_with_a_password_of_any_characters() -> None:
         ({"path.style.access": "yes"}, "path.style.access is 'yes', expected true or false"),
         ({"connection.ssl.enabled": "1", "endpoint": "host"}, "ssl.enabled is '1', expected true or false"),
         ({"proxy.host": "proxy", "proxy.port": "http"}, "proxy.port is 'http', expected a port"),
-        ({"proxy.host": "proxy", "proxy.username": "me"}, "come together"),
+        ({"proxy.host": "proxy", "proxy.username": "me"}, "must be set together"),
         ({"ssl.ca-file": "/none.pem"}, "is no file"),
     ],
 )
@@ -231,7 +231,7 @@ def test_keys_with_and_without_a_token() -> None:
 def test_half_a_pair_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
-    with pytest.raises(StorageAccessError, match=r"cannot be had \(PartialCredentialsError\)"):
+    with pytest.raises(StorageAccessError, match=r"are not available \(PartialCredentialsError\)"):
         s3_credentials.find({s3_credentials.PROVIDERS: "EnvironmentVariableCredentialsProvider"})
 
 
@@ -293,10 +293,10 @@ def test_what_an_answer_becomes(status: int, code: str, kind: type[Exception]) -
         (SSLError(endpoint_url="-", error="CERTIFICATE_VERIFY_FAILED"), StorageAccessError, "not trusted"),
         (SSLError(endpoint_url="-", error="WRONG_VERSION_NUMBER"), StorageAccessError, "does not speak TLS"),
         (SSLError(endpoint_url="-", error="EOF occurred"), StorageUnavailableError, "encrypted connection broke"),
-        (NoCredentialsError(), StorageAccessError, "credentials cannot be had"),
-        (CredentialRetrievalError(provider="-", error_msg="canary"), StorageUnavailableError, "cannot be had"),
+        (NoCredentialsError(), StorageAccessError, "credentials are not available"),
+        (CredentialRetrievalError(provider="-", error_msg="canary"), StorageUnavailableError, "are not available"),
         (ParamValidationError(report="canary"), StorageAccessError, "boto3 does not send this"),
-        (ResponseParserError("canary"), StorageUnavailableError, "not one of S3"),
+        (ResponseParserError("canary"), StorageUnavailableError, "not valid for S3"),
         (ClientError({"Error": {"Code": "AccessDenied"}}, "GetObject"), StorageAccessError, "Allow s3:GetObject"),
         (ClientError({}, "GetObject"), StorageAccessError, "Look up this code"),
     ],
@@ -311,7 +311,7 @@ def test_what_an_error_of_boto3_becomes(raised: Exception, kind: type[Exception]
 @pytest.mark.parametrize("left_s", [-1, 0])
 def test_credentials_that_have_expired_are_no_credentials(left_s: float) -> None:
     end = datetime.now(UTC) + timedelta(seconds=left_s)
-    with pytest.raises(StorageUnavailableError, match="vault handed out credentials that have expired"):
+    with pytest.raises(StorageUnavailableError, match="vault returned expired credentials"):
         s3_credentials.renewed(lambda: Handed(access_key="a", secret_key="b", expires_at=end), "vault")
 
 

@@ -185,7 +185,7 @@ def test_a_role_that_would_take_itself_on(nobody: dict[str, str]) -> None:
         PROVIDER: "AssumedRoleCredentialProvider",
         "fs.s3a.assumed.role.credentials.provider": "AssumedRoleCredentialProvider",
     }
-    with pytest.raises(StorageConfigurationError, match="would ask itself"):
+    with pytest.raises(StorageConfigurationError, match="would call itself"):
         works({**nobody, **role})
 
 
@@ -291,7 +291,7 @@ def test_credentials_that_expire_are_followed_by_such_that_expire(
     credentials = s3_credentials.renewed(lambda: next(answers), "test")
     assert isinstance(credentials, RefreshableCredentials)
     credentials._time_fetcher = lambda: soon
-    with pytest.raises(StorageConfigurationError, match="now none that do"):
+    with pytest.raises(StorageConfigurationError, match="now ones that do not"):
         credentials.get_frozen_credentials()
 
 

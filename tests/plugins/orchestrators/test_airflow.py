@@ -77,7 +77,7 @@ def test_a_job_that_runs_already_is_followed(nodes: list[Node], airflow: Player,
     nodes[0].submit(endless, job_id)
     nodes[0].wait_rows(job_id, least=ROWS)
     airflow.begin(**run, conf={"job": endless})
-    wait_for(airflow, "exists already, and is followed")
+    wait_for(airflow, "already exists and is followed")
     wait_for(airflow, f"RUNNING: {ROWS} rows read")
     nodes[0].ask("POST", "/stop-job", {"jobId": job_id, "isStopWithSavePoint": True})
     assert airflow.result()["state"] == "failed"
@@ -107,7 +107,7 @@ def test_a_job_that_failed_goes_on_at_the_next_try_and_the_error_is_that_of_the_
     assert (ended["state"], ended["tries"]) == ("failed", 2)
     said = airflow.said()
     assert said.count(f"SeaTunnel job {job_id} is submitted") == 1
-    assert said.count(f"SeaTunnel job {job_id} had ended before it was done, and resumes") == 1
+    assert said.count(f"SeaTunnel job {job_id} ended before it was complete, and resumes") == 1
     assert f"AirflowException: the job {job_id} failed: pipeline 1" in said
     assert "MAX_ROW" in said
     assert nodes[0].job(job_id)["errorMsg"] in said

@@ -108,7 +108,7 @@ def test_a_job_that_runs_already_is_followed(
     nodes[0].submit(endless, job_id)
     nodes[0].wait_rows(job_id, least=ROWS)
     dagster.begin(**run, job=endless)
-    wait_for(dagster, "exists already, and is followed")
+    wait_for(dagster, "already exists and is followed")
     wait_for(dagster, f"RUNNING: {ROWS} rows read")
     nodes[0].ask("POST", "/stop-job", {"jobId": job_id, "isStopWithSavePoint": True})
     assert not dagster.result()["success"]
@@ -122,7 +122,7 @@ def test_a_job_that_failed_goes_on_when_the_step_is_tried_again_and_the_error_is
     assert not dagster.run(**run, job=failing(tmp_path / "out"), retries=1)["success"]
     said = dagster.said()
     assert said.count(f"SeaTunnel job {job_id} is submitted") == 1
-    assert said.count(f"SeaTunnel job {job_id} had ended before it was done, and resumes") == 1
+    assert said.count(f"SeaTunnel job {job_id} ended before it was complete, and resumes") == 1
     assert f"the job {job_id} failed: pipeline 1" in said
     assert "MAX_ROW" in said
 

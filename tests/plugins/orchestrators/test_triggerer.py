@@ -114,4 +114,4 @@ def test_the_job_of_a_deferred_task_that_is_marked_is_cancelled_by_the_triggerer
             assert marked.rowcount == 1
         assert nodes[0].wait_end(job_id)["jobStatus"] == "CANCELED", following.log()[-3000:]
         assert airflow.result()["state"] == "failed"
-        following.wait_for("is to be cancelled, for its task was killed")
+        following.wait_for("will be cancelled, because its task was killed")

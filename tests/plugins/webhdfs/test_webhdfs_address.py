@@ -55,12 +55,12 @@ def test_where_the_web_servers_are(file_system: str, known: Mapping[str, str], u
 @pytest.mark.parametrize(
     ("file_system", "known", "says"),
     [
-        ("s3a://bucket", {}, "names no HDFS cluster"),
-        ("hdfs:///", {}, "names no HDFS cluster"),
-        ("hdfs://one:8020/folder", {}, "no address of a NameNode"),
-        ("hdfs://one:99999", {}, "no address of a NameNode"),
-        ("hdfs://user@one:8020", {}, "no address of a NameNode"),
-        ("hdfs://one:8020", {"dfs.namenode.http-address": "one:web"}, "no address of a NameNode"),
+        ("s3a://bucket", {}, "is not an HDFS cluster"),
+        ("hdfs:///", {}, "is not an HDFS cluster"),
+        ("hdfs://one:8020/folder", {}, "not the address of a NameNode"),
+        ("hdfs://one:99999", {}, "not the address of a NameNode"),
+        ("hdfs://user@one:8020", {}, "not the address of a NameNode"),
+        ("hdfs://one:8020", {"dfs.namenode.http-address": "one:web"}, "not the address of a NameNode"),
         ("hdfs://third", PAIR, "has only other, ha"),
         ("hdfs://other", PAIR, "dfs.namenode.http-address.other"),
         ("hdfs://ha", {**PAIR, "dfs.ha.namenodes.ha": "nn1,nn3"}, "dfs.namenode.rpc-address.ha.nn3"),

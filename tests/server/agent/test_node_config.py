@@ -177,7 +177,7 @@ def test_the_mode_of_a_server_is_its_role_unless_the_command_names_one(tmp_path:
 def test_spark_on_a_node_needs_an_address_of_this_machine(tmp_path: Path, host: str) -> None:
     """The node ended in a traceback, or started its Spark worker again and again."""
     engine = f"seatunnel: {{engine: {{cluster: {{instance-host: {host}}}}}}}"
-    with pytest.raises(UsageError, match="no IPv4 address of this machine"):
+    with pytest.raises(UsageError, match="not an IPv4 address of this machine"):
         told(tmp_path, MemberRole.MASTER, seatunnel=engine)
 
 

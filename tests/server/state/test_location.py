@@ -76,7 +76,7 @@ def test_a_map_block_may_name_a_database(tmp_path: Path, caplog: pytest.LogCaptu
     store = open_store(engine(tmp_path), file, "prod")
     store.claim().commit({"job/1": b"x"})
     assert store.describe() == f"{tmp_path}/imap/seatunnel-cluster in seatunnel_clusters of sqlite {tmp_path}/maps.db"
-    assert "'fs.defaultFS' in plugin-config is not known" in caplog.text
+    assert "'fs.defaultFS' in plugin-config is unknown" in caplog.text
     assert not (tmp_path / "imap").exists()
     assert open_store(engine(tmp_path), None, "prod").read() == {}
 

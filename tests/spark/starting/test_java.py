@@ -94,7 +94,7 @@ def test_an_old_java_on_path_without_the_bundled_one_is_named(tmp_path: Path, no
 
 
 def test_a_java_that_reports_no_version_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PlatformError, match="does not report its version; it says 'nothing'"):
+    with pytest.raises(PlatformError, match="does not report its version, but prints 'nothing'"):
         find_java({"JAVA_HOME": str(make_java(tmp_path / "home", ""))}, tmp_path)
 
 

@@ -12,15 +12,15 @@ from tests.servers.process import deaf_port
 def test_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
     master = f"spark://127.0.0.1:{deaf_port()}"
     with pytest.raises(
-        PlatformError, match=rf"no Spark master answers at {master} \(Connection refused\)\. .*HOST:7077"
+        PlatformError, match=rf"no Spark master responds at {master} \(Connection refused\)\. .*HOST:7077"
     ):
         require_master(master, patience_s=0.7)
     (said,) = (record.getMessage() for record in caplog.records)
-    assert said == f"no Spark master answers at {master} (Connection refused); trying for 1 s"
+    assert said == f"no Spark master responds at {master} (Connection refused); retrying for 1 s"
 
 
 def test_a_name_that_nobody_has() -> None:
-    with pytest.raises(PlatformError, match=r"no Spark master answers at spark://no-such-host\.invalid:7077 \("):
+    with pytest.raises(PlatformError, match=r"no Spark master responds at spark://no-such-host\.invalid:7077 \("):
         require_master("spark://no-such-host.invalid:7077", patience_s=0)
 
 

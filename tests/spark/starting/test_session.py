@@ -107,7 +107,7 @@ def test_the_applications_session_is_used_and_left_open(backend: SparkBackend) -
     assert guest.context is backend.context
     guest.stop()
     assert backend.context.parallelize([1], 1).count() == 1
-    with pytest.raises(PlatformError, match="not started, or is stopped"):
+    with pytest.raises(PlatformError, match="not started or has stopped"):
         _ = guest.context
 
 
@@ -191,7 +191,7 @@ def test_a_kernel_runs_again_after_a_stop_and_after_its_jvm_was_killed(tmp_path:
     lines = answer.stdout.splitlines()
     assert lines[:3] == ["ran 1"] * 3, answer.stderr
     assert lines[3:4], answer.stderr
-    assert lines[3].startswith("Spark's JVM is gone: it was killed, stopped, or ran out of memory; see ")
+    assert lines[3].startswith("Spark's JVM has ended: it was killed, stopped, or ran out of memory; see ")
     assert lines[4] == "ran 1", answer.stderr
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == "", "Spark's and Java's chatter belongs into the log file"

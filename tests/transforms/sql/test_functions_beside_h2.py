@@ -190,8 +190,8 @@ def test_a_moment_with_a_zone_is_a_type_of_cast() -> None:
     [
         ("HOUR(TIMESTAMPTZ '2025-05-21T17:57:40+08:00')", "it would be evaluated in UTC; TIMESTAMPTZ is allowed only"),
         ("CAST(TIMESTAMPTZ '2025-05-21T17:57:40+08:00' AS STRING)", "it would be evaluated in UTC"),
-        ("MAP('a')", "takes at least 2"),
-        ("TRIM()", "has 0 arguments and takes 1 to 2"),
+        ("MAP('a')", "expected at least 2"),
+        ("TRIM()", "has 0 arguments, expected 1 to 2"),
         ("MAP('a', 1, 'b')", "the key 3 has no value"),
         ("MAP(NULL, 1)", "a key is never null"),
         ("VECTOR_NORMALIZE(name)", "must be a vector of numbers"),

@@ -234,7 +234,7 @@ def test_ciphers_keep_their_values_to_themselves() -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datafusion", None)
-    with pytest.raises(UsageError, match=r"needs datafusion, not installed: .* run pip install '\.\[sql\]'"):
+    with pytest.raises(UsageError, match=r"needs datafusion, which is not installed: .* run pip install '\.\[sql\]'"):
         made(Sql, query="SELECT id FROM t")
 
 

@@ -69,7 +69,7 @@ def test_a_function_gets_the_values_of_each_row() -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("SHOUT()", "has 0 arguments and takes 1 to 2"),
+        ("SHOUT()", "has 0 arguments, expected 1 to 2"),
         ("SHOUTS(name)", "there is no function SHOUTS; did you mean SHOUT?"),
         ("UNDECLARED(age)", "is not a function decorated with @sql_function"),
         ("GONE(age)", "the function gone of .* cannot be loaded: AttributeError"),

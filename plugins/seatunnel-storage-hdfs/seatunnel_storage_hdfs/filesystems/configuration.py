@@ -50,14 +50,15 @@ def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str,
     named = implementation(kind).__name__  # check this first: no other error matters if the package is missing
     if not shared.flag(configuration, SINGLE_WRITER, default=False):
         raise StorageConfigurationError(
-            f"storage.type: {kind} cannot promise that a put never overwrites: fsspec's {named} looks first and writes "
-            "afterwards, so that two engines on one job could destroy each other's checkpoints. Write storage.type: "
-            f"{', '.join(['local', 's3', 'oss', 'hdfs', *CONDITIONAL])}; or make sure that never more than one engine "
-            f"runs on this namespace, and write {SINGLE_WRITER}: true"
+            f"storage.type: {kind} cannot promise that a put never overwrites: fsspec's {named} checks first and "
+            "writes afterwards, so two engines on one job could destroy each other's checkpoints. Write storage.type: "
+            f"{', '.join(['local', 's3', 'oss', 'hdfs', *CONDITIONAL])}; or make sure that only one engine ever "
+            f"uses this namespace, and write {SINGLE_WRITER}: true"
         )
     shared.warn(
         [
-            f"checkpoints on storage.type: {kind} with {SINGLE_WRITER}: true. Not promised there: that a second engine "
+            f"checkpoints on storage.type: {kind} with {SINGLE_WRITER}: true. Not guaranteed there: that a second "
+            "engine "
             "on the same job is fenced off or kept from overwriting (promises 7, 8 and 10); that a checkpoint survives "
             f"{'the end of this process' if kind == 'memory' else _CRASH} (promise 1). Never start two engines on "
             f"{more['namespace']}"

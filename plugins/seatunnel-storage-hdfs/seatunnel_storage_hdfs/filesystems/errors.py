@@ -38,13 +38,13 @@ def translated(secrets: Collection[str]) -> Iterator[None]:
 
 
 def _first_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no more is said"])[0][:500].rstrip(".")
+    return (text.strip().splitlines() or ["no details available"])[0][:500].rstrip(".")
 
 
 def _meaning(cause: Exception, said: str) -> StorageUnavailableError | StorageAccessError:
     if isinstance(cause, FileNotFoundError) or _status(cause) == 404:
         return StorageAccessError(
-            f"{said}. Create the bucket, container or folder that the namespace begins with, or correct the namespace"
+            f"{said}. Create the bucket, container or folder with which the namespace starts, or correct the namespace"
         )
     refused = _status(cause) in _FINAL_STATUSES or "Forbidden" in said or "known_hosts" in said
     if refused or any(each.__name__ in _FINAL_CLASSES for each in type(cause).__mro__):

@@ -231,8 +231,8 @@ def _move(files: Any, temporary: str, path: str) -> None:
         files.mv(temporary, path)
     except FileNotFoundError as cause:
         raise StorageUnavailableError(
-            f"{temporary} was removed before it had its name. Find out what else writes to this namespace, and try "
-            "again"
+            f"{temporary} was removed before it was renamed. Find the other program that writes to this "
+            "namespace, and try again"
         ) from cause
 
 

@@ -52,8 +52,8 @@ def bucket(configuration: Mapping[str, str]) -> str:
     match = _BUCKET.fullmatch(written)
     if match is None:
         raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which names no bucket. Write {BUCKET}: name, or s3a://name; folders within the "
-            f"bucket belong into {shared.NAMESPACE}"
+            f"{BUCKET} is {written!r}, which is not a bucket. Write {BUCKET}: name, or s3a://name; folders within "
+            f"the bucket belong in {shared.NAMESPACE}"
         )
     return match[1]
 
@@ -62,7 +62,7 @@ def _namespace(configuration: Mapping[str, str]) -> str:
     namespace = shared.namespace(configuration)
     if len(namespace.encode()) > _LONGEST_NAMESPACE:
         raise NamespaceError(
-            f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, more than a key of S3 has room for: "
+            f"the namespace {namespace[:40]}… has {len(namespace.encode())} bytes, too many for a key of S3: "
             f"choose one of at most {_LONGEST_NAMESPACE}"
         )
     return namespace

@@ -28,7 +28,8 @@ def probe(storage: S3Storage) -> None:
     storage.read(KEY)
     if _delete(storage) and not _expires_old_versions(storage):
         logger.warning(
-            "the bucket %s keeps versions of objects, so what is pruned stays and costs. Add a lifecycle rule "
+            "the bucket %s keeps versions of objects, so removed checkpoints still use paid storage. Add a "
+            "lifecycle rule "
             "that expires noncurrent versions of %s after a day",
             storage.bucket,
             storage.locate(""),

@@ -65,7 +65,7 @@ class MySQL(Dialect):
             if name == "connectTimeout":
                 found["connect_timeout"] = max(1, int(value) // 1000)
             elif name not in _OF_JAVA | _TLS:
-                raise StorageConfigurationError(f"the property {name} in url is not known for MySQL: leave it out")
+                raise StorageConfigurationError(f"the property {name} in url is unknown for MySQL: remove it")
         context = _secured({name: value for name, value in address.properties if name in _TLS})
         return found if context is None else {**found, "ssl": context}
 
@@ -86,7 +86,7 @@ class MySQL(Dialect):
         if log and sync != 1:
             found.append(f"sync_binlog is {sync}")
         return tuple(
-            f"{each} on this server: its crash may lose what it acknowledged. Set it to 1 in the server's configuration"
+            f"{each} on this server: a crash may lose acknowledged data. Set it to 1 in the server's configuration"
             for each in found
         )
 

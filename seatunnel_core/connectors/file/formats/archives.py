@@ -80,7 +80,7 @@ class Archived(SourceFormat):
         file.check()
         if not is_read:
             context.note(
-                "are read from archives that have no non-empty member; members whose name or folder starts "
+                "are read from archives without a non-empty member; members whose name or folder starts "
                 "with . or _ are skipped",
                 file.version.path,
                 rows=0,

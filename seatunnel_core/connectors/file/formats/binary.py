@@ -210,7 +210,7 @@ class _Copy:
 
     @property
     def expected(self) -> str:
-        return "no more of it" if self.finished else str(self.parts)
+        return "no more pieces" if self.finished else str(self.parts)
 
     def finish(self) -> None:
         if not self.finished:

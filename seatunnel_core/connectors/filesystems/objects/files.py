@@ -267,9 +267,10 @@ class ObjectFileSystem(RemoteFileSystem):
             return ""
         if found is None:
             return (
-                f"{staged}, which was to become {target}, is gone, and so is {target}: either it was "
-                "published and removed since, or it was removed before that, by a rule of the bucket or by "
-                "hand, and its rows are lost. If you know that it was published, write missing_staged = "
+                f"{staged}, which was to become {target}, and {target} no longer exist: either it was published "
+                "and removed later, or it was removed before that, by a rule of the bucket or manually, and its "
+                "rows are lost."
+                " If you know that it was published, write missing_staged = "
                 "published"
             )
         return f"{target} exists and is not the object that was staged as {staged}; move it"

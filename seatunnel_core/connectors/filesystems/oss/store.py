@@ -30,7 +30,7 @@ _WRITTEN = {
     "fs.oss.securityToken": "security_token",
     "fs.oss.endpoint": "endpoint",
     "oss.bucket": "bucket",
-    "a folder in it is written as namespace": "a folder in it belongs into path",
+    "a folder in it is written as namespace": "a folder in it belongs in path",
     " in plugin-config": "",
 }
 """Names of options in messages of the storage, with their names in the connector."""

@@ -206,9 +206,9 @@ _REMEDIES = {
     "SignatureDoesNotMatch": ". secret_key is not the one that belongs to access_key",
     "InvalidAccessKeyId": ". Correct access_key, or fs.s3a.endpoint",
     "InvalidTokenId": ". Correct fs.s3a.session.token in hadoop_s3_properties",
-    "ExpiredToken": ". Write a fresh fs.s3a.session.token into hadoop_s3_properties",
-    "AccessDenied": ". Let this key list the bucket and its uploads, and get, put and delete objects",
-    "RequestTimeTooSkewed": ". Set the clock of this machine",
+    "ExpiredToken": ". Set a new fs.s3a.session.token in hadoop_s3_properties",
+    "AccessDenied": ". Allow this key to list the bucket and its uploads, and to get, put and delete objects",
+    "RequestTimeTooSkewed": ". Correct the clock of this machine",
 }
 """Remedy, by the server's error code."""
 
@@ -216,8 +216,8 @@ _OTHER_REGION = frozenset({"AuthorizationHeaderMalformed", "PermanentRedirect", 
 """Codes of a server whose bucket is in another region than the request was signed for."""
 
 _CONNECTING = {
-    "SSLError": ". Name the certificate's file as fs.s3a.ssl.ca-file in hadoop_s3_properties; a server without TLS has "
-    "http:// in fs.s3a.endpoint",
+    "SSLError": ". Set fs.s3a.ssl.ca-file in hadoop_s3_properties to the certificate's file; for a server without "
+    "TLS write http:// in fs.s3a.endpoint",
     "EndpointConnectionError": ". Correct fs.s3a.endpoint, or start the server",
 }
 """Remedy, by botocore's error class."""
@@ -261,7 +261,7 @@ def _meaning(error: Any, path: str) -> OSError:
     if status == 412:
         return FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     if status in (401, 403):
-        return PermissionError(errno.EACCES, f"the server refuses it: {words}{_REMEDIES.get(code, '')}", path)
+        return PermissionError(errno.EACCES, f"the server rejected the request: {words}{_REMEDIES.get(code, '')}", path)
     if status == 301 or code in _OTHER_REGION:
         return OSError(errno.EINVAL, f"{words}. {_in_region(error)}", path)
     if status == 507 or code in _FULL:

@@ -105,7 +105,7 @@ class S3Store(ObjectStore):
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
         found = self._ask("", lambda client: client.delete_objects(Bucket=self.bucket, Delete=wanted))
         for refused in found.get("Errors", ()):  # botocore raises no error for these
-            words = f"the server refuses it: {refused.get('Code')}: {refused.get('Message', '')}"
+            words = f"the server rejected the request: {refused.get('Code')}: {refused.get('Message', '')}"
             raise PermissionError(errno.EACCES, words, f"s3://{self.bucket}/{refused.get('Key')}")
 
     # -- uploads in parts -----------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ class Dialect(TableDatabase):
 
     def export_snapshot(self, connection: Any) -> str:
         """Start a transaction whose snapshot other connections can read until it ends; return the snapshot's name."""
-        raise NotImplementedError(f"{self.address.kind} shares no snapshots")
+        raise NotImplementedError(f"{self.address.kind} does not share snapshots")
 
     # -- names and texts ------------------------------------------------------------------------------------------
 

@@ -57,13 +57,13 @@ class DuckDB(Dialect):
             by="CAST({} AS VARCHAR)",
             shown="CAST({} AS VARCHAR)",
             key=str.encode,
-            description="in the order of their texts",
+            description="in string order",
         ),
     }
     plain_order: ClassVar[str] = "text"
     not_written = (
-        "one process at a time may open a file of DuckDB to write, and tasks are several; use the sink DuckDB, which "
-        "stages rows and lets the driver take them in"
+        "only one process at a time may open a DuckDB file for writing, but tasks run in several; use the sink "
+        "DuckDB, which stages rows and loads them in the driver"
     )
 
     # -- connections ----------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class DuckDB(Dialect):
     def path(self, written: str) -> TablePath:
         parts = parts_of(written)
         if len(parts) > 3:
-            raise ValueError(f"{written!r} is no table of DuckDB; write schema.table")
+            raise ValueError(f"{written!r} is not a DuckDB table name; write schema.table")
         return parts[-2:] if len(parts) > 1 else ("main", *parts)
 
     def table_name(self, path: TablePath) -> str:

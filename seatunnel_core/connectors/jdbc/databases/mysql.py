@@ -126,7 +126,7 @@ class MySQL(Dialect):
     def path(self, written: str) -> TablePath:
         parts = parts_of(written)
         if len(parts) > 2:
-            raise ValueError(f"{written!r} is no table of MySQL; write database.table")
+            raise ValueError(f"{written!r} is not a MySQL table name; write database.table")
         return (self.address.database, parts[0]) if len(parts) == 1 else parts
 
     def path_in(self, database: str, written: str) -> TablePath:
@@ -313,8 +313,8 @@ class MySQL(Dialect):
             if len(before) + len(row) >= packet:
                 # The server would close the connection while the text is sent, often before its error arrives.
                 raise ValueError(
-                    f"row {number} of a batch takes {len(row):,} bytes, and the server takes statements of at most "
-                    f"{packet:,}; set max_allowed_packet higher on the server"
+                    f"row {number} of a batch takes {len(row):,} bytes, but the server accepts statements of at most "
+                    f"{packet:,}; increase max_allowed_packet on the server"
                 )
             if parts and size + len(row) >= min(most, _STATEMENT_BYTES):
                 cursor.execute(before + b",".join(parts))

@@ -131,8 +131,8 @@ _ISOLATION = (
     "sessions have READ-COMMITTED"
 )
 _INSTEAD = {
-    "tinyInt1isBit": "write the option int_type_narrowing = false: tinyint(1) is a number then",
-    "transformedBitIsBoolean": "write the option int_type_narrowing = true: tinyint(1) is a boolean then",
+    "tinyInt1isBit": "set the option int_type_narrowing = false to read tinyint(1) as a number",
+    "transformedBitIsBoolean": "set the option int_type_narrowing = true to read tinyint(1) as a boolean",
     "yearIsDateType": 'YEAR is read as a number; write query = "SELECT MAKEDATE(column, 1) …" for a date',
     "jdbcCompliantTruncation": "a value that does not fit is always an error; shorten it in query, or in transform Sql",
     "noDatetimeStringSync": "write CAST(column AS CHAR) in query for the text of a date",
@@ -155,7 +155,7 @@ _INSTEAD = {
     "password": "write the option password",
     "databaseTerm": 'write table_path = "database.table"',
     "sendFractionalSeconds": "round the timestamps in a transform Sql",
-    "readOnly": "use a user that may only read",
+    "readOnly": "use a user with read permission only",
     "maxRows": "write LIMIT in query",
     "defaultTransactionIsolation": _ISOLATION,
     "transactionIsolation": _ISOLATION,

@@ -89,7 +89,7 @@ def _parameters(address: Address) -> dict[str, Any]:
 def _zero_is_null(written: str) -> bool:
     if written.upper() not in _ZERO_DATES:
         raise UsageError(
-            f"option 'properties': zeroDateTimeBehavior = {written} is not known here; write EXCEPTION or "
+            f"option 'properties': zeroDateTimeBehavior = {written} is not supported; write EXCEPTION or "
             "CONVERT_TO_NULL"
         )
     return _ZERO_DATES[written.upper()]
@@ -116,8 +116,7 @@ def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
         return None
     if mode not in _VERIFIED:
         raise UsageError(
-            f"option 'properties': sslMode = {mode} is not known; write DISABLED, REQUIRED, VERIFY_CA or "
-            "VERIFY_IDENTITY"
+            f"option 'properties': sslMode = {mode} is unknown; write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"
         )
     context = ssl.create_default_context(cafile=written.get("ssl_ca"))
     context.check_hostname = mode == "VERIFY_IDENTITY"

@@ -82,14 +82,14 @@ ORDERS: dict[str, Order] = {
         shown="CAST({} AS UNSIGNED)",
         literal=number,
         key=int,
-        description="in the order of their numbers",
+        description="in the order of their internal numbers",
     ),
     MOMENT: Order(
         by="CAST({} AS DATETIME(6))",
         shown="CAST(CAST({} AS DATETIME(6)) AS CHAR)",
         key=str,
         ranges=True,
-        description="by their dates and times, of which an hour comes twice a year unless url has serverTimezone=UTC",
+        description="by their local times, in which one hour occurs twice a year unless url has serverTimezone=UTC",
     ),
     "seconds": Order(
         by="TIME_TO_SEC({})", shown="TIME_TO_SEC({})", literal=number, key=Decimal, description="by their seconds"
@@ -100,14 +100,14 @@ ORDERS: dict[str, Order] = {
         shown=f"HEX(CAST(LEFT({{}}, {_BEGINNING}) AS BINARY))",
         literal=hexadecimal,
         key=bytes.fromhex,
-        description="in the order of their bytes",
+        description="in byte order",
     ),
     "geometry": Order(
         by=f"CAST(LEFT(HEX({{}}), {_BEGINNING}) AS BINARY)",
         shown=f"HEX(CAST(LEFT(HEX({{}}), {_BEGINNING}) AS BINARY))",
         literal=hexadecimal,
         key=bytes.fromhex,
-        description="in the order of their bytes",
+        description="in byte order",
     ),
 }
 """Orders by kind of column. ``enum`` and ``set`` sort by number but compare as texts, hence ``index``. Texts without a
@@ -212,7 +212,7 @@ def array_of(
     if of.is_boolean(kind) and any(isinstance(value, bytes) for value in values):
         return pa.array([None if value is None else value != b"\x00" for value in values], kind), {}
     if of.is_boolean(kind):
-        return converted(values, _truth, f"{hint}; or write int_type_narrowing = false, and tinyint(1) is a number")
+        return converted(values, _truth, f"{hint}; or set int_type_narrowing = false to read tinyint(1) as a number")
     if of.is_time(kind):
         return converted(values, _times, f" as a time of one day{hint}")
     if of.is_date(kind) or of.is_timestamp(kind):
@@ -221,7 +221,7 @@ def array_of(
         return converted(
             values,
             lambda texts: _moments(texts, kind),
-            f"{hint}; with properties {{ zeroDateTimeBehavior = CONVERT_TO_NULL }} the date {_ZERO} is null",
+            f"{hint}; properties {{ zeroDateTimeBehavior = CONVERT_TO_NULL }} reads {_ZERO} as null",
         )
     return converted(values, lambda texts: pa.array(texts, pa.string()).cast(kind), hint)
 

@@ -81,7 +81,7 @@ class PostgreSQL(Dialect):
 
     orders: ClassVar[Mapping[str, Order]] = {
         OWN: Order(shown="{}::text", ranges=True),
-        "text": Order(by='{}::text COLLATE "C"', shown="{}::text", description="in the order of their texts"),
+        "text": Order(by='{}::text COLLATE "C"', shown="{}::text", description="in string order"),
     }
     plain_order: ClassVar[str] = "text"
     keeps_schemas: ClassVar[bool] = True
@@ -156,11 +156,12 @@ class PostgreSQL(Dialect):
     def path(self, written: str) -> TablePath:
         parts = parts_of(written)
         if len(parts) > 3:
-            raise ValueError(f"{written!r} is no table of PostgreSQL; write schema.table")
+            raise ValueError(f"{written!r} is not a PostgreSQL table name; write schema.table")
         if len(parts) == 3 and parts[0] != self.address.database:
             raise ValueError(
-                f"{written!r} is in the database {parts[0]}, and url opens {self.address.database}; PostgreSQL opens "
-                "one at a time"
+                f"{written!r} is in the database {parts[0]}, but url opens {self.address.database}, and a "
+                "PostgreSQL connection has only one database"
+                ""
             )
         return parts[-2:]
 
@@ -253,7 +254,9 @@ class PostgreSQL(Dialect):
 
         if of.is_list(arrow) or of.is_large_list(arrow):
             if of.is_nested(arrow.value_type):
-                raise TypeError("its arrays have single values; write the inner one as a text, such as JSON")
+                raise TypeError(
+                    "its arrays can only contain single values; write the inner one as a string, such as JSON"
+                )
             return sa.ARRAY(self.column_type(arrow.value_type))
         return column_type(arrow)
 
@@ -334,7 +337,7 @@ class PostgreSQL(Dialect):
     def message_of(self, error: BaseException) -> str:
         if _NO_COPY not in str(error):
             return super().message_of(error)
-        return "it is a view, into which COPY cannot write; write is_exactly_once = true, with which rows are inserted"
+        return "it is a view, into which COPY cannot write; set is_exactly_once = true, which inserts the rows"
 
     def may_pass(self, error: BaseException) -> bool:
         import psycopg

@@ -70,18 +70,18 @@ PROPERTIES = KnownProperties(
     instead={
         "readOnly": "write options=-c default_transaction_read_only=on",
         "client_encoding": "texts are sent as UTF-8, and the server converts them to the encoding of the database",
-        "replication": "use a source for changes, such as Kafka with Debezium; Jdbc reads tables",
+        "replication": "use a source for changes, such as Kafka with Debezium; Jdbc reads only tables",
         "sslfactory": "write sslmode=require to encrypt without a check of the certificate (NonValidatingFactory), or "
         "sslmode=verify-full and sslrootcert with a file in PEM",
         "sslfactoryarg": _CERTIFICATES,
-        "sslhostnameverifier": "write sslmode=verify-ca to check the certificate and not the name of the host",
+        "sslhostnameverifier": "write sslmode=verify-ca to check the certificate but not the host name",
         "sslpasswordcallback": "write sslpassword",
         "authenticationPluginClassName": "write the option password, or passfile",
         "localSocketAddress": "the operating system chooses the local address; set a route there",
         "defaultTransactionIsolation": "write options=-c default_transaction_isolation=serializable, for example",
-        "host": "write the host into url",
-        "port": "write the port into url",
-        "dbname": "write the database into url",
+        "host": "write the host in url",
+        "port": "write the port in url",
+        "dbname": "write the database in url",
     },
     numbers=frozenset(
         [

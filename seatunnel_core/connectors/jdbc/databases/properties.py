@@ -61,4 +61,4 @@ class KnownProperties:
             return f"{shown} has another name here: {self.instead[name].replace('{}', value)}"
         close = nearest(name, (*self.honoured, *self.instead, *self.as_by_default, *self.idle))
         hint = f"Did you mean {close}?" if close else self.unknown.replace("{}", name)
-        return f"{name} is not known for {self.database}. {hint}"
+        return f"{name} is unknown for {self.database}. {hint}"

@@ -83,7 +83,7 @@ class SQLite(Dialect):
     def require(self) -> None:
         path = self.address.database
         if path != ":memory:" and not Path(path).exists():
-            raise SourceError(f"there is no file {path}; SQLite would make an empty one")
+            raise SourceError(f"there is no file {path}; SQLite would create an empty one")
 
     # -- names and texts ------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class SQLite(Dialect):
             TypeError: SQLite has none: a timestamp would lose its zone, and could not be read back with it.
         """
         if of.is_timestamp(arrow) and arrow.tz is not None:
-            raise TypeError("it has no timestamps with a zone; use a timestamp or a string")
+            raise TypeError("it has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:

@@ -54,7 +54,7 @@ PROPERTIES = KnownProperties(
     },
     numbers=_NUMBERS,
     words=_WORDS,
-    unknown="Pragmas that a URL may set are " + ", ".join(sorted(_PRAGMAS)),
+    unknown="Pragmas allowed in a URL are " + ", ".join(sorted(_PRAGMAS)),
 )
 
 

@@ -79,7 +79,7 @@ def _integer(value: Any) -> int:
         return value
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return int(value)
-    raise ValueError("it is no whole number")
+    raise ValueError("it is not a whole number")
 
 
 def _float(value: Any) -> float:
@@ -87,22 +87,22 @@ def _float(value: Any) -> float:
         return value
     if isinstance(value, int) and int(float(value)) == value:
         return float(value)
-    raise ValueError("it is no floating number")
+    raise ValueError("it is not a floating-point number")
 
 
 def _decimal(value: Any, kind: pa.DataType) -> Decimal:
     if isinstance(value, bytes):
-        raise ValueError("it is no number")
+        raise ValueError("it is not a number")
     try:
         found = Decimal(repr(value) if isinstance(value, float) else number_text(str(value)))
     except ArithmeticError:
-        raise ValueError("it is no number") from None
+        raise ValueError("it is not a number") from None
     if not found.is_finite():
-        raise ValueError("it is no finite number")
+        raise ValueError("it is not a finite number")
     if isinstance(value, float) and _places(found) > kind.scale:  # SQLite displays 0.30000000000000004 as 0.3
         found = Decimal(format(value, f".{_EXACT_DIGITS}g"))
     if _places(found) > kind.scale:
-        raise ValueError(f"it has more than {kind.scale} digits behind its point")
+        raise ValueError(f"it has more than {kind.scale} digits after the decimal point")
     return found
 
 
@@ -114,7 +114,7 @@ def _places(number: Decimal) -> int:
 
 def _text(value: Any) -> str:
     if isinstance(value, bytes):
-        raise ValueError("it is no text, but bytes")
+        raise ValueError("it has bytes, not text")
     return value if isinstance(value, str) else str(value)
 
 
@@ -129,30 +129,30 @@ def _bytes(value: Any) -> bytes:
 def _moment(value: Any) -> datetime:
     """Parse a text in the format of SQLite's functions; reject a number, because its unit (s, ms, days) is unknown."""
     if not isinstance(value, str):
-        raise ValueError("it is no text of a date and time, and what it counts is not said")
+        raise ValueError("it is a number without a known unit, expected the text of a date and time")
     found = datetime.fromisoformat(value.strip())
     if found.utcoffset():
-        raise ValueError("it has a zone that is not UTC")
+        raise ValueError("it has a time zone other than UTC")
     if _TOO_FINE.search(value):
-        raise ValueError("it is finer than a microsecond")
+        raise ValueError("it has digits below a microsecond")
     return found.replace(tzinfo=None)
 
 
 def _date(value: Any) -> date:
     found = _moment(value)
     if found.time() != time():
-        raise ValueError("it has a time behind the date")
+        raise ValueError("it has a time after the date")
     return found.date()
 
 
 def _time(value: Any) -> time:
     if not isinstance(value, str):
-        raise ValueError("it is no text of a time")
+        raise ValueError("it is not the text of a time")
     found = time.fromisoformat(value)
     if found.tzinfo is not None:
         raise ValueError("it has a zone")
     if _TOO_FINE.search(value):
-        raise ValueError("it is finer than a microsecond")
+        raise ValueError("it has digits below a microsecond")
     return found
 
 
@@ -206,7 +206,7 @@ def _kept_number(value: Decimal) -> int | str:
     if value == value.to_integral_value() and -(2**63) <= value < 2**63:
         return int(value)
     if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:
-        raise ValueError(f"SQLite keeps {_EXACT_DIGITS} digits of it in such a column; declare that as TEXT")
+        raise ValueError(f"SQLite keeps {_EXACT_DIGITS} digits of it in such a column; declare the column as TEXT")
     return str(value)
 
 

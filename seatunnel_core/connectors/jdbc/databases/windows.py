@@ -25,4 +25,4 @@ def require_windows(address: Address, instead: str) -> None:
     """Raise ``SinkError`` for a server without window functions, with an alternative."""
     version = _without.get((address.host, address.port))
     if version is not None:
-        raise SinkError(f"MySQL {version} has no window functions, which this sink needs here; {instead}")
+        raise SinkError(f"MySQL {version} has no window functions, which this sink requires here; {instead}")

@@ -80,7 +80,7 @@ def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = 
         return made(*row)
 
     if find_spec("cryptography") is None:
-        raise SqlError(f"Sql: {call.what} needs cryptography, not installed: {install_command('sql')}")
+        raise SqlError(f"Sql: {call.what} requires cryptography, which is not installed: {install_command('sql')}")
     args = [call.text(at) for at in range(len(call.args))]
     if not stays:  # every row gets a different value, even for constant arguments
         args[0] = Value(sql=args[0].sql, type=STRING, fails=args[0].fails)

@@ -150,8 +150,8 @@ def vector_reduce(call: Call) -> Value:
     method = call.known(2, "'TRUNCATE'").upper()
     if method != "TRUNCATE":
         raise SqlError(
-            f"Sql: {call.what}: {method} is not supported, only TRUNCATE: a random projection gives different numbers "
-            "when a row is read again"
+            f"Sql: {call.what}: {method} is not supported, only TRUNCATE: a random projection would return "
+            "different numbers when a row is read again"
         )
     wanted = call.args[1].constant
     count = wanted.as_py() if wanted is not None and pa.types.is_integer(wanted.type) else None

@@ -139,7 +139,7 @@ def datediff(call: Call) -> Value:
     """
     one, other, name = moment(call, 0), moment(call, 1), unit(call, 2, more=("DAYTIME",))
     if (one.type == TIME) != (other.type == TIME) and NULL not in (call.args[0].type, call.args[1].type):
-        raise SqlError(f"Sql: {call.what}: a time of day and a date have no difference")
+        raise SqlError(f"Sql: {call.what}: no difference exists between a time of day and a date")
     _check_unit(call, name, one.type)
     if name in OF_DATES:
         return call.make(_whole_months(OF_DATES[name]), BIGINT, [one, other], fails=False)

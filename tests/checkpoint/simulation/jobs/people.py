@@ -160,12 +160,12 @@ class People:
             "no such checkpoint",
             "restoring checkpoint",
             "cannot be restored",
-            "is not there",
+            "does not exist",
             "has no savepoint",
             "no free slot",
-            "Put that back",
-            "put that back",
-            "put them back",
+            "Undo that change",
+            "undo that change",
+            "restore them",
             "restore it, run the job",
         )
         return any(each in str(refusal) for each in said)
@@ -175,7 +175,7 @@ class People:
         found = []
         for view in process.report.pipelines if process.report is not None else ():
             _, _, told = view.failure.partition("the newest intact one is ")
-            if "none that is stored can be read" in view.failure:
+            if "none of the stored ones can be read" in view.failure:
                 self._remove_damaged(view.id)
             elif told:
                 found.append(ChosenCheckpoint.parse(f"{view.id}:{told.split('. ')[0]}"))
@@ -185,7 +185,7 @@ class People:
         """A zombie has pruned what an earlier command was to go back to: a person chooses the latest that is left."""
         found = []
         for line in str(refusal).splitlines() if isinstance(refusal, UsageError) else ():
-            title, gone, rest = line.partition(" is not there. These can be restored: ")
+            title, gone, rest = line.partition(" does not exist. These can be restored: ")
             source = title.split(" -> ")[0].split(", ")[0]
             for number, sight in self._world.sights.items():
                 if gone and source in {spec.name for spec in sight.scenario.topology.sources}:

@@ -152,8 +152,8 @@ def test_a_watched_folder_finds_new_objects(server: S3Server, folder: str, monke
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"secret_key": "wrong"}, "the server refuses it: SignatureDoesNotMatch: "),
-        ({"access_key": "nobody"}, "the server refuses it: InvalidAccessKeyId: "),
+        ({"secret_key": "wrong"}, "the server rejected the request: SignatureDoesNotMatch: "),
+        ({"access_key": "nobody"}, "the server rejected the request: InvalidAccessKeyId: "),
         ({"bucket": "no-such-bucket-here"}, "cannot be listed: there is no such bucket"),
         ({"fs.s3a.endpoint": f"http://127.0.0.1:{deaf_port()}"}, "cannot be listed: Could not connect"),
         ({"path": "/absent"}, f"s3://{BUCKET}/absent cannot be listed: No such file"),
@@ -194,7 +194,11 @@ def test_who_may_not_write_is_refused_before_any_row_moves(server: S3Server, fol
     if not isinstance(server, MinIO):
         pytest.skip("one server shows it")
     more = reading_only(server)
-    with pytest.raises(SinkError, match=r"sink S3File: .* cannot be written: the server refuses it: AccessDenied"):
+    with pytest.raises(
+        SinkError,
+        match=r"sink S3File: .* cannot be written: the server rejected the request: "
+        "AccessDenied",
+    ):
         sink(server, folder, **more).prepare(sink_place(place()))
 
 

@@ -77,7 +77,7 @@ def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Rec
     while position < len(text):
         match = expression.match(text, position)
         if match is None or match.end() == position:
-            yield Record(line=line, text=text[position:], problem="this quote is never closed")
+            yield Record(line=line, text=text[position:], problem="this quote is not closed")
             return
         if match.group().strip(b"\r\n"):
             yield Record(line=line, text=match.group())
