@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report", "tests.figures"]
+pytest_plugins = ["pytester", "seatunnel_storage_api.testing.report", "tests.figures", "tests.shared"]
 
 NUMBERS = itertools.count()
 """Of the folders of tests."""

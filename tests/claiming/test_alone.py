@@ -1,8 +1,6 @@
 """``-r`` of a job that runs on this machine: refused, unless it is to be taken over."""
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,16 +8,9 @@ from seatunnel_core.claiming import alone
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
-from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, ground_in, run_through, until
+from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as made:
-        made.work.mkdir()
-        yield made
 
 
 def test_a_job_that_runs_is_not_restored_beside_itself(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

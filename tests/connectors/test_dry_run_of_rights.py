@@ -12,7 +12,8 @@ from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import SERVERS, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
+from tests.shared import SERVERS
 
 COMES = TableSchema(table="t", columns=pa.schema([("id", pa.int64()), ("name", pa.string())]))
 PASSWORD = "only-for-this"

@@ -4,7 +4,7 @@ import gc
 import logging
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +21,13 @@ from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.tables import ledger, replacement
 from seatunnel_core.errors import RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
 
 KEYS = TableSchema(table="shop.keys", columns=pa.schema([("id", pa.int64())]))
 PEOPLE = (
     "CREATE TABLE people (id bigint, name varchar(20))",
     "INSERT INTO people VALUES (1, 'a'), (2, 'b'), (3, 'c'), (NULL, 'nobody')",
 )
-
-
-@pytest.fixture(params=EACH)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    yield empty(request.param, tmp_path)
-    forget()
 
 
 def sink(database: Database, **options: Any) -> JdbcSink:

@@ -331,7 +331,7 @@ def test_rows_of_python_become_child_tables(rows_per_split: int) -> None:
     lines = {row["sku"]: (row["_parent_id"], row["_list_index"]) for row in rows if "sku" in row}
     assert lines == {"a": (ids[1], 0), "b": (ids[1], 1), "c": (ids[3], 0)}
     assert [row["value"] for row in rows if "value" in row] == ["x", "y"]
-    assert sorted(ids.values()) == sorted(row["_row_id"] for row in read(source, plan(source)) if "id" in row), (
+    assert sorted(ids.values()) == sorted(row["_row_id"] for row in read(source) if "id" in row), (
         "the same when they are read again"
     )
 

@@ -1,29 +1,19 @@
 """A nightly job whose source table gets columns and wider types goes on, also when it is killed in such a night."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from tests.connectors.duckdb.duckdb_file import FILE, asked
-from tests.runtime.ground import Ground, committed, ground_in, kill, run_through, until
+from tests.runtime.ground import Ground, committed, kill, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
 TARGETS = ["Jdbc", "DuckDB"]
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as found:
-        found.work.mkdir()
-        yield found
-    forget()
 
 
 def change(ground: Ground, *statements: str) -> None:

@@ -17,12 +17,11 @@ import duckdb
 import pytest
 from attrs import frozen
 
-from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from tests.connectors.jdbc.databases import empty
 from tests.runtime.command import Command
-from tests.runtime.ground import Ground, ground_in, kill, run_through, until
+from tests.runtime.ground import Ground, kill, run_through, until
 from tests.servers.http_service import Asked, HttpService, http_service
 from tests.torture.process import Engine
 
@@ -30,14 +29,6 @@ pytestmark = pytest.mark.timeout(300)
 PAGE, NIGHTS = 5, 4
 MOST_LINES = 25
 PATIENCE_S = 180.0
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as found:
-        found.work.mkdir()
-        yield found
-    forget()
 
 
 @pytest.fixture(scope="module")

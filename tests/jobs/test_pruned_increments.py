@@ -4,31 +4,20 @@ Tasks run in this process.
 """
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime.job_run import JobRun
 from tests.connectors.duckdb.duckdb_file import FILE, asked
-from tests.runtime.ground import Ground, committed, ground_in, kill, run_through, until
+from tests.runtime.ground import Ground, committed, kill, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
 NIGHTS = 3
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as found:
-        found.work.mkdir()
-        yield found
-    forget()
 
 
 def source(ground: Ground, *statements: str) -> list[tuple[int, int]]:

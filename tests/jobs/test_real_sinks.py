@@ -4,8 +4,6 @@
 """
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,16 +14,9 @@ from seatunnel_core.runtime.savepoints import ManifestWriter
 from seatunnel_storage_api.errors import StorageUnavailableError
 from tests.claiming.test_going_back import storage
 from tests.runtime.command import published, staged
-from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, ground_in, kill, run_through, until
+from tests.runtime.ground import ALL, OLD, ROWS, WAIT_S, Ground, committed, kill, run_through, until
 
 pytestmark = pytest.mark.timeout(300)
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as made:
-        made.work.mkdir()
-        yield made
 
 
 def failure(report: JobReport | None) -> str:

@@ -2,8 +2,6 @@
 
 import errno
 import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,18 +14,11 @@ from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.runtime.job_run import JobRun
 from seatunnel_storage_api.discovery import open_storage
 from tests.runtime.command import fake_source, job, parquet_sink
-from tests.runtime.ground import OLD, WAIT_S, Ground, committed, ground_in, until
+from tests.runtime.ground import OLD, WAIT_S, Ground, committed, until
 
 pytestmark = pytest.mark.timeout(300)
 
 ENV = "job.mode = STREAMING, checkpoint.interval = 40, parallelism = 2, job.retry.times = 0"
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as made:
-        made.work.mkdir()
-        yield made
 
 
 def made_up(ground: Ground, *, rows: int, splits: int, pause_ms: int = 100, env: str = ENV) -> str:

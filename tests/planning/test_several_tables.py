@@ -2,7 +2,6 @@
 run in this process; what is written is read by Arrow's own reader."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,19 +10,12 @@ import pytest
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from tests.runtime.command import published, staged
-from tests.runtime.ground import Ground, committed, ground_in, kill, run_through, until
+from tests.runtime.ground import Ground, committed, kill, run_through, until
 
 pytestmark = [pytest.mark.xdist_group("restore-matrix"), pytest.mark.timeout(300)]
 
 ROWS = 240
 TABLES = ("shop.orders", "shop.people", "store.items")
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as made:
-        made.work.mkdir()
-        yield made
 
 
 def source(output: str, tables: tuple[str, ...], parallelism: int) -> str:

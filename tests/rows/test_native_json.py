@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seatunnel_core.connector_api.testing import Skipped, plan, read
+from seatunnel_core.connector_api.testing import Skipped, read
 from seatunnel_core.rows.native_json import NativeJson
 from seatunnel_core.rows.types import arrow_type
 from seatunnel_core.rows.values import Converter, converter
@@ -74,7 +74,7 @@ def both(text: bytes, fields: dict[str, str]) -> tuple[Any, Any]:
         for _ in range(2):
             made = local_files.source(folder, schema={"fields": fields}, file_format_type="json")
             skipped = Skipped(fail=False)
-            rows = read(made, plan(made), context=skipped)
+            rows = read(made, context=skipped)
             found.append((list(map(repr, rows)), skipped.errors))
             patch.setattr(NativeJson, "rows", lambda *_: None)
     return found[0], found[1]

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import Skipped, plan, read
+from seatunnel_core.connector_api.testing import Skipped, read
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.json_document import exact
 from seatunnel_core.rows.json_document import parsed as parsed_document
@@ -25,8 +25,7 @@ def declared(kind: str) -> dict[str, Any]:
 
 def rows(folder: Path, line: str, options: dict[str, Any], context: Skipped | None = None) -> list[dict[str, Any]]:
     (folder / "a.json").write_text(f'{{"id": 1}}\n{line}\n{{"id": 3}}\n')
-    made = source(folder, file_format_type="json", **options)
-    return read(made, plan(made), context=context)
+    return read(source(folder, file_format_type="json", **options), context=context)
 
 
 @pytest.mark.parametrize(

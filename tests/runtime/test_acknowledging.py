@@ -2,8 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,14 +13,7 @@ from seatunnel_core.errors import SourceError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
 from seatunnel_core.work.split import Split
-from tests.runtime.ground import ALL, Ground, committed, ground_in, run_through, until
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as made:
-        made.work.mkdir()
-        yield made
+from tests.runtime.ground import ALL, Ground, committed, run_through, until
 
 
 def ids(splits: Sequence[Split]) -> set[int]:

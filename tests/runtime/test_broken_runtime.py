@@ -1,7 +1,7 @@
 """The runtime and its real connectors, broken on purpose: each has to be noticed by the test that is about it."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,11 @@ from tests.connectors import test_kit_on_built_in
 from tests.connectors.file import test_local_file_source
 from tests.connectors.jdbc import test_jdbc_publishing
 from tests.jobs import test_real_sinks
-from tests.runtime.ground import Ground, ground_in
+from tests.runtime.ground import Ground
 
 pytestmark = [pytest.mark.mutants, pytest.mark.timeout(300)]
 
 Patch = pytest.MonkeyPatch
-
-
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Ground]:
-    with ground_in(tmp_path) as made:
-        made.work.mkdir()
-        yield made
 
 
 # -- what is broken ---------------------------------------------------------------------------------------------------

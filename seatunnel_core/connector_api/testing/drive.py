@@ -113,9 +113,13 @@ def plan(source: Source, planning: PlanningContext | None = None) -> Enumeration
 
 
 def read(
-    source: Source, found: Enumeration, splits: Iterable[Split] | None = None, context: ReadContext | None = None
+    source: Source,
+    found: Enumeration | None = None,
+    splits: Iterable[Split] | None = None,
+    context: ReadContext | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of splits, all of them by default, in order and as dicts."""
+    """Return the rows of splits, all of a new plan by default, in order and as dicts."""
+    found = found or plan(source)
     schemas = {schema.table: schema.columns for schema in found.schemas}
     rows: list[dict[str, Any]] = []
     for split in found.splits if splits is None else splits:

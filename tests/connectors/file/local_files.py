@@ -11,7 +11,7 @@ from typing import IO, Any
 import pyarrow as pa
 import xlsxwriter
 
-from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing import commit, options_of, read, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.file.sink import LocalFileSink
 from seatunnel_core.connectors.file.source import LocalFileSource
@@ -108,7 +108,7 @@ def refusals(path: Path, contents: Iterable[bytes], **options: Any) -> list[str]
         path.write_bytes(content)
         made = source(path, **options)
         try:
-            read(made, plan(made))
+            read(made)
         except SourceError as error:
             found.append(str(error))
     return found

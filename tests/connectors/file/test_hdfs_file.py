@@ -110,7 +110,7 @@ def test_formats_come_back_as_they_went(cluster: HdfsCluster, server: Files, fol
     declared = {"schema": {"fields": {"id": "bigint", "name": "string"}}}
     header = {"skip_header_row_number": 1} if format == "excel" else {}
     again = source(cluster, folder, file_format_type=format, **({} if format == "orc" else {**declared, **header}))
-    assert sorted(row["id"] for row in read(again, plan(again))) == list(range(5))
+    assert sorted(row["id"] for row in read(again)) == list(range(5))
     assert len([path for path in server.all_in(folder) if "/.seatunnel/" not in path]) == 2
 
 
@@ -196,7 +196,7 @@ def test_of_many_that_publish_at_once_one_does(cluster: HdfsCluster, folder: str
         each.join()
     assert said == []
     again = source(cluster, path, file_format_type="json", schema={"fields": {"id": "bigint"}})
-    assert [row["id"] for row in read(again, plan(again))] == [0, 1]
+    assert [row["id"] for row in read(again)] == [0, 1]
 
 
 def test_a_save_mode_leaves_nothing(cluster: HdfsCluster, server: Files, folder: str) -> None:
@@ -275,7 +275,7 @@ def test_a_server_that_comes_back_costs_no_row(cluster: HdfsCluster, server: Fil
     commit(made, [committable, more], place(), may_be_committed=True)
     timer.join()
     again = source(cluster, f"{folder}/out", file_format_type="json", schema={"fields": {"id": "bigint"}})
-    assert sorted(row["id"] for row in read(again, plan(again))) == [0, 1, 2]
+    assert sorted(row["id"] for row in read(again)) == [0, 1, 2]
 
 
 def test_the_other_namenode_takes_over(tmp_path_factory: pytest.TempPathFactory, folder: str) -> None:
@@ -292,7 +292,7 @@ def test_the_other_namenode_takes_over(tmp_path_factory: pytest.TempPathFactory,
         timer.join()
         reading = {**given, "file_format_type": "json", "schema": {"fields": {"id": "bigint"}}}
         again = HdfsFileSource(options_of(HdfsFileSource, reading))
-        assert sorted(row["id"] for row in read(again, plan(again))) == [0, 1, 2, 3]
+        assert sorted(row["id"] for row in read(again)) == [0, 1, 2, 3]
         assert again.read_path == f"hdfs://ha{folder}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing import commit, options_of, read, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.file.hdfs import HdfsFileSink, HdfsFileSource
@@ -48,7 +48,7 @@ def sink(cluster: SecureHdfs, path: str, **more: Any) -> HdfsFileSink:
 def ids(cluster: SecureHdfs, path: str) -> list[int]:
     more = {"file_format_type": "json", "schema": {"fields": {"id": "bigint"}}, "krb5_path": cluster.kdc.configuration}
     made = HdfsFileSource(options_of(HdfsFileSource, {**access(cluster), "path": path, **more}))
-    return sorted(row["id"] for row in read(made, plan(made)))
+    return sorted(row["id"] for row in read(made))
 
 
 def test_files_go_and_come_with_tickets_that_end_meanwhile(cluster: SecureHdfs) -> None:

@@ -147,7 +147,7 @@ def test_a_large_file_goes_in_parts(
     commit(made, [committable], place())
     declared = {"fields": {"id": "bigint", "name": "string"}}
     again = source(server, folder, file_format_type="csv", schema=declared, hadoop_oss_properties=properties)
-    assert read(again, plan(again)) == rows
+    assert read(again) == rows
     made.sweep(sink_place(place()), frozenset(), final=True)
     assert uploads_left(bucket, folder) == 0
 
@@ -206,7 +206,7 @@ def test_what_passes_costs_no_row(server: OssStandIn, bucket: Any, folder: str, 
     commit(made, [committable], place())
     server.set(faults=[fault])
     reading = source(server, folder, file_format_type="json", schema={"fields": {"id": "bigint"}})
-    assert [row["id"] for row in read(reading, plan(reading))] == [0, 1]
+    assert [row["id"] for row in read(reading)] == [0, 1]
     more = stage(made, SCHEMA, [numbered(2, 1)], place(unit=2))
     copy = type(made.files.store).copy  # type: ignore[attr-defined]
 
@@ -218,7 +218,7 @@ def test_what_passes_costs_no_row(server: OssStandIn, bucket: Any, folder: str, 
         patch.setattr(type(made.files.store), "copy", lost)  # type: ignore[attr-defined]
         commit(made, [more], place())
     assert key in keys(bucket, folder)
-    assert len(read(reading, plan(reading))) == 3
+    assert len(read(reading)) == 3
 
 
 def test_an_object_that_changed_is_refused(server: OssStandIn, bucket: Any, folder: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connectors.filesystems.partition_folders import folder_value, partitions
 from seatunnel_core.connectors.staging.naming import folders
 from seatunnel_core.errors import RowError, SinkError
@@ -58,7 +58,7 @@ def test_values_come_back_as_they_were(tmp_path: Path, kind: str, expression: st
     told_by_folder = expression is None
     columns = types if in_file or told_by_folder else {"id": "int"}
     made = source(tmp_path, file_format_type="json", schema={"fields": columns})
-    found = sorted(read(made, plan(made)), key=lambda row: row["id"])
+    found = sorted(read(made), key=lambda row: row["id"])
     assert found == [{name: row[name] for name in columns} for row in rows]
     if kind == "double" and "part" in columns:
         assert math.copysign(1, found[1]["part"]) == -1
@@ -67,8 +67,7 @@ def test_values_come_back_as_they_were(tmp_path: Path, kind: str, expression: st
 def test_without_a_schema_a_value_is_the_text_in_the_name(tmp_path: Path) -> None:
     rows = [{"id": number, "part": value} for number, value in enumerate(VALUES["string"])]
     write(tmp_path, {"id": "bigint", "part": "string"}, rows, file_format_type="parquet", partition_by=["part"])
-    made = source(tmp_path, file_format_type="parquet")
-    assert sorted(map(repr, read(made, plan(made)))) == sorted(map(repr, rows))
+    assert sorted(map(repr, read(source(tmp_path, file_format_type="parquet")))) == sorted(map(repr, rows))
 
 
 def test_the_columns_of_csv_without_a_header_may_end_with_those_of_folders(tmp_path: Path) -> None:
@@ -76,7 +75,7 @@ def test_the_columns_of_csv_without_a_header_may_end_with_those_of_folders(tmp_p
     types = {"id": "int", "name": "string", "day": "date"}
     write(tmp_path, types, rows, file_format_type="csv", partition_by=["day"], enable_header_write=True)
     made = source(tmp_path, file_format_type="csv", csv_use_header_line=True, schema={"fields": types})
-    assert sorted(read(made, plan(made)), key=lambda row: row["id"]) == rows
+    assert sorted(read(made), key=lambda row: row["id"]) == rows
 
 
 def test_a_folder_with_another_value_than_its_column_has_is_named(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ def test_a_folder_with_another_value_than_its_column_has_is_named(tmp_path: Path
     (tmp_path / "year=many" / "a.json").write_text('{"id": 1}\n')
     made = source(tmp_path, file_format_type="json", schema={"fields": {"id": "int", "year": "int"}})
     with pytest.raises(RowError, match=r"a\.json, column 'year': partition folder: 'many' is not of type int"):
-        read(made, plan(made))
+        read(made)
 
 
 def test_a_list_names_no_folder(tmp_path: Path) -> None:

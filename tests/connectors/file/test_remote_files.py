@@ -143,8 +143,7 @@ def test_orc_is_read_from_a_copy(memory: Any) -> None:
     out = pa.BufferOutputStream()
     orc.write_table(pa.Table.from_pylist(ROWS, COLUMNS), out)
     put(memory, "/in/a.orc", out.getvalue().to_pybytes())
-    made = MemoryFiles(options_of(MemoryFiles, {"path": "/in", "file_format_type": "orc"}))
-    assert read(made, plan(made)) == ROWS
+    assert read(MemoryFiles(options_of(MemoryFiles, {"path": "/in", "file_format_type": "orc"}))) == ROWS
 
 
 @pytest.mark.parametrize(

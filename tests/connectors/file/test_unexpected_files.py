@@ -35,7 +35,7 @@ def test_a_name_that_is_no_number_is_answered_with_the_option(tmp_path: Path, fo
     columns = {"fields": {"id": "int", "name": "string"}}
     of = made(tmp_path / "a", WRITTEN, file_format_type=format, field_delimiter=",", schema=columns)
     with pytest.raises(RowError, match=rf"line 1, column 'id': 'id' is not an int; if this .*, set {option}$"):
-        read(of, plan(of))
+        read(of)
 
 
 @pytest.mark.parametrize(
@@ -49,19 +49,19 @@ def test_a_name_that_is_no_number_is_answered_with_the_option(tmp_path: Path, fo
 def test_other_rows_are_not(tmp_path: Path, text: str, line: int, options: dict[str, Any]) -> None:
     of = made(tmp_path / "a", text, schema={"fields": {"id": "int", "name": "string"}}, **options)
     with pytest.raises(RowError, match=rf"line {line}, column 'id': '\w+' is not an int$"):
-        read(of, plan(of))
+        read(of)
 
 
 def test_columns_of_texts_are_noted_where_their_names_stand_as_values(tmp_path: Path) -> None:
     columns = {"fields": {"ID": "string", "name": "string"}}
     of, context = made(tmp_path / "a", WRITTEN, schema=columns), Noted()
-    assert len(read(of, plan(of), context=context)) == 3
+    assert len(read(of, context=context)) == 3
     ((what, (count, where)),) = context.notes.items()
     assert (count, where) == (1, f"{tmp_path / 'a'}, line 1")
     assert "set csv_use_header_line = true" in what
     for text, options in ((WRITTEN, {"csv_use_header_line": True}), (WRITTEN[8:], {}), ("", {})):
         of, context = made(tmp_path / "a", text.replace("id", "ID"), schema=columns, **options), Noted()
-        read(of, plan(of), context=context)
+        read(of, context=context)
         assert not context.notes
 
 
@@ -178,7 +178,7 @@ def test_an_archive_of_which_nothing_is_read(tmp_path: Path, members: dict[str, 
         for name, content in members.items():
             archive.writestr(name, content)
     made, context = source(tmp_path, file_format_type="csv", schema=SCHEMA, archive_compress_codec="zip"), Noted()
-    rows = read(made, plan(made), context=context)
+    rows = read(made, context=context)
     assert [(rows, example) for rows, example in context.notes.values()] == [(0, f"{tmp_path}/a.zip")] * expected
     assert len(rows) == 1 - expected
 
@@ -199,7 +199,7 @@ def test_keys_of_json_that_differ_in_case_are_counted(tmp_path: Path, careful: b
     made = source(tmp_path, file_format_type="json", schema={"fields": columns}, **options)
     context = Noted()
     context.fail = False
-    assert [row["id"] for row in read(made, plan(made), context=context)].count(None) == len(at)
+    assert [row["id"] for row in read(made, context=context)].count(None) == len(at)
     nested = CASE.replace("'Id'", "'C'").replace("'id'", "'b.c'")
     assert context.notes == {
         CASE: (len(at), f"{tmp_path}/a.json, line {at[-1] + 1}"),
@@ -210,5 +210,5 @@ def test_keys_of_json_that_differ_in_case_are_counted(tmp_path: Path, careful: b
 def test_keys_of_json_that_no_column_has_are_not_noted(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"id": 1, "x": 1}\n{"id": null, "ID": 1}\n{"x": {"Id": 2}}\n')
     made, context = source(tmp_path, file_format_type="json", schema={"fields": {"id": "int"}}), Noted()
-    assert [row["id"] for row in read(made, plan(made), context=context)] == [1, None, None]
+    assert [row["id"] for row in read(made, context=context)] == [1, None, None]
     assert context.notes == {}

@@ -6,7 +6,6 @@ import pytest
 
 from seatunnel_core.connector_api.testing import (
     Skipped,
-    plan,
     read,
 )
 from seatunnel_core.errors import RowError, SourceError
@@ -146,10 +145,10 @@ def test_a_bad_row_is_named_or_left_out(service: HttpService) -> None:
     service.at["/a"] = lambda _: [{"id": 1}, {"id": "x"}, 7]
     source = source_of(url=f"{service.url}/a?token=abcdefgh", schema=PEOPLE)
     with pytest.raises(RowError, match=r"/a, row 2, column 'id': 'x' is not of type bigint") as said:
-        read(source, plan(source))
+        read(source)
     assert "abcdefgh" not in str(said.value)
     skipped = Skipped(fail=False)
-    assert read(source, plan(source), context=skipped) == [{"id": 1, "name": None}]
+    assert read(source, context=skipped) == [{"id": 1, "name": None}]
     assert len(skipped.errors) == 2
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connector_api import increments
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connectors.http.source import HttpSource
 from seatunnel_core.errors import SourceError, UsageError
 from seatunnel_core.work.window import Cursor, Window
@@ -67,7 +67,7 @@ class Api:
         window = Window.from_record(source.window(self.cursor).record())
         between()
         source.read_window(window)
-        rows = read(source, plan(source))
+        rows = read(source)
         self.delivered = rows
         self.cursor = window.end
         return sorted(row["id"] for row in rows)

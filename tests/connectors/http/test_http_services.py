@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import options_of, read
 from seatunnel_core.connector_api.testing.drive import begin, place
 from seatunnel_core.connectors.http import services
 from seatunnel_core.connectors.http.services import ServiceSource
@@ -64,7 +64,7 @@ def source_of(plugin: type[ServiceSource], service: HttpService, **more: Any) ->
 def test_a_source_says_who_asks(service: HttpService, plugin: type[ServiceSource]) -> None:
     service.at["/v1/people"] = lambda _: {"data": [{"id": 1}, {"id": 2}]}
     source = source_of(plugin, service, content_field="$.data[*]", headers={"X-More": "more"})
-    assert read(source, plan(source)) == [{"id": 1}, {"id": 2}]
+    assert read(source) == [{"id": 1}, {"id": 2}]
     (asked,) = service.of("/v1/people")
     expected = {**SOURCES[plugin][1], "x-more": "more"}
     assert (asked.method, asked.query) == ("GET", {"x": "1"})

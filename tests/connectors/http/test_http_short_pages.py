@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.errors import SourceError
 from tests.connectors.http.http_rows import PEOPLE, ROWS, Noted, paged, rows_of, source_of
 from tests.servers.http_service import Asked, HttpService, Said
@@ -22,8 +22,7 @@ def pages_of(service: HttpService) -> list[int]:
 
 def noted(service: HttpService, **options: Any) -> tuple[list[dict[str, Any]], Noted]:
     context = Noted()
-    source = source_of(url=f"{service.url}/a", schema=PEOPLE, **options)
-    return read(source, plan(source), context=context), context
+    return read(source_of(url=f"{service.url}/a", schema=PEOPLE, **options), context=context), context
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 24, 25])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from tests.connectors.http.http_rows import Noted, source_of
 from tests.servers.http_service import HttpService
 
@@ -16,7 +16,7 @@ CASE = (
 def noted(service: HttpService, **options: Any) -> tuple[list[dict[str, Any]], Noted]:
     context = Noted()
     source = source_of(url=f"{service.url}/a", **({} if "schema_sample" in options else {"schema": SCHEMA}), **options)
-    return read(source, plan(source), context=context), context
+    return read(source, context=context), context
 
 
 def test_keys_that_differ_in_case_are_noted_with_the_number_of_rows(service: HttpService) -> None:

@@ -39,7 +39,7 @@ def source_of(folder: Path, **more: Any) -> IcebergSource:
 def rows_of(folder: Path, **more: Any) -> list[tuple[Any, ...]]:
     source = source_of(folder, **more)
     source.open(restored=False)
-    return sorted((tuple(row.values()) for row in read(source, plan(source))), key=repr)
+    return sorted((tuple(row.values()) for row in read(source)), key=repr)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from attrs import frozen
 
 from seatunnel_core.connector_api.testing import options_of
@@ -17,10 +16,6 @@ from seatunnel_core.connectors.jdbc.source import JdbcSource
 from tests.servers.mariadb import MariaDB
 from tests.servers.postgres import Postgres
 from tests.servers.shared import shared
-
-SERVERS = [pytest.param(kind, marks=pytest.mark.servers) for kind in ("postgresql", "mysql")]
-EACH = ["sqlite", *SERVERS]
-"""For ``parametrize``: SQLite needs no server."""
 
 
 @frozen

@@ -76,8 +76,7 @@ def test_each_type_becomes_a_value_of_rows(shop: Path, how: str) -> None:
         database.execute(f"CREATE TABLE kinds ({', '.join(f'c{n} {kind}' for n, (kind, _, _) in enumerate(TYPES))})")
         database.execute(f"INSERT INTO kinds VALUES ({', '.join(written for _, written, _ in TYPES)})")
         database.execute("INSERT INTO kinds (c0) VALUES (NULL)")
-    of = source(shop, **{how: "kinds" if how == "table_path" else "SELECT * FROM kinds -- all"})
-    full, empty = read(of, plan(of))
+    full, empty = read(source(shop, **{how: "kinds" if how == "table_path" else "SELECT * FROM kinds -- all"}))
     assert dict(zip((kind for kind, _, _ in TYPES), full.values(), strict=True)) == {k: v for k, _, v in TYPES}
     assert set(empty.values()) == {None}
 
@@ -107,7 +106,7 @@ def test_what_rows_do_not_hold_is_refused_at_its_row(shop: Path, declared: str, 
         database.execute(f"INSERT INTO t VALUES (1, NULL), (2, {value})")
     of = source(shop, table_path="t", partition_num=1)
     with pytest.raises(RowError, match=rf"row 2 with id = 2, column 'v': {re.escape(said)}"):
-        read(of, plan(of))
+        read(of)
 
 
 @pytest.mark.parametrize("column", ["id", "name"])

@@ -3,7 +3,6 @@
 import gc
 import logging
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,13 @@ from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.errors import RowError, SeaTunnelError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.inference.shape import Shape
-from tests.connectors.jdbc.databases import EACH, SERVERS, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
+from tests.shared import EACH, SERVERS
 
 EVOLVE: dict[str, Any] = {"schema_contract": "evolve"}
 MERGE: dict[str, Any] = {"write_mode": "merge", "merge_key": "id"}
 APPEND: dict[str, Any] = {"write_mode": "append", "is_exactly_once": True}
 AT_ONCE: dict[str, Any] = {"write_mode": "append"}
-
-
-@pytest.fixture
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    yield empty(request.param, tmp_path)
-    forget()
 
 
 on_each = pytest.mark.parametrize("database", EACH, indirect=True)

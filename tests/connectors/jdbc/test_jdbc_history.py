@@ -3,7 +3,7 @@
 import gc
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,14 @@ from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.connectors.tables import ledger
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.work.committable import Committable
-from tests.connectors.jdbc.databases import EACH, SERVERS, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
 from tests.connectors.jdbc.sink_units import AFTER, BEFORE, GONE, NEW, SCHEMA
 from tests.connectors.jdbc.test_jdbc_growth import EVOLVE
 from tests.connectors.jdbc.test_jdbc_growth import run as grow
 from tests.connectors.jdbc.test_jdbc_modes import run, sink, unit
+from tests.shared import SERVERS
 
 HISTORY: dict[str, Any] = {"write_mode": "merge", "merge_key": "id", "keep_history": True}
-
-
-@pytest.fixture(params=EACH)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    yield empty(request.param, tmp_path)
-    forget()
 
 
 def versions(database: Database) -> list[tuple[Any, ...]]:

@@ -17,7 +17,8 @@ from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.source import JdbcSource
 from seatunnel_core.errors import SourceError
 from seatunnel_core.work.window import Cursor, Window
-from tests.connectors.jdbc.databases import SERVERS, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
+from tests.shared import SERVERS
 
 DAY = datetime(2026, 1, 1)
 

@@ -2,7 +2,7 @@
 
 import gc
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,12 @@ from seatunnel_core.connectors.tables import ledger, replacement
 from seatunnel_core.errors import CommitError, RowError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.committable import Committable
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
 from tests.connectors.jdbc.sink_units import AFTER, CHANGES, GONE, NEW, SCHEMA, JdbcSinkSuite, batch, stage_of
 
 MERGE: dict[str, Any] = {"write_mode": "merge", "merge_key": "id"}
 REPLACE: dict[str, Any] = {"write_mode": "replace"}
 APPEND: dict[str, Any] = {"write_mode": "append", "is_exactly_once": True}
-
-
-@pytest.fixture(params=EACH)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    yield empty(request.param, tmp_path)
-    forget()
 
 
 def sink(database: Database, **options: Any) -> JdbcSink:

@@ -6,26 +6,19 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import options_of, read
 from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import dialect_of
 from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
-from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import EACH, Database, ask, empty, sink
+from tests.connectors.jdbc.databases import Database, ask, empty, sink
 
 NAMES: tuple[str, ...]
 NAMES = ("vat %", "%s", "a%%b", "%(id)s", 'q"uote', "it's", "back`tick", "a.b", "a b", ":colon", "back\\slash", "what?")
 NAMES += ("select", "UPPER", "näme 🚲", "$1", "{}", "{0}", "-- no", "x;y", "[z]", "@v", "v", "o", "n", "total")
-
-
-@pytest.fixture(params=EACH)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    yield empty(request.param, tmp_path)
-    forget()
 
 
 def names_of(of: Database) -> tuple[str, ...]:
@@ -48,17 +41,14 @@ def made(of: Database, table: str) -> tuple[dict[str, Any], str]:
 def test_a_table_and_its_columns_are_read_under_the_names_they_have(database: Database, table: str) -> None:
     """``vat %`` was asked for as ``vat %%``."""
     row, quoted = made(database, table)
-    of = database.source(table_path=quoted)
-    assert read(of, plan(of)) == [row]
-    asked = database.source(query=f"SELECT * FROM {quoted}", where_condition="where id % 2 = 1")
-    assert read(asked, plan(asked)) == [row]
+    assert read(database.source(table_path=quoted)) == [row]
+    assert read(database.source(query=f"SELECT * FROM {quoted}", where_condition="where id % 2 = 1")) == [row]
 
 
 def test_each_name_may_be_that_of_the_split_column(database: Database) -> None:
     row, quoted = made(database, "rates")
     for name in names_of(database):
-        of = database.source(table_path=quoted, partition_column=name, partition_num=2)
-        assert read(of, plan(of)) == [row], name
+        assert read(database.source(table_path=quoted, partition_column=name, partition_num=2)) == [row], name
 
 
 @pytest.mark.parametrize("exact", [True, False])

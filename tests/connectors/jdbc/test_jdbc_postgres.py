@@ -115,8 +115,7 @@ def test_each_type_becomes_a_value_of_rows(server: Postgres, shop: Any) -> None:
     shop.execute(f"CREATE TABLE shop.kinds ({columns})")
     shop.execute(f"INSERT INTO shop.kinds VALUES ({', '.join(written for _, written, _ in TYPES)})")
     shop.execute("INSERT INTO shop.kinds (c0) VALUES (NULL)")
-    of = source(server, table_path="shop.kinds")
-    full, empty = read(of, plan(of))
+    full, empty = read(source(server, table_path="shop.kinds"))
     found = {TYPES[number][0]: value for number, value in enumerate(full.values())}
     assert found == {kind: value for kind, _, value in TYPES}
     assert set(empty.values()) == {None}
@@ -126,7 +125,7 @@ def test_a_number_that_is_too_long_for_rows_is_named(server: Postgres, shop: Any
     shop.execute("CREATE TABLE shop.wide AS SELECT 12345678901234567890123::numeric AS amount")
     of = source(server, table_path="shop.wide")
     with pytest.raises(SourceError, match="row 1, column 'amount': '12345678901234567890123' does not fit"):
-        read(of, plan(of))
+        read(of)
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connector_api.testing.drive import commit, place, sink_place, stage
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
+from tests.shared import EACH
 
 BEYOND = pa.array([20_000_000], pa.int32()).view(pa.date32())
 LATE = pa.array([10**18], pa.int64()).view(pa.timestamp("us"))
@@ -114,8 +115,7 @@ def test_what_a_new_table_is_made_for_comes_back_as_it_was(database: Database) -
     ):
         database.run("DROP TABLE IF EXISTS t")
         write(database, values)
-        of = database.source(query="SELECT * FROM t")
-        rows = sorted(read(of, plan(of)), key=lambda row: row["id"])
+        rows = sorted(read(database.source(query="SELECT * FROM t")), key=lambda row: row["id"])
         assert [row["v"] for row in rows] == values.to_pylist(), values.type
 
 

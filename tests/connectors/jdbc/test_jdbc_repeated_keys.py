@@ -1,22 +1,14 @@
 """A key that comes again: replaced where ``enable_upsert`` says so, else an error, in both modes of the sink."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import CommitError, RowError
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import Database
 from tests.connectors.jdbc.sink_units import AFTER, BEFORE, GONE, NEW, batch, write
 
 PEOPLE = "SELECT id, name FROM people ORDER BY id, name"
-
-
-@pytest.fixture(params=EACH)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    yield empty(request.param, tmp_path)
-    forget()
 
 
 def sink(of: Database, *, exact: bool, upsert: bool = False) -> Any:

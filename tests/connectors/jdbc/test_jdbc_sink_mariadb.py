@@ -1,30 +1,22 @@
 """The sink ``Jdbc`` on a real MariaDB: its types, engines, keys and save modes, a quota that is used up."""
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connector_api.testing.drive import commit, place, sink_place, stage
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import Database, empty
+from tests.connectors.jdbc.databases import Database
 from tests.connectors.jdbc.sink_units import AFTER, BEFORE, CHANGES, EXACT, GONE, NEW, batch, write
 
-pytestmark = pytest.mark.servers
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    yield empty("mysql", tmp_path)
-    forget()
+pytestmark = [pytest.mark.servers, pytest.mark.parametrize("database", ["mysql"], indirect=True)]
 
 
 LONG = "12345678901234567890123456789012345.123456789012345678901234567890"
@@ -73,8 +65,7 @@ def test_each_type_goes_in_and_comes_back(database: Database, exact: bool) -> No
     of, here = database.sink(generate_sink_sql=True, is_exactly_once=exact, table="kinds"), place()
     of.prepare(sink_place(here))
     commit(of, [stage(of, TableSchema(table="kinds", columns=fields), [rows], here)], here)
-    back = database.source(table_path="kinds")
-    full, empty = read(back, plan(back))
+    full, empty = read(database.source(table_path="kinds"))
     found = {TYPES[number][0]: value for number, value in enumerate(full.values())}
     assert found == {**{kind: value for kind, _, value in TYPES}, "datetime": datetime(2024, 2, 29, 1, 2, 3)}
     assert set(empty.values()) == {None}

@@ -1,7 +1,6 @@
 """The sink ``Jdbc`` on a real PostgreSQL: its types, keys and statements, and a disk that is full."""
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -11,24 +10,18 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place, stage
 from seatunnel_core.connector_api.testing.kill_suite import SCHEMA, numbered
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
-from tests.connectors.jdbc.databases import Database, empty
+from tests.connectors.jdbc.databases import Database
 from tests.connectors.jdbc.sink_units import EXACT, stage_of
 from tests.servers.process import require, unavailable
 
-pytestmark = pytest.mark.servers
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    yield empty("postgresql", tmp_path)
-    forget()
+pytestmark = [pytest.mark.servers, pytest.mark.parametrize("database", ["postgresql"], indirect=True)]
 
 
 TYPES: list[tuple[str, pa.DataType, Any]] = [
@@ -93,8 +86,7 @@ def test_each_type_goes_in_and_comes_back(database: Database, types: Any, exact:
     of, here = database.sink(generate_sink_sql=True, is_exactly_once=exact, table="public.kinds"), place()
     of.prepare(sink_place(here))
     commit(of, [stage(of, TableSchema(table="kinds", columns=columns), [rows], here)], here)
-    back = database.source(table_path="kinds")
-    full, empty = read(back, plan(back))
+    full, empty = read(database.source(table_path="kinds"))
     found = {types[number][0]: value for number, value in enumerate(full.values())}
     wanted = {kind: "x  " if kind == "char(3)" else value for kind, _, value in types}
     assert {**found, "numeric": Decimal(found.get("numeric", 0)).normalize()} == {
@@ -251,8 +243,7 @@ def test_geometry_of_postgis_goes_in_and_comes_back_as_a_text(database: Database
         ("SRID=4326;POINT(1 2)", "POINT(3 4)"),
         (None, None),
     ]
-    back = database.source(table_path="places")
-    found = sorted(read(back, plan(back)), key=lambda row: row["id"])
+    found = sorted(read(database.source(table_path="places")), key=lambda row: row["id"])
     ((at, area),) = database.run("SELECT at::text, area::text FROM places WHERE id = 1")
     assert found == [{"id": 1, "at": at, "area": area}, {"id": 2, "at": None, "area": None}]
 

@@ -20,9 +20,10 @@ from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
-from tests.connectors.jdbc.databases import SERVERS, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
 from tests.connectors.jdbc.sink_units import EXACT, JdbcSinkSuite
 from tests.servers.connections import owners
+from tests.shared import SERVERS
 
 pytestmark = pytest.mark.servers
 

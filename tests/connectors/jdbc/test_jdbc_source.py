@@ -220,4 +220,4 @@ def test_a_value_that_does_not_fit_its_column_is_named(shop: str) -> None:
         database.commit()
     of = source(shop, table_path="people")
     with pytest.raises(SourceError, match="row 17 with id = 17, column 'born': 'yesterday' does not fit"):
-        read(of, plan(of))
+        read(of)

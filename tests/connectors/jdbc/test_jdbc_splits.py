@@ -13,7 +13,8 @@ import pytest
 from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.jdbc.pool import forget
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
+from tests.shared import EACH
 
 UUIDS = [
     "'00000000-0000-0000-0000-000000000001'",

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import options_of, read
 from seatunnel_core.connector_api.testing.drive import Skipped, commit, place, sink_place, stage
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.column import Column
@@ -25,7 +25,8 @@ from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import Database, empty
+from tests.shared import EACH
 
 HELD: dict[str, list[tuple[str, str, Any]]] = {
     "postgresql": [
@@ -161,8 +162,7 @@ def filled(of: Database, number: int, declared: str, values: Sequence[str]) -> d
 def test_what_rows_hold_comes_as_the_database_has_it(database: Database) -> None:
     wrong: list[tuple[object, ...]] = []
     for number, (declared, written, value) in enumerate(HELD[database.kind]):
-        of = database.source(**filled(database, number, declared, [written, "NULL"]))
-        found = [row["v"] for row in read(of, plan(of))]
+        found = [row["v"] for row in read(database.source(**filled(database, number, declared, [written, "NULL"])))]
         if found != [value, None] and written != "'NaN'":
             wrong.append((declared, written, found))
     assert not wrong
@@ -173,7 +173,7 @@ def test_what_rows_do_not_hold_is_refused_at_its_row(database: Database) -> None
     for number, (declared, written, said) in enumerate(REFUSED[database.kind]):
         of = database.source(**filled(database, number, declared, ["NULL", "NULL", written]))
         try:
-            rows = read(of, plan(of))
+            rows = read(of)
         except RowError as error:
             told = str(error)
             if said not in told or "row 3 with id = 3, column 'v'" not in told:
@@ -187,7 +187,7 @@ def test_such_rows_are_left_out_where_the_job_says_so(database: Database) -> Non
     declared, written, _ = REFUSED[database.kind][0]
     of = database.source(**filled(database, 0, declared, [written, "NULL", written]), fetch_size=2)
     skipped = Skipped(fail=False)
-    assert [row["id"] for row in read(of, plan(of), context=skipped)] == [2]
+    assert [row["id"] for row in read(of, context=skipped)] == [2]
     assert [f"row {row} with id = {row}, column 'v'" in told for row, told in zip((1, 3), skipped.errors, strict=True)]
 
 
@@ -196,7 +196,7 @@ def test_such_values_are_null_where_the_job_says_so(database: Database) -> None:
     options = filled(database, 0, declared, [written, "NULL", written])
     of = database.source(**options, fetch_size=2, row_error_handle_way="NULL")
     noted = Noting()
-    assert read(of, plan(of), context=noted) == [{"id": row, "v": None} for row in (1, 2, 3)]
+    assert read(of, context=noted) == [{"id": row, "v": None} for row in (1, 2, 3)]
     assert [
         said in told and f"row {row} with id = {row}" in told for row, told in zip((1, 3), noted.notes, strict=True)
     ]
@@ -228,8 +228,7 @@ def test_columns_that_the_database_computes_are_read_and_not_written(
     of.prepare(sink_place(here))
     rows = pa.RecordBatch.from_pylist([{"id": 1, "twice": 7, "more": 3}], schema=columns)
     commit(of, [stage(of, schema, [rows], here)], here)
-    back = database.source(table_path="t")
-    assert read(back, plan(back)) == [{"id": 1, "twice": 2, "more": 3}]
+    assert read(database.source(table_path="t")) == [{"id": 1, "twice": 2, "more": 3}]
 
 
 def postgresql() -> Dialect:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from attrs import evolve, frozen
+from attrs import evolve
 
 from seatunnel_core.connector_api.several_tables import source_of
 from seatunnel_core.connector_api.testing import options_of
@@ -20,25 +20,9 @@ from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.work.split import Split
 from tests.connectors.file.formats.test_inferred_json import Noted
+from tests.connectors.kafka.sources import Message
 
 FIELDS = {"id": "int", "name": "string", "price": "decimal(8, 2)"}
-
-
-@frozen
-class Message:
-    value_: bytes | None
-
-    def value(self) -> bytes | None:
-        return self.value_
-
-    def topic(self) -> str:
-        return "t"
-
-    def partition(self) -> int:
-        return 3
-
-    def offset(self) -> int:
-        return 7
 
 
 def source(**more: Any) -> KafkaSource:

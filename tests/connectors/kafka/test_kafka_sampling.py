@@ -2,12 +2,11 @@
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from attrs import frozen
 
 from seatunnel_core.connector_api.source import PlanningContext
 from seatunnel_core.connector_api.testing import Skipped, options_of, plan, read
@@ -16,27 +15,10 @@ from seatunnel_core.connectors.kafka.source import KafkaSource
 from seatunnel_core.connectors.messages.sampling import Sampling
 from seatunnel_core.errors import RowError, UsageError
 from seatunnel_core.rows.batch import TableSchema
+from tests.connectors.kafka.sources import Message
 from tests.servers.kafka import Kafka
 
 ROWS = [{"id": number, "to": {"city": f"c{number % 3}"}, "tags": ["x"] * (number % 3)} for number in range(30)]
-
-
-@frozen
-class Message:
-    value_: bytes | None
-    offset_: int = 0
-
-    def value(self) -> bytes | None:
-        return self.value_
-
-    def topic(self) -> str:
-        return "t"
-
-    def partition(self) -> int:
-        return 3
-
-    def offset(self) -> int:
-        return self.offset_
 
 
 def made(**more: Any) -> KafkaSource:
@@ -108,12 +90,6 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
 def test_a_streaming_job_declares_its_columns() -> None:
     with pytest.raises(UsageError, match="'schema_sample': a streaming job requires declared columns"):
         made().run_in(streaming=True)
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    with Kafka(tmp_path_factory.mktemp("kafka")) as running:
-        yield running
 
 
 @pytest.mark.servers

@@ -28,12 +28,6 @@ from tests.servers.kafka import Kafka
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    with Kafka(tmp_path_factory.mktemp("kafka")) as running:
-        yield running
-
-
 @pytest.fixture
 def topic(request: pytest.FixtureRequest, broker: Kafka) -> str:
     """One of its own for each test."""

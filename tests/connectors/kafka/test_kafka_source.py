@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -14,37 +14,16 @@ from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.kafka import source as of_source
 from seatunnel_core.connectors.kafka.source import KafkaSource
 from seatunnel_core.errors import RowError, SourceChangedError, SourceError
+from tests.connectors.kafka.sources import SCHEMA, lines, source
 from tests.servers.kafka import Kafka
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 
-SCHEMA = {"fields": {"id": "bigint", "name": "string"}}
 ROWS = [{"id": number, "name": f"näme {number}"} for number in range(2_500)]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    with Kafka(tmp_path_factory.mktemp("kafka")) as running:
-        yield running
-
-
-@pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    """A name of its own for each test."""
-    return f"t{abs(hash(request.node.nodeid))}"
-
-
-def source(broker: Kafka, topic: str, **more: Any) -> KafkaSource:
-    given = {"bootstrap.servers": broker.servers, "topic": topic, "start_mode": "earliest", "schema": SCHEMA, **more}
-    return KafkaSource(options_of(KafkaSource, given))
 
 
 def ids(of: KafkaSource, planning: PlanningContext | None = None, context: Skipped | None = None) -> list[int]:
     return [row["id"] for row in read(of, plan(of, planning or PlanningContext(parallelism=2)), context=context)]
-
-
-def lines(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    return [json.dumps(row).encode() for row in rows]
 
 
 class TestByTheKit(SourceConformance):

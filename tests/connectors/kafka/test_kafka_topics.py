@@ -1,52 +1,28 @@
 """The source ``Kafka`` and topics that change under it: created again, shortened, or behind an open transaction."""
 
-import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import pytest
 from attrs import evolve
 
 from seatunnel_core.connector_api.source import PlanningContext
-from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import plan, read
 from seatunnel_core.connectors.kafka import open_transactions
 from seatunnel_core.connectors.kafka import starting as of_starting
 from seatunnel_core.connectors.kafka.identity import topic_ids
 from seatunnel_core.connectors.kafka.source import KafkaSource
 from seatunnel_core.errors import SourceChangedError, SourceError
+from tests.connectors.kafka.sources import lines, source
 from tests.servers.kafka import Kafka
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 
-SCHEMA = {"fields": {"id": "bigint", "name": "string"}}
 ROWS = [{"id": number, "name": f"name {number}"} for number in range(500)]
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    with Kafka(tmp_path_factory.mktemp("kafka")) as running:
-        yield running
-
-
-@pytest.fixture
-def topic(request: pytest.FixtureRequest) -> str:
-    """A name of its own for each test."""
-    return f"t{abs(hash(request.node.nodeid))}"
-
-
-def source(broker: Kafka, topic: str, **more: Any) -> KafkaSource:
-    given = {"bootstrap.servers": broker.servers, "topic": topic, "start_mode": "earliest", "schema": SCHEMA, **more}
-    return KafkaSource(options_of(KafkaSource, given))
 
 
 def ids(of: KafkaSource) -> list[int]:
     return [row["id"] for row in read(of, plan(of, PlanningContext(parallelism=2)))]
-
-
-def lines(rows: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    return [json.dumps(row).encode() for row in rows]
 
 
 def test_a_topic_that_is_created_again_is_an_error_in_a_batch_job(broker: Kafka, topic: str) -> None:

@@ -16,7 +16,7 @@ import pyarrow.parquet
 from attrs import frozen
 
 from seatunnel_core.cli.main import main
-from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import options_of, read
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.server.submitted_job import SubmittedJob
@@ -208,8 +208,7 @@ def _read(folder: str, bad: Bad) -> str:
     Path(bad.name).write_bytes(bad.content)
     schema = {"schema": {"fields": {"id": "bigint", "name": "string"}}}
     try:
-        source = LocalFileSource(options_of(LocalFileSource, {"path": bad.name, **schema, **bad.options}))
-        read(source, plan(source))
+        read(LocalFileSource(options_of(LocalFileSource, {"path": bad.name, **schema, **bad.options})))
     except SeaTunnelError as error:
         return _cell(folder, str(error))
     raise AssertionError(f"{bad.what} was read")

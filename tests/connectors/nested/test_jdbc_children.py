@@ -1,7 +1,5 @@
 """Child tables of merged rows in databases: the children of a row that is merged again are replaced with it."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -9,19 +7,12 @@ import pytest
 
 from seatunnel_core.connector_api.testing import commit, options_of, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
-from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
 from seatunnel_core.errors import SinkError
 from seatunnel_core.rows.batch import TableSchema
-from tests.connectors.jdbc.databases import EACH, Database, empty
+from tests.connectors.jdbc.databases import Database
 from tests.connectors.nested.nested_orders import MERGE, lines, order, staged, state
-
-
-@pytest.fixture
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    yield empty(request.param, tmp_path)
-    forget()
-
+from tests.shared import EACH
 
 on_each = pytest.mark.parametrize("database", EACH, indirect=True)
 

@@ -19,17 +19,8 @@ from seatunnel_core.connectors.redis.source import RedisSource
 from tests.connectors.redis.cluster import there, whole_cluster
 from tests.servers.process import deaf_port
 from tests.servers.redis_server import RedisServer
-from tests.servers.shared import shared
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("redis")]
-
-
-@pytest.fixture
-def server() -> RedisServer:
-    found = shared(RedisServer)
-    with found.client() as client:
-        client.flushall()
-    return found
 
 
 def sink_of(server: RedisServer, **options: Any) -> RedisSink:
@@ -206,7 +197,7 @@ def test_a_cluster_is_read_and_written(cluster: RedisServer) -> None:
     source = RedisSource(
         options_of(RedisSource, {**there(cluster), "keys": "k:*", "data_type": "hash", "schema": fields})
     )
-    assert sorted(row["id"] for row in read(source, plan(source))) == list(range(1_200))
+    assert sorted(row["id"] for row in read(source)) == list(range(1_200))
     with cluster.client() as client:
         assert (client.dbsize(), 0 < client.ttl("k:7") <= 1000) == (1_200, True)
 

@@ -10,17 +10,8 @@ from seatunnel_core.connector_api.testing import SinkConformance, SourceConforma
 from seatunnel_core.connectors.redis.sink import RedisSink
 from seatunnel_core.connectors.redis.source import RedisSource
 from tests.servers.redis_server import RedisServer
-from tests.servers.shared import shared
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("redis")]
-
-
-@pytest.fixture
-def server() -> RedisServer:
-    found = shared(RedisServer)
-    with found.client() as client:
-        client.flushall()
-    return found
 
 
 class TestSinkByTheKit(SinkConformance):

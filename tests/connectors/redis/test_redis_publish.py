@@ -35,12 +35,6 @@ def server() -> Iterator[RedisServer]:
         client.acl_deluser("writer")
 
 
-@pytest.fixture
-def client(server: RedisServer) -> Iterator[Any]:
-    with server.client() as found:
-        yield found
-
-
 def prepared(server: RedisServer, **options: Any) -> RedisSink:
     sink = RedisSink(options_of(RedisSink, {"key": "l", "data_type": "list", **server.options(), **options}))
     sink.prepare(sink_place(place()))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.connector_api.errors import SourceError
-from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import options_of, read
 from seatunnel_core.connectors.redis.source import RedisSource
 from tests.servers.http_service import certificate_in
 from tests.servers.process import free_port
@@ -36,8 +36,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 def rows(place: Place, **options: Any) -> list[dict[str, Any]]:
     server, port, _ = place
     given = {**server.options(host="localhost", port=port, keys="k", data_type="key"), **options}
-    source = RedisSource(options_of(RedisSource, given))
-    return read(source, plan(source))
+    return read(RedisSource(options_of(RedisSource, given)))
 
 
 def test_both_sides_show_a_certificate(secured: Place) -> None:

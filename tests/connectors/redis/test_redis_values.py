@@ -3,7 +3,7 @@
 import datetime as dt
 import decimal
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,23 +18,8 @@ from seatunnel_core.connector_api.testing.drive import Skipped, begin, finished,
 from seatunnel_core.connectors.redis.sink import RedisSink
 from seatunnel_core.connectors.redis.source import RedisSource
 from tests.servers.redis_server import RedisServer
-from tests.servers.shared import shared
 
 pytestmark = [pytest.mark.servers, pytest.mark.xdist_group("redis")]
-
-
-@pytest.fixture
-def server() -> RedisServer:
-    found = shared(RedisServer)
-    with found.client() as client:
-        client.flushall()
-    return found
-
-
-@pytest.fixture
-def client(server: RedisServer) -> Iterator[Any]:
-    with server.client() as found:
-        yield found
 
 
 def sink(server: RedisServer, **options: Any) -> RedisSink:
@@ -354,4 +339,4 @@ def test_several_tables_are_read(server: RedisServer, client: Any) -> None:
     ]
     options = server.options(tables_configs=entries)
     source = source_of(RedisSource, options_of(RedisSource, options))
-    assert sorted(row["content"] for row in read(source, plan(source))) == ["1", "2", "3"]
+    assert sorted(row["content"] for row in read(source)) == ["1", "2", "3"]

@@ -30,7 +30,7 @@ source = partial(local_files.source, file_format_type="csv", schema=FIELDS)
 
 
 def rows(made: LocalFileSource) -> list[dict[str, Any]]:
-    return read(made, plan(made))
+    return read(made)
 
 
 def packed(path: Path, kind: str, files: Mapping[str, bytes]) -> None:

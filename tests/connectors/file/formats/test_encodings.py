@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import Skipped, plan, read
+from seatunnel_core.connector_api.testing import Skipped, read
 from seatunnel_core.errors import RowError, SourceError
 from tests.connectors.file.local_files import source
 
@@ -13,8 +13,7 @@ FIELDS = {"fields": {"id": "int", "name": "string"}}
 
 
 def of(path: Path, context: Skipped | None = None, **options: Any) -> list[dict[str, Any]]:
-    made = source(path, schema=options.pop("schema", FIELDS), **options)
-    return read(made, plan(made), context=context)
+    return read(source(path, schema=options.pop("schema", FIELDS), **options), context=context)
 
 
 BAD = [("GBK", b"1,\xd6\xd0\n2,a\xff\xff\n3,x\n"), ("windows-1252", b"1,\x80\n2,\x81\n3,x\n")]
@@ -74,7 +73,7 @@ def test_so_it_is_for_headers_and_xml_and_inferred_columns(tmp_path: Path) -> No
     path.write_bytes('{"id": 1}\n{"id": 2}\n'.encode("utf-16"))
     made = source(path, file_format_type="json")
     with pytest.raises(RowError, match=r"/a, line 1: the line has bytes .* set .* encoding = "):
-        read(made, plan(made))
+        read(made)
     path.write_bytes(b'{"id": 1, "name": "K\xefn"}\n')
     with pytest.raises(SourceError, match=r"/a: line 1: the line has bytes .* encoding = .*declare schema"):
         source(path, file_format_type="json").planned_schemas()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import seatunnel_core as st
-from seatunnel_core.connector_api.testing import options_of, plan, read
+from seatunnel_core.connector_api.testing import options_of, read
 from seatunnel_core.connectors.file.source import LocalFileSource
 from tests.runtime.command import engine_file
 
@@ -23,7 +23,7 @@ def engine(tmp_path: Path) -> Path:
 
 def rows_in(folder: Path, **options: Any) -> list[dict[str, Any]]:
     made = LocalFileSource(options_of(LocalFileSource, {"path": str(folder), **SHARED, **options}))
-    return sorted(read(made, plan(made)), key=lambda row: row["id"])
+    return sorted(read(made), key=lambda row: row["id"])
 
 
 def test_the_rows_are_the_same_from_format_to_format(tmp_path: Path, engine: Path) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.errors import RowError, SourceError
 from tests.connectors.file.local_files import source
 
@@ -17,8 +17,7 @@ EMAIL = {"name": "email", "type": "string"}
 
 
 def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
-    made = source(path, **options)
-    return read(made, plan(made))
+    return read(source(path, **options))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.file.formats import text_ranges
 from seatunnel_core.errors import RowError
@@ -23,8 +23,7 @@ def rows(path: Path, format: str, **options: Any) -> list[dict[str, Any]]:
     """The rows, by types that the beginning of each file suggests: of JSON this is what the job asks for."""
     if format == "json" and "schema" not in options:
         options = {"schema_sample": 20, **options}
-    made = source(path, file_format_type=format, csv_use_header_line=True, **options)
-    return read(made, plan(made))
+    return read(source(path, file_format_type=format, csv_use_header_line=True, **options))
 
 
 def lines(format: str, values: list[str]) -> str:
@@ -111,7 +110,7 @@ def test_files_of_whole_numbers_and_of_others_lose_no_digit(tmp_path: Path, form
 def test_what_is_left_out_is_the_row_alone(tmp_path: Path) -> None:
     (tmp_path / "a").write_text(later("csv", "10115", "01067") + "99,5\n")
     made, skipped = source(tmp_path, file_format_type="csv", csv_use_header_line=True), Skipped(fail=False)
-    assert [row["id"] for row in read(made, plan(made), context=skipped)] == [*range(40), 99]
+    assert [row["id"] for row in read(made, context=skipped)] == [*range(40), 99]
 
 
 def test_parts_of_microseconds_are_reported_as_texts(tmp_path: Path) -> None:

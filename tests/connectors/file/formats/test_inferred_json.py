@@ -105,16 +105,16 @@ def test_members_of_an_archive_are_all_looked_at(tmp_path: Path) -> None:
 def test_a_row_behind_the_sample_that_does_not_fit_is_refused_where_it_stands(sampled: Path, word: str) -> None:
     made = source(sampled, file_format_type="json", schema_sample=2, schema_contract=word)
     with pytest.raises(RowError, match=r"a\.json, line 4, column 'id': 'x' is not a bigint, which the first 2 rows of"):
-        read(made, plan(made))
+        read(made)
     write(sampled / "a.json", [*ROWS_SEEN, LATER[2]])
     with pytest.raises(RowError, match=r"line 3, column 'email': the first 2 rows of each file have no such field"):
-        read(made, plan(made))
+        read(made)
 
 
 def test_what_the_contract_discards_is_left_out_and_counted(sampled: Path) -> None:
     def found(**contract: str) -> tuple[list[Any], list[int]]:
         made, noted = source(sampled, file_format_type="json", schema_sample=2, schema_contract=contract), Noted()
-        rows = read(made, plan(made), context=noted)
+        rows = read(made, context=noted)
         assert all(example.startswith(f"{sampled}/a.json, line ") for _, example in noted.notes.values())
         return [row["id"] for row in rows], sorted(count for count, _ in noted.notes.values())
 
@@ -127,7 +127,7 @@ def test_a_field_within_an_object_is_a_column_for_the_contract(tmp_path: Path) -
     write(tmp_path / "a.json", [{"o": {"a": 1}}, {"o": {"a": 2, "b": 3}}, {"o": 7}])
     made = source(tmp_path, file_format_type="json", schema_sample=1, schema_contract="discard_value")
     noted = Noted()
-    assert read(made, plan(made), context=noted) == [{"o": {"a": 1}}, {"o": {"a": 2}}, {"o": None}]
+    assert read(made, context=noted) == [{"o": {"a": 1}}, {"o": {"a": 2}}, {"o": None}]
     assert [count for count, _ in noted.notes.values()] == [1, 1]
     assert any("the field 'o.b'" in what for what in noted.notes)
 
@@ -151,13 +151,13 @@ def test_no_value_behind_the_sample_is_converted(tmp_path: Path, first: str, lat
     (tmp_path / "a.json").write_text(f'{{"x": {first}}}\n{{"x": {later}}}\n')
     made = source(tmp_path, file_format_type="json", schema_sample=1)
     with pytest.raises(RowError, match="line 2, column 'x'"):
-        read(made, plan(made))
+        read(made)
 
 
 def test_columns_that_are_not_read_are_known_to_the_contract(sampled: Path) -> None:
     write(sampled / "a.json", [{"id": 1, "x": 1}, {"id": 2, "x": 2}])
     made = source(sampled, file_format_type="json", schema_sample=1, read_columns=["id"])
-    assert read(made, plan(made)) == [{"id": 1}, {"id": 2}]
+    assert read(made) == [{"id": 1}, {"id": 2}]
 
 
 def test_a_bad_line_is_refused_with_its_place_or_skipped(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_bad_line_is_refused_with_its_place_or_skipped(tmp_path: Path) -> None
     with pytest.raises(SourceError, match=r"a\.json: line 2: not a JSON object on one line: .*; declare schema"):
         made.planned_schemas()
     skipped = Skipped(fail=False)
-    assert read(made, plan(made), context=skipped) == [{"id": 1.0}, {"id": 2.5}]
+    assert read(made, context=skipped) == [{"id": 1.0}, {"id": 2.5}]
     assert len(skipped.errors) == 1
 
 
@@ -240,7 +240,7 @@ def test_levels_beyond_the_limit_are_texts_and_names_are_safe(tmp_path: Path) ->
     }
     assert types(tmp_path, max_nesting=0) == {"Order ID": "bigint", "to": "string"}
     made = source(tmp_path, file_format_type="json", max_nesting=1, nesting="columns")
-    assert read(made, plan(made)) == [{"Order ID": 1, "to__geo": '{"x":1.5}'}]
+    assert read(made) == [{"Order ID": 1, "to__geo": '{"x":1.5}'}]
 
 
 def test_declared_lists_become_tables_too(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_list_that_is_no_child_table_yet_follows_the_contract_for_tables(tmp_p
 
     def ids(**contract: str) -> list[Any]:
         made = source(tmp_path, file_format_type="json", nesting="tables", schema_sample=1, schema_contract=contract)
-        return [row["id"] for row in read(made, plan(made), context=Noted())]
+        return [row["id"] for row in read(made, context=Noted())]
 
     assert ids(tables="discard_value", columns="discard_row") == [1, 2]
     assert ids(tables="discard_row", columns="discard_value") == [1, 3]
@@ -280,8 +280,7 @@ def test_numbers_that_json_does_not_have_stay_themselves(tmp_path: Path, lines: 
     """What a sink had written of them, ``"nan"``, made texts of all numbers of the column when it was read again."""
     (tmp_path / "a.json").write_text("".join(f'{{"x": {line}}}\n' for line in lines))
     assert types(tmp_path) == {"x": kind}
-    made = source(tmp_path, file_format_type="json")
-    (first, _, last) = read(made, plan(made))
+    (first, _, last) = read(source(tmp_path, file_format_type="json"))
     expected = (float("nan"), float("-inf")) if kind == "double" else ("NaN", "-Infinity")
     assert (repr(first["x"]), repr(last["x"])) == tuple(map(repr, expected))
 
@@ -290,4 +289,4 @@ def test_a_declared_text_has_them_as_they_are_written(tmp_path: Path) -> None:
     """``NaN`` became ``nan``, and ``-Infinity`` ``-inf``."""
     (tmp_path / "a.json").write_text('{"x": NaN}\n{"x": -Infinity}\n{"x": 1.50}\n')
     made = source(tmp_path, file_format_type="json", schema={"fields": {"x": "string"}})
-    assert [row["x"] for row in read(made, plan(made))] == ["NaN", "-Infinity", "1.50"]
+    assert [row["x"] for row in read(made)] == ["NaN", "-Infinity", "1.50"]

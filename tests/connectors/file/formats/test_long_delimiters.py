@@ -97,8 +97,7 @@ def test_what_the_sink_writes_is_what_the_source_reads(tmp_path: Path, delimiter
         written[1]["one"] = "#"  # type: ignore[index]
     options = {"file_format_type": "text", "field_delimiter": delimiter}
     local_files.write(tmp_path / "out", TYPES, written, **options)  # type: ignore[arg-type]
-    made = local_files.source(tmp_path / "out", schema={"fields": TYPES}, **options)
-    assert read(made, plan(made)) == written
+    assert read(local_files.source(tmp_path / "out", schema={"fields": TYPES}, **options)) == written
 
 
 @pytest.mark.parametrize(

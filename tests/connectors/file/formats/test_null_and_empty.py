@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.errors import RowError, UsageError
 from tests.connectors.file.local_files import sheet, sink, source, write
 
@@ -24,8 +24,7 @@ def again(path: Path, format: str, types: dict[str, str] = TYPES, **options: Any
         options["skip_header_row_number"] = 1
     if format == "xml":
         options["xml_row_tag"] = "RECORD"
-    made = source(path, file_format_type=format, schema={"fields": types}, **options)
-    return read(made, plan(made))
+    return read(source(path, file_format_type=format, schema={"fields": types}, **options))
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "excel", "xml", "parquet", "orc"])

@@ -55,8 +55,7 @@ write = partial(local_files.write, file_format_type="orc")
 def test_every_type_comes_back(tmp_path: Path, codec: str) -> None:
     write(tmp_path, TYPES, ROWS, compress_codec=codec)
     assert next(tmp_path.glob("*.orc")).stat().st_size
-    made = source(tmp_path, schema={"fields": TYPES})
-    assert read(made, plan(made)) == ROWS
+    assert read(source(tmp_path, schema={"fields": TYPES})) == ROWS
 
 
 def test_without_a_schema_the_file_has_the_columns(tmp_path: Path) -> None:
@@ -89,7 +88,7 @@ def test_a_stripe_whose_bytes_are_lost_is_named(tmp_path: Path) -> None:
     path.write_bytes(content[:1000] + b"\xff" * 500 + content[1500:])
     made = source(tmp_path)
     with pytest.raises(RowError, match=r"a\.orc, stripes \[0\]: "):
-        read(made, plan(made))
+        read(made)
 
 
 def test_a_value_that_does_not_fit_the_declared_type_is_named(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ def test_a_value_that_does_not_fit_the_declared_type_is_named(tmp_path: Path) ->
         RowError,
         match=r"a\.orc, stripe 0, row 2, column 'id': '300': the file has bigint, expected tinyint: Integer value",
     ):
-        read(made, plan(made))
+        read(made)
 
 
 def test_a_column_that_is_absent_is_named(tmp_path: Path) -> None:
@@ -108,7 +107,7 @@ def test_a_column_that_is_absent_is_named(tmp_path: Path) -> None:
         writer.write(pa.table({"id": [1]}))
     made = source(tmp_path, schema={"fields": {"id": "int", "name": "string"}})
     with pytest.raises(SourceError, match=r"a\.orc has no column name; it has id"):
-        read(made, plan(made))
+        read(made)
 
 
 FAR = {
@@ -137,10 +136,8 @@ def test_moments_beyond_nanoseconds_of_64_bits_are_read(tmp_path: Path) -> None:
     """Arrow reads moments as nanoseconds since 1970, which end in the year 2262, so 9999-12-31 could not be read."""
     pytest.importorskip("pyorc")
     write(tmp_path, FAR, FAR_ROWS)
-    made = source(tmp_path)
-    assert read(made, plan(made)) == FAR_ROWS
-    chosen = source(tmp_path, read_columns=["at", "id"])
-    assert [row["at"] for row in read(chosen, plan(chosen))] == [LAST, FIRST, None]
+    assert read(source(tmp_path)) == FAR_ROWS
+    assert [row["at"] for row in read(source(tmp_path, read_columns=["at", "id"]))] == [LAST, FIRST, None]
 
 
 class Noting(Skipped):
@@ -160,7 +157,7 @@ def test_nanoseconds_are_cut_with_a_note(tmp_path: Path) -> None:
     moments, lists = [1_000, None, 1_001, 2_002], [[1], [2_000], None, []]
     orc.write_table(pa.table({"at": pa.array(moments, kind), "list": pa.array(lists, nested)}), tmp_path / "a.orc")
     made, context = source(tmp_path), Noting()
-    found = [row["at"] for row in read(made, plan(made), context=context)]
+    found = [row["at"] for row in read(made, context=context)]
     assert found == [
         dt.datetime(1970, 1, 1, microsecond=1),
         None,
@@ -211,5 +208,4 @@ def test_a_library_that_ends_is_reported_and_started_again(tmp_path: Path, monke
         broken.setattr(process, "_PROGRAM", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
         with pytest.raises(SourceError, match=r"a\.orc is not .*: the library that reads it ended with signal 11"):
             plan(source(tmp_path))
-    made = source(tmp_path)
-    assert read(made, plan(made)) == [{"id": 1}]
+    assert read(source(tmp_path)) == [{"id": 1}]

@@ -12,7 +12,7 @@ import lzallright
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import commit, options_of, plan, read, stage
+from seatunnel_core.connector_api.testing import commit, options_of, read, stage
 from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.file.formats.packing import SUFFIXES
 from seatunnel_core.connectors.file.sink import LocalFileSink
@@ -49,8 +49,7 @@ def test_what_is_packed_comes_back(tmp_path: Path, codec: str, format: str) -> N
     rows = some_rows(12_000 if codec in ("lzo", "snappy", "zlib") and format == "csv" else 50)
     path = write(tmp_path, codec, rows, format)
     assert path.name.endswith({"csv": ".csv", "text": ".txt", "json": ".json"}[format] + SUFFIXES[codec])
-    made = source(tmp_path, codec, file_format_type=format)
-    assert read(made, plan(made)) == rows
+    assert read(source(tmp_path, codec, file_format_type=format)) == rows
 
 
 def lzop(*blocks: bytes, flags: int = 1, version: int = 0x1030, extra: bytes = b"") -> bytes:
@@ -79,8 +78,7 @@ def test_all_kinds_of_files_of_lzop_are_read(tmp_path: Path, flags: int, version
     blocks = (b"1,a\n" * 100, b"2,b\n")
     one = lzop(*blocks, flags=flags, version=version, extra=b"more")
     (tmp_path / "a.lzo").write_bytes(one + lzop(b"3,c\n"))
-    made = source(tmp_path, "lzo")
-    assert [row["id"] for row in read(made, plan(made))] == [*[1] * 100, 2, 3]
+    assert [row["id"] for row in read(source(tmp_path, "lzo"))] == [*[1] * 100, 2, 3]
 
 
 GOOD = {
@@ -94,8 +92,7 @@ GOOD = {
 @pytest.mark.parametrize("codec", GOOD)
 def test_files_that_were_joined_are_read_to_the_end_of_the_last(tmp_path: Path, codec: str) -> None:
     (tmp_path / "a").write_bytes(GOOD[codec] * 3)
-    made = source(tmp_path, codec)
-    assert len(read(made, plan(made))) == 1_500
+    assert len(read(source(tmp_path, codec))) == 1_500
 
 
 @pytest.mark.parametrize("codec", GOOD)
@@ -103,7 +100,7 @@ def test_what_follows_the_end_is_no_end(tmp_path: Path, codec: str) -> None:
     (tmp_path / "a").write_bytes(GOOD[codec] + b"1,a\n" * 5)
     made = source(tmp_path, codec)
     with pytest.raises(SourceError, match=r"/a cannot be read: "):
-        read(made, plan(made))
+        read(made)
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "xml"])
@@ -114,7 +111,7 @@ def test_damaged_files_are_named(tmp_path: Path, codec: str, format: str) -> Non
         (tmp_path / "a").write_bytes(damaged)
         made = source(tmp_path, codec, file_format_type=format, xml_row_tag="row")
         with pytest.raises(SourceError, match=r"/a(,| cannot be read: )"):
-            read(made, plan(made))
+            read(made)
 
 
 def test_a_codec_says_which_package_its_tasks_import(tmp_path: Path) -> None:

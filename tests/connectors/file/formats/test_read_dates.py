@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connectors.file.source import LocalFileSource
 from seatunnel_core.errors import SourceError
 from tests.connectors.file.local_files import source
 
 
 def rows(made: LocalFileSource) -> list[tuple[Any, ...]]:
-    return [tuple(row.values()) for row in read(made, plan(made))]
+    return [tuple(row.values()) for row in read(made)]
 
 
 def test_formats_of_dates(tmp_path: Path) -> None:

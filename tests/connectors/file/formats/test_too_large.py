@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.errors import RowError
 from tests.connectors.file.local_files import sheet, source
 
@@ -23,7 +23,7 @@ def values(folder: Path, format: str, kind: str, value: str) -> list[Any]:
     sheet(path, [value, "x"]) if format == "excel" else path.write_text(texts[format])
     fields = {"v": kind, "w": "string"}
     made = source(path, file_format_type=format, schema={"fields": fields}, xml_row_tag="RECORD")
-    return [row["v"] for row in read(made, plan(made))]
+    return [row["v"] for row in read(made)]
 
 
 @pytest.mark.parametrize("format", FORMATS)

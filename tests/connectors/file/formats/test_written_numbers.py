@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read
+from seatunnel_core.connector_api.testing import read
 from seatunnel_core.connectors.file.formats.delimited import reader
 from seatunnel_core.errors import RowError
 from tests.connectors.file.local_files import sheet, source
@@ -28,7 +28,7 @@ def values(folder: Path, format: str, kind: str, text: str) -> list[Any]:
     }
     sheet(path, [text, "x"]) if format == "excel" else path.write_text(texts[format])
     made = source(path, file_format_type=format, schema={"fields": {"v": kind, "w": "string"}}, xml_row_tag="RECORD")
-    return [row["v"] for row in read(made, plan(made))]
+    return [row["v"] for row in read(made)]
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "xml", "excel"])
@@ -52,7 +52,7 @@ def test_texts_with_hexadecimals_stay_beside_whole_numbers(tmp_path: Path, quote
     path, rows = tmp_path / "a.csv", 3_000
     path.write_text("".join(f"{quote}0x{number:x}{quote},{number}\n" for number in range(rows)))
     made = source(path, file_format_type="csv", schema={"fields": {"v": "string", "w": "bigint"}})
-    assert [(row["v"], row["w"]) for row in read(made, plan(made))] == [(f"0x{n:x}", n) for n in range(rows)]
+    assert [(row["v"], row["w"]) for row in read(made)] == [(f"0x{n:x}", n) for n in range(rows)]
 
 
 @pytest.mark.parametrize("before", range(0, 24, 3))
@@ -64,4 +64,4 @@ def test_a_hexadecimal_is_noticed_across_two_pieces(
     path.write_text("1,x\n" * 3 + "1," + "y" * before + "\n0x10,x\n1,x\n")
     made = source(path, file_format_type="csv", schema={"fields": {"v": "bigint", "w": "string"}})
     with pytest.raises(RowError, match=r"line 5, column 'v': '0x10' is not a bigint"):
-        read(made, plan(made))
+        read(made)

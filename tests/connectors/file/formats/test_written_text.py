@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import commit, plan, read, stage
+from seatunnel_core.connector_api.testing import commit, read, stage
 from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.file.formats.delimited import writer as delimited
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
@@ -40,8 +40,7 @@ def write(path: Path, format: str, rows: list[dict[str, Any]], **options: Any) -
 
 def back(path: Path, format: str, **options: Any) -> list[dict[str, Any]]:
     given = {"file_format_type": format, "xml_row_tag": "RECORD", "field_delimiter": ";", **options}
-    made = local_files.source(path, schema={"fields": TYPES}, **given)
-    return read(made, plan(made))
+    return read(local_files.source(path, schema={"fields": TYPES}, **given))
 
 
 @pytest.mark.parametrize("format", ["csv", "text", "json", "xml"])
@@ -121,8 +120,7 @@ def test_every_form_of_a_timestamp_that_seatunnel_has(tmp_path: Path, format: st
         assert f"{written}0" not in file.read_text()
         if form.endswith("S" * 9):
             continue  # no reader keeps them
-        made = local_files.source(folder, schema={"fields": types}, **options)
-        (row,) = read(made, plan(made))
+        (row,) = read(local_files.source(folder, schema={"fields": types}, **options))
         kept = moment if "SSSSSS" in form else moment.replace(microsecond=123_000 if "SSS" in form else 0)
         assert row["at"] == (kept if "ss" in form else kept.replace(second=0))
 
@@ -158,6 +156,6 @@ def test_moments_in_nanoseconds_come_back(tmp_path: Path, format: str) -> None:
     )
     at = dt.datetime(2024, 1, 1, 0, 0, 0, 123_456)
     row = {"at": at, "zoned": at.replace(tzinfo=dt.UTC)}
-    assert read(made, plan(made)) == [row, {"at": None, "zoned": None}, row]
+    assert read(made) == [row, {"at": None, "zoned": None}, row]
     mixed = delimited._as_text(pa.array([whole, fine, None], pa.int64()).view(pa.timestamp("ns")))
     assert mixed.to_pylist() == ["2024-01-01 00:00:00.123456", "2024-01-01 00:00:00.123456789", None]

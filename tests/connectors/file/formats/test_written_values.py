@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seatunnel_core.connector_api.testing import plan, read, stage
+from seatunnel_core.connector_api.testing import read, stage
 from seatunnel_core.connector_api.testing.drive import place
 from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.errors import RowError
@@ -53,8 +53,7 @@ def test_timestamps_of_parquet_may_have_the_form_of_old_readers(tmp_path: Path) 
     local_files.write(tmp_path, {"t": "timestamp"}, [{"t": moment}], **old)
     (file,) = tmp_path.glob("*.parquet")
     assert pq.ParquetFile(file).schema.column(0).physical_type == "INT96"
-    made = local_files.source(tmp_path, file_format_type="parquet")
-    assert read(made, plan(made)) == [{"t": moment}]
+    assert read(local_files.source(tmp_path, file_format_type="parquet")) == [{"t": moment}]
 
 
 def test_a_parquet_file_may_hold_what_arrow_cannot_compare(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ def test_a_null_in_the_only_column_of_a_csv_file_is_a_row_and_no_empty_line(tmp_
     batches = [pa.record_batch({"id": pa.array(some, pa.int64())}) for some in numbers]
     assert written(tmp_path / "a.csv", FileStyle(format="csv"), *batches) == '""\n1\n""\n""\n2\n3\n""\n'
     made = local_files.source(tmp_path / "a.csv", file_format_type="csv", schema={"fields": {"id": "bigint"}})
-    found = [row["id"] for row in read(made, plan(made))]
+    found = [row["id"] for row in read(made)]
     assert found == [value for some in numbers for value in some]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_core.connector_api.testing import Skipped, plan, read
+from seatunnel_core.connector_api.testing import Skipped, read
 from seatunnel_core.connectors.file.formats import xml
 from seatunnel_core.errors import RowError, SinkError, SourceError, UsageError
 from seatunnel_core.rows.batch import TableSchema
@@ -24,8 +24,7 @@ write = partial(local_files.write, file_format_type="xml")
 
 def of(path: Path, text: str | bytes, context: Skipped | None = None, **options: Any) -> list[tuple[Any, ...]]:
     (path / "a.xml").write_bytes(text if isinstance(text, bytes) else text.encode())
-    made = source(path, **options)
-    return [tuple(row.values()) for row in read(made, plan(made), context=context)]
+    return [tuple(row.values()) for row in read(source(path, **options), context=context)]
 
 
 @pytest.mark.parametrize("attributes", [False, True])
@@ -36,8 +35,7 @@ def test_every_type_comes_back(tmp_path: Path, attributes: bool, codec: str) -> 
     rows = [*(a_row(chance, signs=signs) for _ in range(100)), dict.fromkeys(TYPES)]
     shape = {"xml_row_tag": "item", "xml_use_attr_format": attributes, "compress_codec": codec}
     write(tmp_path, TYPES, rows, xml_root_tag="items", **shape)
-    made = source(tmp_path, schema={"fields": TYPES}, **shape)
-    assert read(made, plan(made)) == rows
+    assert read(source(tmp_path, schema={"fields": TYPES}, **shape)) == rows
 
 
 def test_rows_are_found_at_any_depth_and_all_else_is_left_out(tmp_path: Path) -> None:

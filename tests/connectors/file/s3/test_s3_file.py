@@ -82,8 +82,7 @@ def test_formats_come_back_as_they_went(server: S3Server, folder: str, format: s
     declared = {"schema": {"fields": {"id": "bigint", "name": "string"}}, "xml_row_tag": "r"}
     header = {"skip_header_row_number": 1} if format == "excel" else {}
     more = {} if format in ("parquet", "orc") else {**declared, **header}
-    again = source(server, folder, file_format_type=format, **more)
-    assert sorted(row["id"] for row in read(again, plan(again))) == list(range(5))
+    assert sorted(row["id"] for row in read(source(server, folder, file_format_type=format, **more))) == list(range(5))
     assert len([key for key in keys(server, folder) if "/.seatunnel/" not in key]) == 2
 
 
