@@ -93,6 +93,6 @@ def test_a_generator_without_end_is_refused_when_the_memory_is_used_up(monkeypat
         while True:
             yield {"n": 1}
 
-    with pytest.raises(RowError, match=r"20,000 rows have 160,\d+ bytes, the maximum is 100,000: .*@st.source"):
+    with pytest.raises(RowError, match=r"20,000 rows have 160,\d+ bytes; the maximum is 100,000: .*@st.source"):
         hold_rows(endless(), None)
     assert LARGEST == 2**30

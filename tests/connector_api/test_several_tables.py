@@ -176,7 +176,7 @@ def test_news_of_one_table_concern_no_other_one() -> None:
 
 def test_tables_that_end_stand_apart_from_those_that_do_not() -> None:
     endless: Source = Letters(looks_into=True)
-    with pytest.raises(UsageError, match="the tables b never end and the others do"):
+    with pytest.raises(UsageError, match="the tables b never end, but the others do"):
         SeveralTables(Options({}, ()), {"a": fake(**counted("a", 1)), "b": endless})
 
 
@@ -184,7 +184,7 @@ def test_a_table_that_is_no_entry_any_more_cannot_be_read_on() -> None:
     found = plan(fake(counted("a", 1), counted("b", 1)))
     now = fake(counted("a", 1), counted("c", 1))
     assert by_table(now, found, found.splits[:1]) == {"a": [1]}
-    with pytest.raises(SourceError, match="table 'b' was planned when the job began"):
+    with pytest.raises(SourceError, match="table 'b' was planned when the job started"):
         by_table(now, found)
 
 
@@ -197,10 +197,10 @@ def test_splits_are_described_with_their_tables() -> None:
     ("entries", "more", "message"),
     [
         ([counted("a", 1), counted("a", 2)], {}, "entry 2 has the same table 'a' as another"),
-        ([{"schema": {"fields": {"id": "bigint"}}}] * 2, {}, "entry 2 has the table 'default'"),
+        ([{"schema": {"fields": {"id": "bigint"}}}] * 2, {}, "entry 2 has the same table 'default'"),
         ([counted("a", 1), {"schema": {"table": "b"}}], {}, "entry 2: option 'schema': expected at least one column"),
-        ([counted("a", 1)], {"row.num": 3}, "option 'row.num': it has no effect on the entries of tables_configs"),
-        ([counted("a", 1)], {"table-names": ["b"]}, "option 'table-names': it has no effect on the entries of"),
+        ([counted("a", 1)], {"row.num": 3}, "option 'row.num': it does not apply to the entries of tables_configs"),
+        ([counted("a", 1)], {"table-names": ["b"]}, "option 'table-names': it does not apply to the entries of"),
     ],
 )
 def test_entries_that_do_not_go_together(entries: list[Any], more: dict[str, Any], message: str) -> None:
@@ -261,7 +261,7 @@ def test_a_watched_folder_stands_apart_from_one_that_is_read_once(tmp_path: Path
         {"path": f"{tmp_path}/b", "file_format_type": "csv", "schema": {"table": "b"}},
     ]
     options = options_of(LocalFileSource, {"tables_configs": entries})
-    with pytest.raises(UsageError, match=r"the tables shop\.orders never end and the others do"):
+    with pytest.raises(UsageError, match=r"the tables shop\.orders never end, but the others do"):
         source_of(LocalFileSource, options)
 
 

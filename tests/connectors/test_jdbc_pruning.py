@@ -170,7 +170,9 @@ def test_two_sinks_that_prune_one_table_are_refused(database: Database) -> None:
     run(database, keys(1), end=False)
     other, here = sink(database), sink_place(place(pipeline_id=2))
     other.prepare(here)
-    with pytest.raises(SinkError, match=r"another sink of this job replaces the table .*people, or removes rows of it"):
+    with pytest.raises(
+        SinkError, match=r"another sink of this job replaces the table .*people, or also removes rows from it"
+    ):
         other.create_tables((KEYS,), here)
 
 

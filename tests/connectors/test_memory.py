@@ -178,7 +178,7 @@ def test_what_cannot_be_read_is_said_when_the_job_is_built(given: Any, message: 
 
 def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seatunnel_core.connectors.memory.held.LARGEST", 100)
-    with pytest.raises(UsageError, match=r"has 5,\d+ bytes, at most 100 are allowed"):
+    with pytest.raises(UsageError, match=r"has 5,\d+ bytes; the maximum is 100"):
         st.Job("job").from_arrow(pa.Table.from_pylist(ROWS))
 
 

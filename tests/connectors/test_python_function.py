@@ -120,7 +120,11 @@ def test_a_job_promises_at_least_once_until_somebody_says_more_and_warns_when_no
     ("rows", "options", "said"),
     [
         ([{"n": 1}] * 5 + [{"n": "x"}], {"schema_sample": 3}, r"row 6, key 'n': a str, .* those of the first 3 rows"),
-        ([{"n": 1}] * 5 + [{"m": 1}], {"schema_sample": 3}, r"row 6: the key 'm' is no column: .*of the first 3 rows"),
+        (
+            [{"n": 1}] * 5 + [{"m": 1}],
+            {"schema_sample": 3},
+            r"row 6: the key 'm' is not a column: .*of the first 3 rows",
+        ),
         ([{"n": None}] * 5 + [{"n": 1}], {"schema_sample": 3}, r"row 6, key 'n': an int, and .* declared as null"),
         ([{"n": 1.5}], {"schema": {"fields": {"n": "int"}}}, r"row 1, key 'n': a float, and .* declared as int"),
         ([{"n": 1}, 5], {"schema": {"fields": {"n": "int"}}}, "row 2 is an int; expected a mapping"),

@@ -115,7 +115,7 @@ def test_the_block_with_file_as_the_file_system(page: str, tmp_path: Path) -> No
 def test_the_block_with_kerberos(page: str) -> None:
     """``kerberosKeytab`` is read, and the line that begins with ``//`` is a comment; there is no such keytab."""
     config = seed(f"{page}/hdfs_kerberos")
-    assert "hdfs_kerberos.yaml:10:11: '// if you used kerberos, you can config like this' is taken for a comm" in said(
+    assert "hdfs_kerberos.yaml:10:11: '// if you used kerberos, you can config like this' is treated as a comm" in said(
         config
     )
     storage = config.storage

@@ -87,7 +87,7 @@ def test_a_bucket_is_looked_after(made: Made, on_s3: Path, capsys: pytest.Captur
     assert main(["checkpoints", "verify", "--from", str(on_s3)]) == 1
     assert "The newest usable one is 200000-6" in capsys.readouterr().out
     assert main(["checkpoints", "gc", "--from", str(on_s3), "--older-than", "0"]) == 1
-    assert "nothing of job job-1 is removed" in capsys.readouterr().out
+    assert "no data of job job-1 is removed" in capsys.readouterr().out
     with StorageReference(storage=str(on_s3)).open() as storage:
         assert survey_job(storage, JOB).pipeline(1).latest is not None
         assert not storage.get_checkpoint(JOB, 1, 7), CheckpointRef(200_000, 7)

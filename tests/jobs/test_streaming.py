@@ -207,7 +207,7 @@ class TestWatched:
             run.start()
             assert run.notes == (
                 f"The source 'a' no longer watches {ground.work}/in, and reads all files at "
-                f"{ground.work}/other, whether it was read under another path or not",
+                f"{ground.work}/other, including any that were already read under another path",
             )
             until(lambda: committed(run) == 20, run)
             stopped(run)

@@ -118,7 +118,7 @@ def test_without_a_name_it_gets_the_next_number(played: Played) -> None:
 
 def test_a_name_is_given_once(played: Played) -> None:
     open_one = played.take("mine")
-    assert "there is a savepoint mine of this job already" in said(played.take("mine"))
+    assert "this job already has a savepoint mine" in said(played.take("mine"))
     assert not open_one.done()
     assert "is not a savepoint name" in said(played.take("../x"))
 

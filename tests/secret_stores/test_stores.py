@@ -145,7 +145,7 @@ def hashicorp(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("hashicorp")
 def test_vault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve("password", "secret://vault/kv/team/db#password") == "hush"
-    with pytest.raises(StorageConfigurationError, match="the mount kv has nothing at team/dc"):
+    with pytest.raises(StorageConfigurationError, match="the mount kv has no secret at team/dc"):
         resolve("password", "secret://vault/kv/team/dc#password")
     monkeypatch.setenv("VAULT_TOKEN", "wrong")
     with pytest.raises(StorageConfigurationError, match="PermissionError: this token may not read it"):

@@ -231,7 +231,7 @@ def test_several_inputs_have_views_of_their_names(backend: SparkBackend) -> None
     other = TableSchema(table="t", columns=pa.schema([("k", pa.string()), ("title", pa.string())]))
     joined = sql(backend, "SELECT t.id, u.title FROM t JOIN u ON t.k = u.k", t=T, u=other)
     assert (joined.across, joined.schema.columns.names) == ("JOIN", ["id", "title"])
-    with pytest.raises(TransformError, match="does not read its input 'u': leave it out"):
+    with pytest.raises(TransformError, match="does not read its input 'u': remove it"):
         sql(backend, "SELECT k FROM t", t=T, u=other)
     assert frame(backend, lambda t, u: t.join(u, "k"), t=T, u=other).across == "JOIN"
 

@@ -316,11 +316,11 @@ def test_a_target_that_this_job_made_is_no_mistake(backend: SparkBackend, tmp_pa
 
 def test_tables_with_other_columns_are_refused(backend: SparkBackend, tmp_path: Path) -> None:
     other = TableSchema(table="other", columns=pa.schema([("id", pa.int32())]))
-    with pytest.raises(SinkError, match="the table other has other columns than an earlier table"):
+    with pytest.raises(SinkError, match="the table other has different columns than an earlier table"):
         sink(tmp_path).check_schemas((SCHEMA, other))
     made = started(sink(tmp_path))
     made.create_tables((SCHEMA,), sink_place(place()))
-    with pytest.raises(SinkError, match="the table other has other columns"):
+    with pytest.raises(SinkError, match="the table other has different columns"):
         made.create_tables((other,), sink_place(place()))
 
 

@@ -150,7 +150,7 @@ def test_columns_that_changed_since_the_job_began_are_refused(backend: SparkBack
     (tmp_path / "people.json").write_text('{"n": "one"}\n')
     changed = evolve(chain, source=source(format="json", path=str(tmp_path / "people.json")))
     result = run(backend, changed)
-    assert "default has other columns than when the job began" in result.failure.message
+    assert "default has different columns than when the job started" in result.failure.message
 
 
 def test_a_pipeline_reads_it_as_one_split_of_columns_that_are_kept(backend: SparkBackend, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
         ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 3}]}, "2 rows, expected MIN_ROW 3"),
         ({"row_rules": [{"rule_type": "MAX_ROW", "rule_value": 1}]}, "2 rows, expected MAX_ROW 1"),
         ({"table-names": ["animals"]}, "a row of table people was received; expected animals"),
-        ({"table-names": "animals"}, "a row of table people came"),
+        ({"table-names": "animals"}, "a row of table people was received"),
         ({"table-names": ["people", "animals"]}, "no row of table animals was received; expected people, animals"),
         ({"tables_configs": [{"table_path": "people", **field("height")}]}, "has no column 'height'"),
         (
@@ -156,9 +156,9 @@ def test_numbers_are_compared_with_all_their_digits(kind: str, value: Any, rule:
     [
         ("nothing", {"rule_type": "MIN_LENGTH", "rule_value": 1}, "MIN_LENGTH counts characters .* type null$"),
         ("tags", {"rule_type": "MAX_LENGTH", "rule_value": 1}, "MAX_LENGTH counts characters or bytes, .* type map"),
-        ("name", {"rule_type": "MIN", "rule_value": 1}, "MIN compares numbers, and it is of type string$"),
-        ("born", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type date$"),
-        ("alive", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, and it is of type boolean$"),
+        ("name", {"rule_type": "MIN", "rule_value": 1}, "MIN compares numbers, but the column is of type string$"),
+        ("born", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, but the column is of type date$"),
+        ("alive", {"rule_type": "MAX", "rule_value": 1}, "MAX compares numbers, but the column is of type boolean$"),
         ("age", {"equals_to": "abc"}, "equals_to does not have the type of the column: 'abc' is not of type int"),
         ("age", {"rule_type": "NOT_NULL", "equals_to": 2**31}, "2147483648 is not of type int"),
         ("born", {"equals_to": "yesterday"}, "'yesterday' is not of type date"),

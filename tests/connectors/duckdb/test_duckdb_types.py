@@ -142,7 +142,7 @@ def test_columns_that_are_missing_required_or_twice_are_refused(tmp_path: Path) 
     for names, said in (
         (["id", "nme"], "has no column 'nme'.*did you mean name"),
         (["name"], "requires a column 'id'"),
-        (["id", "ID"], "two columns of the rows of t go into 'id'"),
+        (["id", "ID"], "two columns of the rows of t would be written to 'id'"),
     ):
         schema = TableSchema(table="t", columns=pa.schema([(name, pa.int64()) for name in names]))
         with pytest.raises(SinkError, match=said if "name" not in names else "does not fit|requires"):

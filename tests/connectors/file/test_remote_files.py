@@ -190,7 +190,7 @@ def test_a_missing_staging_folder_is_never_taken_for_a_published_file(memory: An
     sink.prepare(sink_place(place()))
     committable = stage(sink, SCHEMA, [numbered(0, 1)], place())
     memory.rm("/out/.seatunnel", recursive=True)
-    with pytest.raises(CommitError, match=r"the staging folder memory://out/\.seatunnel/job/1/1 is gone"):
+    with pytest.raises(CommitError, match=r"the staging folder memory://out/\.seatunnel/job/1/1 no longer exists"):
         commit(sink, [committable], place(), may_be_committed=True)
 
 

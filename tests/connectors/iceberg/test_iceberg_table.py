@@ -79,7 +79,7 @@ def test_an_engine_that_wakes_up_amid_a_commit_does_not_repeat_it(sink_of: Any, 
     committable, there = staged(old, 1, 2)
     interrupted(old, lambda: commit(new, [committable], place(epoch=2), may_be_committed=True))
     with pytest.raises(
-        CommitError, match=r"another engine has taken over this job: .* of its epoch 2, and this one has 1"
+        CommitError, match=r"another engine has taken over this job: .* of epoch 2, but this one has epoch 1"
     ):
         commit(old, [committable], there)
     assert ids(catalog) == [1, 2]

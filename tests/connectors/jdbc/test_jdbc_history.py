@@ -130,13 +130,13 @@ def test_versions_of_a_clock_that_was_ahead_do_not_overlap(database: Database) -
 
 def test_a_look_takes_columns_of_history_for_ours(database: Database) -> None:
     run(database, [(NEW, 1, "a")], **HISTORY)
-    assert "takes all 2 columns" in sink(database, **HISTORY).dry_run((SCHEMA,))[1]
+    assert "has all 2 columns" in sink(database, **HISTORY).dry_run((SCHEMA,))[1]
     database.run("DROP TABLE people", "CREATE TABLE people (id bigint, name varchar(20))")
     with pytest.raises(SinkError, match="keep_history needs a column 'valid_from'"):
         sink(database, **HISTORY).dry_run((SCHEMA,))
     kinds = "valid_from timestamp NULL, valid_to timestamp NULL, is_current boolean NOT NULL"
     database.run("DROP TABLE people", f"CREATE TABLE people (id bigint, name varchar(20), {kinds})")
-    assert "takes all 2 columns" in sink(database, **HISTORY).dry_run((SCHEMA,))[1]
+    assert "has all 2 columns" in sink(database, **HISTORY).dry_run((SCHEMA,))[1]
     run(database, [(NEW, 1, "a")], job="next", **HISTORY)
 
 

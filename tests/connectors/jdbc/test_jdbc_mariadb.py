@@ -169,7 +169,7 @@ def test_moments_are_read_in_the_zone_of_the_session(server: MariaDB, shop: Any,
     ("options", "said"),
     [
         ({"table_path": "shop.peple"}, "the table shop.peple does not exist in mysql 127.0.0.1:"),
-        ({"table_path": "a.b.c"}, "'a.b.c' is no table of MySQL"),
+        ({"table_path": "a.b.c"}, "'a.b.c' is not a MySQL table name"),
         ({"table_path": "people", "partition_column": "nmae"}, "did you mean name?"),
         ({"query": "SELECT nam FROM people"}, "Unknown column 'nam'"),
         ({"query": "SELECT id, id FROM people"}, "Duplicate column name 'id'"),

@@ -80,7 +80,7 @@ def test_a_merge_finds_rows_without_a_unique_index(database: Database) -> None:
 
 def test_a_merge_keeps_columns_that_rows_lack_or_is_refused(database: Database) -> None:
     database.run("CREATE TABLE people (id bigint, name varchar(20), note varchar(9) DEFAULT 'none')")
-    with pytest.raises(SinkError, match=r"no unique index on \(id\).*set the column 'note' back"):
+    with pytest.raises(SinkError, match=r"no unique index on \(id\).*reset the column 'note'"):
         run(database, [(NEW, 1, "a")], **MERGE)
     database.run("CREATE UNIQUE INDEX people_id ON people (id)", "INSERT INTO people VALUES (1, 'a', 'mine')")
     run(database, [(NEW, 1, "one"), (NEW, 2, "two")], job="next", **MERGE)
@@ -166,11 +166,11 @@ SQLITE = {"url": "jdbc:sqlite:/nowhere.db", "table": "people"}
     [
         ({**MERGE, "primary_keys": "name"}, r"'primary_keys': it has name, but merge_key has id"),
         ({**MERGE, "enable_upsert": False}, "'enable_upsert': false rejects an existing key"),
-        ({**MERGE, "is_exactly_once": False}, "'is_exactly_once': rows are written at once"),
-        ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': rows are written at once"),
+        ({**MERGE, "is_exactly_once": False}, "'is_exactly_once': rows are written directly"),
+        ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': rows are written directly"),
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
         ({**REPLACE, "query": "INSERT INTO t VALUES (?)"}, "'query': a statement defines the handling of rows itself"),
-        ({"write_mode": "append", "primary_keys": "id"}, "'primary_keys': with it a row replaces"),
+        ({"write_mode": "append", "primary_keys": "id"}, "'primary_keys': with it, a row replaces"),
         ({"merge_key": "id"}, "'merge_key': requires write_mode = merge"),
         ({**MERGE, "table": ""}, "'table': write_mode requires it"),
     ],

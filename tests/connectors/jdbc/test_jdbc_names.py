@@ -102,6 +102,6 @@ def test_sqlite_refuses_a_moment_with_a_zone_and_makes_no_table(tmp_path: Path) 
     empty("sqlite", tmp_path)
     schema = TableSchema(table="t", columns=pa.schema([("at", pa.timestamp("us", "UTC"))]))
     made = sink(tmp_path / "shop.db", generate_sink_sql=True, table="t")
-    with pytest.raises(SinkError, match=r"column 'at' .*timestamp_tz.* sqlite has none for it"):
+    with pytest.raises(SinkError, match=r"column 'at' .*timestamp_tz.* sqlite has no type for it"):
         made.create_tables((schema,), sink_place(place()))
     assert ask(tmp_path / "shop.db", "SELECT name FROM sqlite_master WHERE name = 't'") == []

@@ -84,7 +84,7 @@ def test_an_engine_that_was_replaced_commits_nothing(file: Path) -> None:
     late = begin(old, SCHEMA, place(epoch=1, unit=2))
     late.write(batch((NEW, 2, "b")))
     new.prepare(sink_place(place(epoch=2)))
-    with pytest.raises(CommitError, match="another engine has taken over this job: its epoch is 2, and this one has 1"):
+    with pytest.raises(CommitError, match="another engine has taken over this job: its epoch is 2, this one has 1"):
         commit(old, [committable], here)
     with pytest.raises(SinkError, match="another engine has taken over this job"):
         late.finish()
@@ -104,7 +104,7 @@ def test_a_replaced_engine_that_wakes_before_its_save_mode_empties_nothing(file:
         each.apply_save_mode(sink_place(place(epoch=epoch)))
     committable = stage(new, SCHEMA, [batch((NEW, 1, "a")).rows], place(epoch=2))
     commit(new, [committable], place(epoch=2))
-    with pytest.raises(SinkError, match="another engine has taken over this job: its epoch is 2, and this one has 1"):
+    with pytest.raises(SinkError, match="another engine has taken over this job: its epoch is 2, this one has 1"):
         old.create_tables((SCHEMA,), sink_place(place(epoch=1)))
     assert ask(file, "SELECT * FROM people") == [(1, "a")]
 

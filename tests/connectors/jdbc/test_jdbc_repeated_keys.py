@@ -33,7 +33,9 @@ def test_a_key_that_comes_twice_in_a_unit_is_an_error_without_upserts(
     """The last row won without a word, and the report counted all of them."""
     database.run(f"CREATE TABLE people (id int {key}, name varchar(20))")
     of = sink(database, exact=exact)
-    with pytest.raises(RowError, match=r"a row with the key id = 1 is inserted into .*people, where one is already"):
+    with pytest.raises(
+        RowError, match=r"a row with the key id = 1 is inserted into .*people, where one already exists"
+    ):
         write(of, *(batch(row) for row in rows))
     assert database.run(PEOPLE) == []
 

@@ -47,7 +47,7 @@ def test_a_row_that_is_there_is_an_error_without_upserts_and_changes_still_find_
 
 
 def test_changes_without_a_key_are_refused(file: Path) -> None:
-    with pytest.raises(RowError, match=r"shop\.people has updated or deleted rows, and people has no key"):
+    with pytest.raises(RowError, match=r"shop\.people has updated or deleted rows, but people has no key"):
         write(sink(file, table="people", **EXACT), batch((GONE, 1, "a")))
 
 
@@ -170,7 +170,7 @@ def test_save_modes_act_once(file: Path, modes: dict[str, Any], found: Any, exac
 @pytest.mark.parametrize(
     ("made", "schema", "said"),
     [
-        ((), SCHEMA, "there is no table people and schema_save_mode is IGNORE"),
+        ((), SCHEMA, "the table people does not exist, and schema_save_mode is IGNORE"),
         (
             ("CREATE TABLE people (id INTEGER, nme TEXT)",),
             SCHEMA,

@@ -117,7 +117,7 @@ def test_a_table_grows_by_columns_and_rejects_a_type_that_does_not_fit(tmp_path:
 
 
 def test_what_the_database_has_no_type_for_is_refused_before_a_row_moves(tmp_path: Path) -> None:
-    with pytest.raises(SinkError, match="SQLite has none for timestamp"):
+    with pytest.raises(SinkError, match="SQLite has no type for timestamp"):
         run(tmp_path, "a", [], columns=pa.schema([("at", pa.timestamp("us"))]))
     with pytest.raises(SinkError, match=r"SQLite has no type for timestamp.*keep_history"):
         run(tmp_path, "a", [], keep_history=True, **MERGE)
@@ -140,7 +140,7 @@ def test_a_key_that_several_tasks_of_a_query_give_is_refused(tmp_path: Path) -> 
 def test_the_tables_of_the_engine_are_gone_with_the_last_job_and_are_no_targets(tmp_path: Path) -> None:
     run(tmp_path, "a", [(1, "a")], **MERGE)
     assert ask(tmp_path, "SELECT name FROM sqlite_master WHERE type = 'table'") == [("orders",)]
-    with pytest.raises(SinkError, match="'seatunnel_commits' is no table for rows"):
+    with pytest.raises(SinkError, match="'seatunnel_commits' is not a table name"):
         run(tmp_path, "b", [(1, "a")], table="seatunnel_commits")
 
 

@@ -148,7 +148,7 @@ def test_a_proxy_with_a_password_of_any_characters() -> None:
         ({"connection.ssl.enabled": "1", "endpoint": "host"}, "ssl.enabled is '1', expected true or false"),
         ({"proxy.host": "proxy", "proxy.port": "http"}, "proxy.port is 'http', expected a port"),
         ({"proxy.host": "proxy", "proxy.username": "me"}, "must be set together"),
-        ({"ssl.ca-file": "/none.pem"}, "is no file"),
+        ({"ssl.ca-file": "/none.pem"}, "is not a file"),
     ],
 )
 def test_values_that_cannot_be(more: dict[str, str], says: str) -> None:
@@ -297,7 +297,7 @@ def test_what_an_answer_becomes(status: int, code: str, kind: type[Exception]) -
         (CredentialRetrievalError(provider="-", error_msg="canary"), StorageUnavailableError, "are not available"),
         (ParamValidationError(report="canary"), StorageAccessError, "boto3 does not send this"),
         (ResponseParserError("canary"), StorageUnavailableError, "not valid for S3"),
-        (ClientError({"Error": {"Code": "AccessDenied"}}, "GetObject"), StorageAccessError, "Allow s3:GetObject"),
+        (ClientError({"Error": {"Code": "AccessDenied"}}, "GetObject"), StorageAccessError, "Grant them s3:GetObject"),
         (ClientError({}, "GetObject"), StorageAccessError, "Look up this code"),
     ],
 )

@@ -18,8 +18,8 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], open_files.is_short(), open
 @pytest.mark.parametrize(
     ("soft", "hard", "said"),
     [
-        (256, 256, "256 True this process may have only 256 open files"),
-        (256, 512, "512 True this process may have only 512 open files"),
+        (256, 256, "256 True this process is limited to 256 open files"),
+        (256, 512, "512 True this process is limited to 512 open files"),
         (256, 4096, "1024 False "),
         (2048, 4096, "2048 False "),
     ],
