@@ -110,8 +110,7 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """No collection of garbage looks at them again."""
-    gc.collect()
+    """No collection of garbage looks at them again: to look once would take each process more than a second."""
     gc.freeze()
     gc.enable()
 
