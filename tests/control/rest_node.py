@@ -1,14 +1,14 @@
 """A node of a cluster as far as its REST goes, which does what a test tells it."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from attrs import define, field, frozen
+
+from tests.servers.http_stand_in import StandIn, stand_in
 
 
 @frozen
@@ -39,31 +39,16 @@ def rest_node(answer: Callable[[Asked], tuple[int, Any]]) -> Iterator[RestNode]:
     """Give a node that listens on loopback."""
     node = RestNode(answer)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(StandIn):
         def answered(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            node.asked.append(Asked(self.command, self.path, self.headers, body))
+            node.asked.append(Asked(self.command, self.path, self.headers, self.body()))
             status, value = node.answer(node.asked[-1])
-            encoded = value if isinstance(value, bytes) else json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("content-length", str(len(encoded)))
-            self.end_headers()
-            self.wfile.write(encoded)
+            self.reply(status, value if isinstance(value, bytes) else json.dumps(value).encode())
 
-        do_GET = do_POST = answered  # noqa: N815 # as http.server calls them
+        do_GET = do_POST = answered  # as http.server calls them
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        node.address = f"127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield node
-        finally:
-            server.shutdown()
-            thread.join()
+    with stand_in(Handler) as node.address:
+        yield node
 
 
 def in_turn(*answers: tuple[int, Any]) -> Callable[[Asked], tuple[int, Any]]:

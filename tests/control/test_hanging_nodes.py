@@ -13,6 +13,7 @@ from seatunnel_core.control import node_client
 from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.rest_client import RestAddress, RestClient
 from seatunnel_core.errors import PlatformError
+from tests.servers.http_stand_in import StandIn
 
 
 @contextlib.contextmanager
@@ -27,7 +28,7 @@ def dripping() -> Iterator[str]:
     """Give the address of a node that begins each answer, and sends a byte of it now and then forever."""
     over = threading.Event()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(StandIn):
         def handle(self) -> None:
             with contextlib.suppress(OSError):
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nx-slow: ")
@@ -45,17 +46,14 @@ def dripping() -> Iterator[str]:
 def answering(after_s: float = 0.0) -> Iterator[str]:
     """Give the address of a node that answers."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(StandIn):
         def do_GET(self) -> None:
             time.sleep(after_s)
             with contextlib.suppress(OSError):
                 self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
             self.close_connection = True
 
-        do_POST = do_GET  # noqa: N815  # as the server calls it
-
-        def log_message(self, *_: object) -> None:
-            pass
+        do_POST = do_GET  # as the server calls it
 
     with _served(Handler) as node:
         yield node

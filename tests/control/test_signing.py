@@ -1,13 +1,11 @@
 """Signatures between the nodes and clients of a cluster."""
 
 import os
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from seatunnel_core.control.cluster import ClusterClient, UnsignedAnswerError
+from seatunnel_core.control.cluster import ClusterClient
 from seatunnel_core.control.signing import (
     ANSWER,
     AUTHORIZATION,
@@ -20,6 +18,7 @@ from seatunnel_core.control.signing import (
     read_secret,
 )
 from seatunnel_core.errors import UsageError
+from tests.servers.http_stand_in import StandIn, stand_in
 
 SECRET = Secret(b"s" * 32)
 
@@ -109,32 +108,15 @@ def test_the_secret_is_read_from_a_file_that_nobody_else_may_read(tmp_path: Path
         read_secret(path)
 
 
-class Impostor(BaseHTTPRequestHandler):
+class Impostor(StandIn):
     """Answers as a node would, and does not know the secret."""
 
     def do_GET(self) -> None:
-        body = b"{}"
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.send_header(ANSWER, Secret(b"t" * 32).sign_answer(nonce="x-0", status=200, body=body))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        self.reply(200, b"{}", {ANSWER: Secret(b"t" * 32).sign_answer(nonce="x-0", status=200, body=b"{}")})
 
 
 def test_who_does_not_know_the_secret_cannot_answer_for_a_member() -> None:
-    with HTTPServer(("127.0.0.1", 0), Impostor) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            member = f"127.0.0.1:{server.server_port}"
-            assert ClusterClient([member], "c", None).ask("GET", "/overview") == {}
-            with pytest.raises(
-                UnsignedAnswerError, match=f"{member}: its response is not signed with the cluster's secret"
-            ):
-                ClusterClient([member], "c", SECRET).ask("GET", "/overview")
-        finally:
-            server.shutdown()
-            thread.join()
+    with stand_in(Impostor) as member:
+        assert ClusterClient([member], "c", None).ask("GET", "/overview") == {}
+        with pytest.raises(UnsignedError, match=f"{member}: its answer is not signed with the cluster's secret"):
+            ClusterClient([member], "c", SECRET).ask("GET", "/overview")

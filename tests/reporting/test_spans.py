@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from opentelemetry import trace
@@ -16,6 +15,7 @@ from seatunnel_core.reporting import spans
 from seatunnel_core.reporting.counters import Metrics
 from seatunnel_core.reporting.notices import Notices, PipelineLog
 from seatunnel_core.reporting.spans import record_span, send_spans
+from tests.servers.http_stand_in import StandIn, stand_in
 
 
 @pytest.fixture
@@ -63,30 +63,21 @@ def test_without_the_library_nothing_happens(monkeypatch: pytest.MonkeyPatch) ->
 def test_spans_are_sent_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     posted = threading.Event()
 
-    class Taker(BaseHTTPRequestHandler):
+    class Taker(StandIn):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            if self.path == "/v1/traces" and b"seatunnel.job" in body:
+            if self.path == "/v1/traces" and b"seatunnel.job" in self.body():
                 posted.set()
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
+            self.reply(200)
 
     set_provider: list[TracerProvider] = []
     monkeypatch.setattr(trace, "set_tracer_provider", set_provider.append)
     send_spans({})
     assert not set_provider
-    with HTTPServer(("127.0.0.1", 0), Taker) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        monkeypatch.setenv(spans.ENDPOINT, f"http://127.0.0.1:{server.server_address[1]}")
+    with stand_in(Taker) as address:
+        monkeypatch.setenv(spans.ENDPOINT, f"http://{address}")
         send_spans({spans.ENDPOINT: "as in the environment"})
         (provider,) = set_provider
         monkeypatch.setattr(spans, "_tracer", provider.get_tracer("seatunnel"))
         record_span("unit", 5, {"job": "7"})
         provider.shutdown()
-        server.shutdown()
-        thread.join()
     assert posted.is_set()

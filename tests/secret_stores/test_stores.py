@@ -4,9 +4,7 @@ Nothing that runs here speaks for GCP and Azure: only the form of their names is
 """
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -22,6 +20,7 @@ from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.secret import resolve
 from seatunnel_storage_api.secret_store import SecretStore
+from tests.servers.http_stand_in import StandIn, stand_in
 
 HERE = Position("job.conf", 1, 1)
 
@@ -111,7 +110,7 @@ def test_aws_secrets_manager() -> None:
 # -- Vault ------------------------------------------------------------------------------------------------------------
 
 
-class Vault(BaseHTTPRequestHandler):
+class Vault(StandIn):
     """As Vault answers ``GET /v1/<mount>/data/<path>``; a stand-in, for no Vault can be had here."""
 
     def do_GET(self) -> None:
@@ -123,23 +122,15 @@ class Vault(BaseHTTPRequestHandler):
             self._answer(404, {"errors": []})
 
     def _answer(self, status: int, body: object) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None: ...
+        self.reply(status, json.dumps(body).encode())
 
 
 @pytest.fixture
 def hashicorp(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Vault) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        monkeypatch.setenv("VAULT_ADDR", f"http://127.0.0.1:{server.server_port}")
+    with stand_in(Vault) as address:
+        monkeypatch.setenv("VAULT_ADDR", f"http://{address}")
         monkeypatch.setenv("VAULT_TOKEN", "right")
         yield
-        server.shutdown()
 
 
 @pytest.mark.usefixtures("hashicorp")

@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(answer.status, kept, answer.read())
         connection.close()
 
-    do_GET = do_PUT = do_POST = _forward  # noqa: N815
+    do_GET = do_PUT = do_POST = _forward
 
     def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         self.send_response_only(status)

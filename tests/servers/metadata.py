@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+
+from tests.servers.http_stand_in import StandIn, stand_in
 
 ROLE = "role-of-the-machine"
 _ROLES = "/latest/meta-data/iam/security-credentials/"
@@ -21,7 +21,7 @@ def metadata_service(credentials: Mapping[str, str]) -> Iterator[str]:
         The URL for ``AWS_EC2_METADATA_SERVICE_ENDPOINT``.
     """
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(StandIn):
         def do_PUT(self) -> None:
             self._answer("token" if self.path == "/latest/api/token" else None)
 
@@ -31,20 +31,7 @@ def metadata_service(credentials: Mapping[str, str]) -> Iterator[str]:
             self._answer(known.get(self.path) if allowed else None)
 
         def _answer(self, text: str | None) -> None:
-            body = (text or "").encode()
-            self.send_response(404 if text is None else 200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.reply(404 if text is None else 200, (text or "").encode())
 
-        def log_message(self, *_: object) -> None:
-            """Keeps the tests' output clean."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/"
-        finally:
-            server.shutdown()
-            thread.join()
+    with stand_in(Handler) as address:
+        yield f"http://{address}/"

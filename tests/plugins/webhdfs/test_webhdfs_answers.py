@@ -2,7 +2,6 @@
 
 import http.server
 import json
-import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,6 +9,7 @@ import requests
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
 from seatunnel_storage_clients.webhdfs.client import WebHdfs
+from tests.servers.http_stand_in import StandIn, serving
 
 
 class Mouthpiece(http.server.ThreadingHTTPServer):
@@ -33,34 +33,21 @@ class Mouthpiece(http.server.ThreadingHTTPServer):
         self.says(403, json.dumps({"RemoteException": {"exception": exception, "message": message}}))
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(StandIn):
     server: Mouthpiece
 
     def _answer(self) -> None:
         self.server.asked += 1
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.send_response(self.server.status)
-        self.send_header("Content-Length", str(len(self.server.body)))
-        self.end_headers()
-        self.wfile.write(self.server.body)
+        self.body()
+        self.reply(self.server.status, self.server.body)
 
     do_GET = do_PUT = do_DELETE = _answer  # noqa: N815
-
-    def log_message(self, *arguments: object) -> None:
-        pass
 
 
 @pytest.fixture
 def servers() -> Iterator[list[Mouthpiece]]:
-    both = [Mouthpiece(), Mouthpiece()]
-    threads = [threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}) for server in both]
-    for thread in threads:
-        thread.start()
-    yield both
-    for server, thread in zip(both, threads, strict=True):
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Mouthpiece()) as first, serving(Mouthpiece()) as second:
+        yield [first, second]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from attrs import evolve
 from seatunnel_core.control.signing import BOOT, Authenticator, Secret
 from seatunnel_core.server.agent.peers import Peers
 from tests.server.agent.test_agent_parts import config
+from tests.servers.http_stand_in import StandIn, serving
 
 SECRET = Secret(b"s" * 64)
 
@@ -31,11 +32,11 @@ class Member(ThreadingHTTPServer):
         self.goes_on = threading.Event()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(StandIn):
     server: Member
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+        body = self.body()
         headers = {name.lower(): value for name, value in self.headers.items()}
         keeper = self.server.keeper
         status = 401 if keeper.refusal(headers, "POST", self.path) else 200
@@ -45,26 +46,14 @@ class _Handler(BaseHTTPRequestHandler):
             if self.path == "/slow":
                 self.server.is_slow.set()
                 self.server.goes_on.wait(20)
-        self.send_response(status)
-        for name, value in {**keeper.answered(headers, status, body), BOOT: keeper.boot}.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.reply(status, body, {**keeper.answered(headers, status, body), BOOT: keeper.boot})
 
 
 @pytest.fixture
 def member() -> Iterator[Member]:
-    with Member() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with serving(Member()) as server:
         yield server
         server.goes_on.set()
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +16,31 @@ from seatunnel_core.server.events.reports import EventReports, http_post
 from seatunnel_core.server.events.watching import EventWatch, Known, events_between, surely_told
 from tests.server.nodes import until
 from tests.server.test_rest import JOB, ask, config_of, leading
+from tests.servers.http_stand_in import StandIn, stand_in
 
 
-class Taker(BaseHTTPRequestHandler):
+class Taker(StandIn):
     """Takes events; refuses as many requests as ``refuse`` says."""
 
     taken: list[Any]
     refuse = 0
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+        body = self.body()
         if Taker.refuse:
             Taker.refuse -= 1
             self.send_error(500)
             return
         Taker.taken.append((self.headers["x-token"], json.loads(body)))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
+        self.reply(200)
 
 
 @pytest.fixture
 def address() -> Any:
     """Give the address of a server that takes events."""
     Taker.taken, Taker.refuse = [], 0
-    with HTTPServer(("127.0.0.1", 0), Taker) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/event"
-        server.shutdown()
-        thread.join()
+    with stand_in(Taker) as address:
+        yield f"http://{address}/event"
 
 
 def told() -> list[Any]:
