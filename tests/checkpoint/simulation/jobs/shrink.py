@@ -1,92 +1,34 @@
-"""A failing job, made as small as it goes: with less of everything, and broken still by the same rule."""
+"""Smaller jobs."""
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from attrs import evolve, fields, frozen
+from attrs import evolve
 
 from seatunnel_core.config.job_file import Kind
-from tests.checkpoint.simulation.invariants.invariant import ViolationError
-from tests.checkpoint.simulation.jobs.scenario import JobFaults, JobScenario, Node
+from tests.checkpoint.simulation.jobs.scenario import JobScenario, Node
 from tests.checkpoint.simulation.jobs.world import JobWorld
-
-Prepare = Callable[[JobWorld], None]
-
-LUCK = 6
-"""A smaller case takes another course, so that the same fault may need another draw of chances to show."""
-
-MOST_PLAYS = 600
+from tests.checkpoint.simulation.smallest import Shrinking, Smallest, calmer, surer
 
 
-@frozen
-class SmallestJob:
-    """What is left."""
-
-    scenario: JobScenario
-    rule: str
-    message: str
-    story: str
-    steps: int
-    plays: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.story}\n\n{self.message}\n\nthe smallest case of the rule {self.rule} that was found in "
-            f"{self.plays} plays, {self.steps} steps long:\n{self.scenario}\n{self.scenario.faults}"
-        )
-
-
-def shrink_job(scenario: JobScenario, rule: str) -> SmallestJob:
-    """Take away one thing after the other, again and again, until nothing can be taken away."""
-    plays = 1
-    best = _played(scenario, rule)
-    if best is None:
-        raise ValueError(f"the job of seed {scenario.seed} does not break {rule}")
-    shrunk = True
-    while shrunk:
-        shrunk = False
-        for smaller in _smaller(best.scenario):
-            for luck in range(LUCK):
-                if plays >= MOST_PLAYS:
-                    return evolve(best, plays=plays)
-                plays += 1
-                seed = smaller.seed if luck == 0 else _other_seed(smaller.seed, luck)
-                found = _played(evolve(smaller, seed=seed), rule)
-                if found is not None:
-                    best, shrunk = found, True
-                    break
-            if shrunk:
-                break
-    return evolve(best, plays=plays)
-
-
-def _other_seed(seed: int, luck: int) -> int:
-    """The remainder by four decides whether there is a second visit, which is a part of the case."""
-    return seed % 4 + 4 * random.Random(seed * 1_000 + luck).randrange(1_000_000)
-
-
-def _played(scenario: JobScenario, rule: str) -> SmallestJob | None:
-    """``None`` when the case does not break ``rule``."""
-    world = JobWorld(scenario)
-    try:
-        world.run()
-    except Exception as error:
-        found = error.rule if isinstance(error, ViolationError) else type(error).__name__
-        if found == rule:
-            return SmallestJob(scenario, rule, str(error), world.story(10_000), world.stage.clock.steps, 1)
-    return None
+def shrink_job(scenario: JobScenario, rule: str) -> Smallest[JobScenario]:
+    """Return the smallest job that breaks the rule."""
+    shrinking = Shrinking(
+        world=JobWorld,
+        told=lambda world: (world.story(10_000), world.stage.clock.steps),
+        smaller=_smaller,
+        luck=6,
+        most_plays=600,
+    )
+    return shrinking.shrink(scenario, rule)
 
 
 def _smaller(scenario: JobScenario) -> Iterator[JobScenario]:
-    """Every way to take away one thing, the larger ones first."""
     faults = scenario.faults
     for node in scenario.nodes:
         without = _without(scenario.nodes, node)
         if without is not None:
             yield evolve(scenario, nodes=without)
-    for at in range(len(faults.disturbances)):
-        fewer = faults.disturbances[:at] + faults.disturbances[at + 1 :]
-        yield evolve(scenario, faults=evolve(faults, disturbances=fewer))
+    yield from calmer(scenario)
     for name in ("edits", "sleeps"):
         listed = getattr(scenario, name)
         for at in range(len(listed)):
@@ -97,9 +39,7 @@ def _smaller(scenario: JobScenario) -> Iterator[JobScenario]:
         yield evolve(scenario, rewind_at_the_end=None)
     if faults.outages:
         yield evolve(scenario, faults=evolve(faults, outages=()))
-    for name in (each.name for each in fields(JobFaults) if each.type in (float, "float")):
-        if getattr(faults, name):
-            yield evolve(scenario, faults=evolve(faults, **{name: 0.0}))  # type: ignore[arg-type]
+    yield from surer(scenario)
     for at, (kind, identifier, options) in enumerate(scenario.nodes):
         count = options.get("splits", 0)
         for fewer_splits in sorted({0, count // 2, count - 1} & set(range(count))):
