@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.control.cluster import ClusterClient
+from seatunnel_core.control.cluster import ClusterClient, UnsignedAnswerError
 from seatunnel_core.control.signing import (
     ANSWER,
     AUTHORIZATION,
@@ -118,5 +118,7 @@ class Impostor(StandIn):
 def test_who_does_not_know_the_secret_cannot_answer_for_a_member() -> None:
     with stand_in(Impostor) as member:
         assert ClusterClient([member], "c", None).ask("GET", "/overview") == {}
-        with pytest.raises(UnsignedError, match=f"{member}: its answer is not signed with the cluster's secret"):
+        with pytest.raises(
+            UnsignedAnswerError, match=f"{member}: its response is not signed with the cluster's secret"
+        ):
             ClusterClient([member], "c", SECRET).ask("GET", "/overview")
