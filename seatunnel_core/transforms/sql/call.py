@@ -96,5 +96,14 @@ def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[
     return register
 
 
+def fixed(names: str, compute: ArrowFunction, kind: pa.DataType, *arguments: pa.DataType, fails: bool = False) -> None:
+    """Register an Arrow function whose arguments are converted to fixed types, under names separated by blanks."""
+
+    def compiled(call: Call) -> Value:
+        return call.make(compute, kind, [call.cast(at, each) for at, each in enumerate(arguments)], fails=fails)
+
+    function(*names.split(), least=len(arguments))(compiled)
+
+
 MANY = 1_000_000
 """Maximum number of arguments of variadic functions."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seatunnel_core.rows.java_text import java_text
-from seatunnel_core.transforms.sql.call import Call, function
+from seatunnel_core.transforms.sql.call import Call, fixed, function
 from seatunnel_core.transforms.sql.engine_function import by_row
 from seatunnel_core.transforms.sql.value import BYTES, STRING, SqlError, Value
 
@@ -44,12 +44,6 @@ def md5(call: Call) -> Value:
     return call.make(by_row(lambda text: digest(text.encode()), STRING), STRING, _text(call), fails=False)
 
 
-@function("GET_JSON_OBJECT", least=2)
-def get_json_object(call: Call) -> Value:
-    """Compile GET_JSON_OBJECT: a part of a JSON text as a text; null if it is missing or the text is not JSON."""
-    return call.make(by_row(_part, STRING), STRING, [call.text(0), call.text(1)], fails=False)
-
-
 def _text(call: Call) -> list[Value]:
     return [call.text(0)]
 
@@ -70,6 +64,7 @@ _STEP = re.compile(r"""\.([^.\[]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*"([^
 
 
 def _part(text: str, path: str) -> str | None:
+    """Return a part of a JSON text as a text; ``None`` if it is missing or the text is not JSON."""
     steps = _steps(path)
     if steps is None:
         return None
@@ -81,7 +76,10 @@ def _part(text: str, path: str) -> str | None:
         found = step(found)
         if found is None:
             return None
-    return _shown(found)
+    return found if isinstance(found, str) else _json(found)
+
+
+fixed("GET_JSON_OBJECT", by_row(_part, STRING), STRING, STRING, STRING)
 
 
 def _steps(path: str) -> list[Callable[[Any], Any]] | None:
@@ -107,12 +105,6 @@ def _field(name: str) -> Callable[[Any], Any]:
 
 def _element(at: int) -> Callable[[Any], Any]:
     return lambda value: value[at] if isinstance(value, list) and at < len(value) else None
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return _json(value)
 
 
 def _json(value: Any) -> str:

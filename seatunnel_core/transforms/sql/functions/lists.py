@@ -56,16 +56,8 @@ def _pairs(row: tuple[Any, ...]) -> list[tuple[Any, Any]]:
     return list(dict(zip(row[:half], row[half:], strict=True)).items())
 
 
-@function("ARRAY_MAX")
-def array_max(call: Call) -> Value:
-    """Compile ARRAY_MAX."""
-    return _extreme(call, max)
-
-
-@function("ARRAY_MIN")
-def array_min(call: Call) -> Value:
-    """Compile ARRAY_MIN."""
-    return _extreme(call, min)
+function("ARRAY_MAX")(lambda call: _extreme(call, max))
+function("ARRAY_MIN")(lambda call: _extreme(call, min))
 
 
 def _extreme(call: Call, chosen: Callable[..., Any]) -> Value:

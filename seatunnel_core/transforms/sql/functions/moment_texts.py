@@ -31,16 +31,8 @@ from seatunnel_core.transforms.sql.value import (
 _Made = TypeVar("_Made")
 
 
-@function("DAYNAME")
-def dayname(call: Call) -> Value:
-    """Compile DAYNAME: the English name of the day of the week."""
-    return _name(call, DAYS, pc.day_of_week)
-
-
-@function("MONTHNAME")
-def monthname(call: Call) -> Value:
-    """Compile MONTHNAME: the English name of the month."""
-    return _name(call, MONTHS, lambda moments: pc.subtract(pc.month(moments), 1))
+function("DAYNAME")(lambda call: _name(call, DAYS, pc.day_of_week))
+function("MONTHNAME")(lambda call: _name(call, MONTHS, lambda moments: pc.subtract(pc.month(moments), 1)))
 
 
 def _name(call: Call, names: tuple[str, ...], number: ArrowFunction) -> Value:

@@ -27,23 +27,10 @@ from seatunnel_core.transforms.sql.value import (
     quoted_name,
 )
 
-
-@function("CURRENT_TIMESTAMP", "NOW", least=0)
-def now(call: Call) -> Value:
-    """Compile CURRENT_TIMESTAMP, the same for all rows of a batch."""
-    return Value(sql=quoted_name(NOW), type=TIMESTAMP)
-
-
-@function("CURRENT_DATE", least=0)
-def current_date(call: Call) -> Value:
-    """Compile CURRENT_DATE."""
-    return Value(sql=engine_cast(quoted_name(NOW), DATE), type=DATE)
-
-
-@function("CURRENT_TIME", least=0)
-def current_time(call: Call) -> Value:
-    """Compile CURRENT_TIME."""
-    return Value(sql=engine_cast(quoted_name(NOW), TIME), type=TIME)
+# The current time is the same for all rows of a batch.
+function("CURRENT_TIMESTAMP", "NOW", least=0)(lambda _: Value(sql=quoted_name(NOW), type=TIMESTAMP))
+function("CURRENT_DATE", least=0)(lambda _: Value(sql=engine_cast(quoted_name(NOW), DATE), type=DATE))
+function("CURRENT_TIME", least=0)(lambda _: Value(sql=engine_cast(quoted_name(NOW), TIME), type=TIME))
 
 
 def moment(call: Call, at: int) -> Value:
@@ -233,25 +220,10 @@ def _field(call: Call, name: str, value: Value) -> Value:
     return call.make(run, kind, [value], fails=False)
 
 
-def _register_fields() -> None:
-    names = {
-        "YEAR": "YEAR",
-        "QUARTER": "QUARTER",
-        "MONTH": "MONTH",
-        "WEEK": "WEEK",
-        "DAY_OF_MONTH": "DAY",
-        "DAY_OF_WEEK": "ISODOW",
-        "DAY_OF_YEAR": "DOY",
-        "HOUR": "HOUR",
-        "MINUTE": "MINUTE",
-        "SECOND": "SECOND",
-    }
-    for name, of in names.items():
-        function(name)(_of_field(of))
-
-
 def _of_field(name: str) -> Callable[[Call], Value]:
     return lambda call: _field(call, name, moment(call, 0))
 
 
-_register_fields()
+_OTHER_NAMES = {"DAY_OF_MONTH": "DAY", "DAY_OF_WEEK": "ISODOW", "DAY_OF_YEAR": "DOY"}
+for _each in ("YEAR", "QUARTER", "MONTH", "WEEK", "HOUR", "MINUTE", "SECOND", *_OTHER_NAMES):
+    function(_each)(_of_field(_OTHER_NAMES.get(_each, _each)))

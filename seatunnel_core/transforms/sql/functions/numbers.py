@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.transforms.sql.arithmetic import modulo
-from seatunnel_core.transforms.sql.call import Call, function
+from seatunnel_core.transforms.sql.call import Call, fixed, function
 from seatunnel_core.transforms.sql.casts import rescaled
 from seatunnel_core.transforms.sql.engine_function import ArrowFunction, by_row
 from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, Value, constant, nothing
@@ -38,15 +38,6 @@ def sign(call: Call) -> Value:
 def mod(call: Call) -> Value:
     """Compile MOD."""
     return modulo(call.functions, call.args[0], call.args[1], call.what)
-
-
-def _double(name: str, compiled: Callable[..., Any], *, fails: bool = False, arguments: int = 1) -> None:
-    """Register a function of doubles that returns a double."""
-
-    def make(call: Call) -> Value:
-        return call.make(compiled, DOUBLE, [call.cast(at, DOUBLE) for at in range(arguments)], fails=fails)
-
-    function(name, least=arguments)(make)
 
 
 def _above_zero(compiled: ArrowFunction) -> ArrowFunction:
@@ -87,7 +78,7 @@ for _name, _compiled in {
     "LOG10": _above_zero(pc.log10),
     "COT": _of_double(_cot),
 }.items():
-    _double(_name, _compiled, fails=True)
+    fixed(_name, _compiled, DOUBLE, DOUBLE, fails=True)
 for _name, _compiled in {
     "ATAN": pc.atan,
     "COS": pc.cos,
@@ -100,9 +91,9 @@ for _name, _compiled in {
     "SQRT": pc.sqrt,
     "RADIANS": _of_double(lambda number: number / 180.0 * math.pi),
 }.items():
-    _double(_name, _compiled)
-_double("ATAN2", pc.atan2, arguments=2)
-_double("POWER", _of_double(_power), arguments=2)
+    fixed(_name, _compiled, DOUBLE, DOUBLE)
+fixed("ATAN2", pc.atan2, DOUBLE, DOUBLE, DOUBLE)
+fixed("POWER", _of_double(_power), DOUBLE, DOUBLE, DOUBLE)
 
 
 @function("LOG", most=2)
@@ -142,28 +133,10 @@ def _java_random(seed: int) -> float:
     return float((parts[0] << 27) + parts[1]) * 2.0**-53
 
 
-@function("CEIL", "CEILING")
-def ceil(call: Call) -> Value:
-    """Compile CEIL, which returns an int."""
-    return _whole(call, "up")
-
-
-@function("FLOOR")
-def floor(call: Call) -> Value:
-    """Compile FLOOR, which returns an int."""
-    return _whole(call, "down")
-
-
-@function("ROUND", most=2)
-def round_(call: Call) -> Value:
-    """Compile ROUND, half away from zero."""
-    return _rounded(call, "half_towards_infinity")
-
-
-@function("TRUNC", "TRUNCATE", most=2)
-def trunc(call: Call) -> Value:
-    """Compile TRUNC."""
-    return _rounded(call, "towards_zero")
+function("CEIL", "CEILING")(lambda call: _whole(call, "up"))
+function("FLOOR")(lambda call: _whole(call, "down"))
+function("ROUND", most=2)(lambda call: _rounded(call, "half_towards_infinity"))
+function("TRUNC", "TRUNCATE", most=2)(lambda call: _rounded(call, "towards_zero"))
 
 
 def _whole(call: Call, mode: str) -> Value:

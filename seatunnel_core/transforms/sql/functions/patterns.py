@@ -12,11 +12,7 @@ from seatunnel_core.transforms.sql.call import Call, function
 from seatunnel_core.transforms.sql.engine_function import ArrowFunction, rows
 from seatunnel_core.transforms.sql.value import BOOLEAN, INT, STRING, SqlError, Value, constant
 
-
-@function("REGEXP_LIKE", least=2, most=3)
-def regexp_like(call: Call) -> Value:
-    """Compile REGEXP_LIKE."""
-    return _matching(call, 2, _like, BOOLEAN, (call.text(0),))
+function("REGEXP_LIKE", least=2, most=3)(lambda call: _matching(call, 2, _like, BOOLEAN, (call.text(0),)))
 
 
 @function("REGEXP_REPLACE", least=3, most=4)

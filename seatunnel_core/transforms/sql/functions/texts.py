@@ -6,15 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_core.transforms.sql.call import MANY, Call, function
+from seatunnel_core.transforms.sql.call import MANY, Call, fixed, function
 from seatunnel_core.transforms.sql.engine_function import ArrowFunction, by_row, rows
 from seatunnel_core.transforms.sql.value import BIGINT, BYTES, INT, STRING, Value, constant
 
-
-@function("ASCII")
-def ascii(call: Call) -> Value:
-    """Compile ASCII: the code point of the first character."""
-    return call.make(by_row(lambda text: ord(text[0]) if text else None, INT), INT, [call.text(0)], fails=False)
+fixed("ASCII", by_row(lambda text: ord(text[0]) if text else None, INT), INT, STRING)
+fixed("CHAR CHR", by_row(chr, STRING), STRING, INT, fails=True)
+fixed("REPEAT", by_row(lambda text, count: text * count, STRING), STRING, STRING, INT, fails=True)
+fixed("SPACE", by_row(lambda count: " " * count, STRING), STRING, INT, fails=True)
 
 
 @function("CHAR_LENGTH", "LENGTH")
@@ -43,12 +42,6 @@ def bit_length(call: Call) -> Value:
 
 def _bytes(call: Call) -> Value:
     return call.args[0] if call.args[0].type == BYTES else call.text(0)
-
-
-@function("CHAR", "CHR")
-def char(call: Call) -> Value:
-    """Compile CHAR: the character of a code point."""
-    return call.make(by_row(chr, STRING), STRING, [call.whole(0)])
 
 
 @function("CONCAT", most=MANY)
@@ -80,16 +73,13 @@ def _joined(separator: str | None, *parts: str | None) -> str:
     return (separator or "").join(part for part in parts if part is not None)
 
 
-@function("HEXTORAW")
-def hextoraw(call: Call) -> Value:
-    """Compile HEXTORAW; four hexadecimal digits form a character."""
+def _from_hex(text: str) -> str:
+    if len(text) % 4:
+        raise ValueError("four hexadecimal digits form a character")
+    return bytes.fromhex(text).decode("utf-16-be")
 
-    def decoded(text: str) -> str:
-        if len(text) % 4:
-            raise ValueError("four hexadecimal digits form a character")
-        return bytes.fromhex(text).decode("utf-16-be")
 
-    return call.make(by_row(decoded, STRING), STRING, [call.text(0)])
+fixed("HEXTORAW", by_row(_from_hex, STRING), STRING, STRING, fails=True)
 
 
 @function("RAWTOHEX")
@@ -100,36 +90,20 @@ def rawtohex(call: Call) -> Value:
     return call.make(by_row(lambda text: text.encode("utf-16-be").hex(), STRING), STRING, [call.text(0)], fails=False)
 
 
-@function("INSERT", least=4)
-def insert(call: Call) -> Value:
-    """Compile INSERT: a text with some characters replaced by another text."""
-
-    def inserted(text: str | None, start: int | None, length: int | None, added: str | None) -> str | None:
-        if text is None or added is None:
-            return text if text is not None else added
-        if start is None or length is None or not 1 <= start <= len(text) + 1 or length <= 0 or not added:
-            return text
-        return text[: start - 1] + added + text[start - 1 + length :]
-
-    args = [call.text(0), call.whole(1), call.whole(2), call.text(3)]
-    return call.make(every_row(inserted, STRING), STRING, args, fails=False)
-
-
 def every_row(made: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
     """Return an Arrow function like ``by_row``, but pass nulls to the Python function."""
     return lambda *columns: pa.array((made(*row) for row in rows(columns)), kind)
 
 
-@function("LOWER", "LCASE")
-def lower(call: Call) -> Value:
-    """Compile LOWER."""
-    return call.make(_cased(pc.ascii_lower, str.lower), STRING, [call.text(0)], fails=False)
+def _inserted(text: str | None, start: int | None, length: int | None, added: str | None) -> str | None:
+    if text is None or added is None:
+        return text if text is not None else added
+    if start is None or length is None or not 1 <= start <= len(text) + 1 or length <= 0 or not added:
+        return text
+    return text[: start - 1] + added + text[start - 1 + length :]
 
 
-@function("UPPER", "UCASE")
-def upper(call: Call) -> Value:
-    """Compile UPPER."""
-    return call.make(_cased(pc.ascii_upper, str.upper), STRING, [call.text(0)], fails=False)
+fixed("INSERT", every_row(_inserted, STRING), STRING, STRING, INT, INT, STRING)
 
 
 def _cased(of_ascii: ArrowFunction, of_any: Callable[[str], str]) -> ArrowFunction:
@@ -138,25 +112,14 @@ def _cased(of_ascii: ArrowFunction, of_any: Callable[[str], str]) -> ArrowFuncti
     return lambda texts: of_ascii(texts) if pc.all(pc.string_is_ascii(texts)).as_py() is not False else slow(texts)
 
 
-@function("LEFT", least=2)
-def left(call: Call) -> Value:
-    """Compile LEFT: the first characters."""
-    return _cut(call, lambda text, count: text[: max(count, 0)], lambda count: (0, max(count, 0)))
-
-
-@function("RIGHT", least=2)
-def right(call: Call) -> Value:
-    """Compile RIGHT: the last characters."""
-    return _cut(call, lambda text, count: text[-count:] if count > 0 else "", lambda count: (-count, None), least=1)
+fixed("LOWER LCASE", _cased(pc.ascii_lower, str.lower), STRING, STRING)
+fixed("UPPER UCASE", _cased(pc.ascii_upper, str.upper), STRING, STRING)
 
 
 def _cut(
-    call: Call,
-    cut: Callable[..., str],
-    bounds: Callable[[int], tuple[int, int | None]],
-    least: int = -(2**31),
-) -> Value:
-    """Compile a slice, by Arrow if the number is constant."""
+    cut: Callable[..., str], bounds: Callable[[int], tuple[int, int | None]], least: int = -(2**31)
+) -> ArrowFunction:
+    """Return a slice, by Arrow if the number is constant."""
     slow = by_row(cut, STRING)
 
     def run(texts: Any, count: Any) -> Any:
@@ -165,7 +128,13 @@ def _cut(
             return pc.utf8_slice_codeunits(texts, start=start, stop=stop)
         return slow(texts, count)
 
-    return call.make(run, STRING, [call.text(0), call.whole(1)], fails=False)
+    return run
+
+
+_LEFT = _cut(lambda text, count: text[: max(count, 0)], lambda count: (0, max(count, 0)))
+_RIGHT = _cut(lambda text, count: text[-count:] if count > 0 else "", lambda count: (-count, None), least=1)
+fixed("LEFT", _LEFT, STRING, STRING, INT)
+fixed("RIGHT", _RIGHT, STRING, STRING, INT)
 
 
 @function("SUBSTRING", "SUBSTR", least=2, most=3)
@@ -203,27 +172,19 @@ def _substring(text: str, start: int, length: int | None = None) -> str | None:
     return text[max(start, 1) - 1 : max(stop, 1) - 1] or None
 
 
-@function("LOCATE", least=2, most=3)
-def locate(call: Call) -> Value:
-    """Compile LOCATE: the position of the first argument in the second."""
-    return _found(call, call.text(0), call.text(1))
+def _found(wanted: int, text: int) -> Callable[[Call], Value]:
+    """Return the compiler of a search for one argument in another one."""
+
+    def compiled(call: Call) -> Value:
+        start = call.whole(2) if len(call.args) > 2 else constant(pa.scalar(1, INT))
+        return call.make(every_row(_position, INT), INT, [call.text(wanted), call.text(text), start], fails=False)
+
+    return compiled
 
 
-@function("INSTR", least=2, most=3)
-def instr(call: Call) -> Value:
-    """Compile INSTR: the position of the second argument in the first."""
-    return _found(call, call.text(1), call.text(0))
-
-
-@function("POSITION", least=2)
-def position(call: Call) -> Value:
-    """Compile POSITION: the position of the first argument in the second."""
-    return _found(call, call.text(0), call.text(1))
-
-
-def _found(call: Call, wanted: Value, text: Value) -> Value:
-    start = call.whole(2) if len(call.args) > 2 else constant(pa.scalar(1, INT))
-    return call.make(every_row(_position, INT), INT, [wanted, text, start], fails=False)
+function("LOCATE", least=2, most=3)(_found(0, 1))
+function("INSTR", least=2, most=3)(_found(1, 0))
+function("POSITION", least=2)(_found(0, 1))
 
 
 def _position(wanted: str | None, text: str | None, start: int | None) -> int | None:
@@ -238,56 +199,38 @@ def _position(wanted: str | None, text: str | None, start: int | None) -> int | 
     return text.find(wanted, max(start - 1, 0)) + 1
 
 
-@function("LPAD", least=2, most=3)
-def lpad(call: Call) -> Value:
-    """Compile LPAD."""
-    return _padded(call, lambda text, padding: padding + text)
-
-
-@function("RPAD", least=2, most=3)
-def rpad(call: Call) -> Value:
-    """Compile RPAD."""
-    return _padded(call, lambda text, padding: text + padding)
-
-
-def _padded(call: Call, joined: Callable[[str, str], str]) -> Value:
-    """Compile padding with the first character of the third argument, as in H2."""
+def _padded(joined: Callable[[str, str], str]) -> Callable[[Call], Value]:
+    """Return the compiler of padding with the first character of the third argument, as in H2."""
 
     def padded(text: str, length: int, sign: str) -> str:
         missing = length - len(text)
         return joined(text, (sign[:1] or " ") * missing) if missing > 0 else text[: max(length, 0)]
 
-    sign = _or_else(call, 2, " ")
-    return call.make(by_row(padded, STRING), STRING, [call.text(0), call.whole(1), sign], fails=False)
+    def compiled(call: Call) -> Value:
+        args = [call.text(0), call.whole(1), _or_else(call, 2, " ")]
+        return call.make(by_row(padded, STRING), STRING, args, fails=False)
+
+    return compiled
 
 
-@function("TRIM", most=2)
-def trim(call: Call) -> Value:
-    """Compile TRIM."""
-    return _trimmed(call, pc.utf8_trim, str.strip)
+function("LPAD", least=2, most=3)(_padded(lambda text, padding: padding + text))
+function("RPAD", least=2, most=3)(_padded(lambda text, padding: text + padding))
 
 
-@function("LTRIM", most=2)
-def ltrim(call: Call) -> Value:
-    """Compile LTRIM."""
-    return _trimmed(call, pc.utf8_ltrim, str.lstrip)
-
-
-@function("RTRIM", most=2)
-def rtrim(call: Call) -> Value:
-    """Compile RTRIM."""
-    return _trimmed(call, pc.utf8_rtrim, str.rstrip)
-
-
-def _trimmed(call: Call, of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Value:
-    """Compile the removal of the first character of the second argument, by default blanks, from both or one end."""
+def _trimmed(of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Callable[[Call], Value]:
+    """Return the compiler of a removal of a character, by default blanks, from both ends or one."""
     slow = by_row(lambda text, sign: of_one(text, sign[:1] or " "), STRING)
 
     def run(texts: Any, signs: Any) -> Any:
         known = isinstance(signs, pa.Scalar) and signs.is_valid
         return of_all(texts, characters=signs.as_py()[:1] or " ") if known else slow(texts, signs)
 
-    return call.make(run, STRING, [call.text(0), _or_else(call, 1, " ")], fails=False)
+    return lambda call: call.make(run, STRING, [call.text(0), _or_else(call, 1, " ")], fails=False)
+
+
+function("TRIM", most=2)(_trimmed(pc.utf8_trim, str.strip))
+function("LTRIM", most=2)(_trimmed(pc.utf8_ltrim, str.lstrip))
+function("RTRIM", most=2)(_trimmed(pc.utf8_rtrim, str.rstrip))
 
 
 def _or_else(call: Call, at: int, default: str) -> Value:
@@ -300,18 +243,6 @@ def _or_else(call: Call, at: int, default: str) -> Value:
         if value.constant is not None and value.constant.is_valid
         else call.make(lambda texts: pc.fill_null(texts, default), STRING, [value], fails=False)
     )
-
-
-@function("REPEAT", least=2)
-def repeat(call: Call) -> Value:
-    """Compile REPEAT."""
-    return call.make(by_row(lambda text, count: text * count, STRING), STRING, [call.text(0), call.whole(1)])
-
-
-@function("SPACE")
-def space(call: Call) -> Value:
-    """Compile SPACE."""
-    return call.make(by_row(lambda count: " " * count, STRING), STRING, [call.whole(0)])
 
 
 @function("REPLACE", least=2, most=3)
@@ -347,12 +278,6 @@ _SOUNDS = {
 }
 
 
-@function("SOUNDEX")
-def soundex(call: Call) -> Value:
-    """Compile SOUNDEX."""
-    return call.make(by_row(_soundex, STRING), STRING, [call.text(0)], fails=False)
-
-
 def _soundex(text: str) -> str:
     """Return the Soundex code of a text: vowels separate equal codes; H and W do not."""
     code, last = "", ""
@@ -369,3 +294,6 @@ def _soundex(text: str) -> str:
         if len(code) == 4:
             break
     return code.ljust(4, "0")
+
+
+fixed("SOUNDEX", by_row(_soundex, STRING), STRING, STRING)
