@@ -16,101 +16,93 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 
 @frozen(kw_only=True)
-class Started:
-    """The first event of every start and restart of the pipeline."""
-
+class _Timed:
     now_ms: int
+    """Time of the event."""
 
 
 @frozen(kw_only=True)
-class EpochClaimed:
+class Started(_Timed):
+    """The first event of every start and restart of the pipeline."""
+
+
+@frozen(kw_only=True)
+class EpochClaimed(_Timed):
     """The marker of a new epoch is stored (R4a)."""
 
-    now_ms: int
     epoch: int
 
 
 @frozen(kw_only=True)
-class CheckpointsListed:
+class CheckpointsListed(_Timed):
     """The stored checkpoints of the pipeline, and the largest epoch that has a marker (R4b)."""
 
-    now_ms: int
     checkpoints: tuple[CheckpointInfo, ...]
     newest_epoch: int | None
 
 
 @frozen(kw_only=True)
-class CheckpointLoaded:
+class CheckpointLoaded(_Timed):
     """The requested checkpoint, with its state in bytes."""
 
-    now_ms: int
     state: PipelineState
 
 
 @frozen(kw_only=True)
-class CheckpointDamaged:
+class CheckpointDamaged(_Timed):
     """The requested checkpoint cannot be read; ``intact`` is the newest readable one."""
 
-    now_ms: int
     ref: CheckpointRef
     intact: CheckpointRef | None
     message: str
 
 
 @frozen(kw_only=True)
-class PublishedListed:
+class PublishedListed(_Timed):
     """The output that the targets show as published (R10)."""
 
-    now_ms: int
     published: Mapping[str, frozenset[str]] = field(repr=False)
     """IDs of committables of this pipeline, by sink; empty for a target without records of them."""
 
 
 @frozen(kw_only=True)
-class CheckpointStored:
+class CheckpointStored(_Timed):
     """A checkpoint is durable, and the fence check passed (R5)."""
 
-    now_ms: int
     ref: CheckpointRef
 
 
 @frozen(kw_only=True)
-class FenceLost:
+class FenceLost(_Timed):
     """A newer epoch's marker exists, or the marker of this epoch was removed (R5)."""
 
-    now_ms: int
     message: str
 
 
 @frozen(kw_only=True)
-class StorageFailed:
+class StorageFailed(_Timed):
     """A storage command failed; ``ref`` is the checkpoint if one was to be stored."""
 
-    now_ms: int
     failure: Failure
     ref: CheckpointRef | None = None
 
 
 @frozen(kw_only=True)
-class TimerFired:
+class TimerFired(_Timed):
     """The timer of this key is due."""
 
-    now_ms: int
     key: str
 
 
 @frozen(kw_only=True)
-class SinksPrepared:
+class SinksPrepared(_Timed):
     """The sinks know the epoch, and the pending save modes are applied."""
-
-    now_ms: int
 
 
 @frozen(kw_only=True)
-class Enumerated:
+class Enumerated(_Timed):
     """The splits of a source are known and frozen (R12)."""
 
-    now_ms: int
     source: str
     splits: tuple[Split, ...] = field(repr=False)
     attachment: str
@@ -118,10 +110,9 @@ class Enumerated:
 
 
 @frozen(kw_only=True)
-class Found:
+class Found(_Timed):
     """The splits that a poll found beyond the cursor of the source; possibly none."""
 
-    now_ms: int
     source: str
     splits: tuple[Split, ...] = field(repr=False)
     """New splits, numbered from the requested index."""
@@ -134,19 +125,17 @@ class Found:
 
 
 @frozen(kw_only=True)
-class PollFailed:
+class PollFailed(_Timed):
     """A poll of an unbounded source failed."""
 
-    now_ms: int
     source: str
     failure: Failure
 
 
 @frozen(kw_only=True)
-class UnitFinished:
+class UnitFinished(_Timed):
     """An attempt of a work unit has read its splits and staged the result."""
 
-    now_ms: int
     task: str
     attempt: AttemptId
     rows_read: int
@@ -157,10 +146,9 @@ class UnitFinished:
 
 
 @frozen(kw_only=True)
-class UnitFailed:
+class UnitFailed(_Timed):
     """An attempt of a work unit failed."""
 
-    now_ms: int
     task: str
     attempt: AttemptId
     failure: Failure
@@ -169,73 +157,64 @@ class UnitFailed:
 
 
 @frozen(kw_only=True)
-class CommitSucceeded:
+class CommitSucceeded(_Timed):
     """A sink has published the committables of a commit; ``ids`` contains their IDs in order."""
 
-    now_ms: int
     sink: str
     ids: tuple[str, ...]
 
 
 @frozen(kw_only=True)
-class CommitFailed:
+class CommitFailed(_Timed):
     """A commit failed after publishing ``committed``; the others may or may not be published."""
 
-    now_ms: int
     sink: str
     committed: tuple[str, ...]
     failure: Failure
 
 
 @frozen(kw_only=True)
-class Completed:
+class Completed(_Timed):
     """Every sink has published its output held back until the last row (R16)."""
-
-    now_ms: int
 
 
 @frozen(kw_only=True)
-class Swept:
+class Swept(_Timed):
     """A sweep is done."""
 
-    now_ms: int
     removed: int
     """Number of staged outputs removed."""
 
 
 @frozen(kw_only=True)
-class Retracted:
+class Retracted(_Timed):
     """The output that was published after the base is rolled back (R10)."""
 
-    now_ms: int
     removed: int
     """Number of published outputs removed; those that an earlier attempt rolled back do not count."""
 
 
 @frozen(kw_only=True)
-class ConnectorFailed:
+class ConnectorFailed(_Timed):
     """Listing published output, preparing, completing, sweeping, rolling back or enumerating failed permanently."""
 
-    now_ms: int
     failure: Failure
 
 
 @frozen(kw_only=True)
-class TriggerRequested:
+class TriggerRequested(_Timed):
     """A request for a checkpoint before the interval is over."""
 
-    now_ms: int
     checkpoint_type: CheckpointType
 
 
 @frozen(kw_only=True)
-class SavepointRequested:
+class SavepointRequested(_Timed):
     """A request for a savepoint, to be taken with the next checkpoint.
 
     Notices: ``SavepointCompleted``, ``SavepointFailed``.
     """
 
-    now_ms: int
     name: str
     stop: bool = False
     """True if nothing follows its barrier: the pipeline ends as ``STOPPED`` when the savepoint is stored."""
@@ -245,13 +224,11 @@ class SavepointRequested:
 
 
 @frozen(kw_only=True)
-class StopRequested:
+class StopRequested(_Timed):
     """A request for a clean stop: a last checkpoint, then ``EndPipeline(STOPPED)``.
 
     Units in flight stay channel state.
     """
-
-    now_ms: int
 
 
 Event = (
