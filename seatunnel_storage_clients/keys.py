@@ -2,6 +2,9 @@
 
 DEFAULT_FS = "fs.defaultFS"
 
+OF_PROVIDERS = "seatunnel.credentials."
+"""Prefix of the keys of installed providers of credentials, for S3 and OSS."""
+
 S3 = frozenset(
     {
         "s3.bucket",

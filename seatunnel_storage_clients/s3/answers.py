@@ -13,10 +13,13 @@ from urllib3.exceptions import HTTPError
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
 
 _ACTIONS = {
-    "PutObject": "s3:PutObject",
-    "GetObject": "s3:GetObject",
+    **dict.fromkeys(("PutObject", "CopyObject", "CreateMultipartUpload", "UploadPart"), "s3:PutObject"),
+    **dict.fromkeys(("UploadPartCopy", "CompleteMultipartUpload"), "s3:PutObject"),
+    **dict.fromkeys(("GetObject", "HeadObject"), "s3:GetObject"),
+    **dict.fromkeys(("DeleteObject", "DeleteObjects"), "s3:DeleteObject"),
+    "AbortMultipartUpload": "s3:AbortMultipartUpload",
+    "ListMultipartUploads": "s3:ListBucketMultipartUploads",
     "ListObjectsV2": "s3:ListBucket",
-    "DeleteObjects": "s3:DeleteObject",
     "AssumeRole": "sts:AssumeRole",
 }
 """Permission that each request needs."""
@@ -94,7 +97,7 @@ def translated() -> Iterator[None]:
         raise StorageUnavailableError(
             "the response is not valid for S3. Check that fs.s3a.endpoint is an S3 server, and any proxy in front of it"
         ) from error
-    except HTTPError as error:  # boto3 does not wrap these while it reads a body
+    except (HTTPError, ConnectionError) as error:  # boto3 does not wrap these while it reads a body
         raise _broken(type(error)) from error
 
 
@@ -153,7 +156,7 @@ def refusal(code: str, status: int, operation: str, region: str = "") -> Storage
 
 def _on(action: str) -> str:
     """Return the resource that a policy must contain for an action."""
-    if action == "s3:ListBucket":
+    if action.startswith("s3:ListBucket"):
         return " on the bucket itself (arn:aws:s3:::<bucket>)"
     return " on all keys of the namespace (arn:aws:s3:::<bucket>/<namespace>*)" if action.startswith("s3:") else ""
 

@@ -1,10 +1,19 @@
 """Client of a bucket, by the keys of Hadoop's S3A client."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from seatunnel_storage_clients.s3.client import endpoint_of, open_client, region_of
-from seatunnel_storage_clients.s3.credentials import find
+from botocore.credentials import Credentials
+
+from seatunnel_storage_api import configuration as shared
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_clients.s3 import credentials
+from seatunnel_storage_clients.s3.client import UNSIGNED, endpoint_of, open_client, region_of
+
+BUCKET = "s3.bucket"
+
+_BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 
 
 def connect(configuration: Mapping[str, str]) -> Any:
@@ -14,6 +23,36 @@ def connect(configuration: Mapping[str, str]) -> Any:
         StorageConfigurationError: A key is missing or wrong, or there are no credentials.
         StorageFailureError: The credentials cannot be obtained.
     """
-    credentials = find(configuration)
+    return _client(configuration, credentials.find(configuration))
+
+
+def check(configuration: Mapping[str, str]) -> None:
+    """Check all keys without a request.
+
+    Raises:
+        StorageConfigurationError: A key is missing or wrong.
+    """
+    bucket_of(configuration)
+    credentials.check(configuration)
+    _client(configuration, UNSIGNED).close()
+
+
+def _client(configuration: Mapping[str, str], signing: Credentials) -> Any:
     endpoint, region = endpoint_of(configuration), region_of(configuration)
-    return open_client("s3", credentials, configuration, endpoint=endpoint, region=region)
+    return open_client("s3", signing, configuration, endpoint=endpoint, region=region)
+
+
+def bucket_of(configuration: Mapping[str, str]) -> str:
+    """Return the name in ``s3.bucket``, which may be written as ``name``, ``s3a://name`` or ``s3://name/``.
+
+    Raises:
+        StorageConfigurationError: It is missing or not a valid bucket name.
+    """
+    written = configuration.get(BUCKET) or ""
+    match = _BUCKET.fullmatch(written)
+    if match is None:
+        raise StorageConfigurationError(
+            f"{BUCKET} is {written!r}, which is not a bucket. Write {BUCKET}: name, or s3a://name; folders within "
+            f"the bucket belong in {shared.NAMESPACE}"
+        )
+    return match[1]

@@ -14,9 +14,9 @@ from botocore.credentials import Credentials, RefreshableCredentials
 from seatunnel_storage_api.credentials import GROUP, load_provider, provider_names
 from seatunnel_storage_api.credentials import Credentials as Handed
 from seatunnel_storage_api.errors import StorageConfigurationError, StorageUnavailableError
+from seatunnel_storage_clients.s3 import role
 from seatunnel_storage_clients.s3.answers import translated
 from seatunnel_storage_clients.s3.client import UNSIGNED, new_session
-from seatunnel_storage_clients.s3.role import role_provider
 
 PROVIDERS = "fs.s3a.aws.credentials.provider"
 ROLE_PROVIDERS = "fs.s3a.assumed.role.credentials.provider"
@@ -71,9 +71,29 @@ def find(configuration: Mapping[str, str]) -> Credentials:
     return _first(configuration, PROVIDERS, DEFAULT_PROVIDERS)
 
 
-def _first(configuration: Mapping[str, str], key: str, default: str) -> Credentials:
+def check(configuration: Mapping[str, str]) -> None:
+    """Check the keys of the credentials without a request.
+
+    Raises:
+        StorageConfigurationError: A provider is unknown, or lacks a key that only the configuration can contain.
+    """
+    _refuse_keystores(configuration)
+    _refuse_parts(configuration)
+    providers = [*_providers(configuration, PROVIDERS, DEFAULT_PROVIDERS).values()]
+    if providers == [_ASSUMED]:
+        role.request(configuration)
+        _providers(configuration, ROLE_PROVIDERS, DEFAULT_ROLE_PROVIDERS)
+    if all(each in (_SIMPLE, _TEMPORARY, _ANONYMOUS) for each in providers):
+        _first(configuration, PROVIDERS, DEFAULT_PROVIDERS)
+
+
+def _providers(configuration: Mapping[str, str], key: str, default: str) -> dict[str, Provider]:
     names = [name.strip() for name in (configuration.get(key) or default).split(",")]
-    providers = {name: _provider(key, name) for name in names if name}
+    return {name: _provider(key, name) for name in names if name}
+
+
+def _first(configuration: Mapping[str, str], key: str, default: str) -> Credentials:
+    providers = _providers(configuration, key, default)
     for provider in providers.values():
         with translated():
             credentials = provider.ask(configuration)
@@ -194,7 +214,7 @@ def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
             "assume the role, such as SimpleAWSCredentialsProvider"
         )
     source = _first(configuration, ROLE_PROVIDERS, DEFAULT_ROLE_PROVIDERS)
-    return renewed(role_provider(configuration, source), "assumed-role")
+    return renewed(role.role_provider(configuration, source), "assumed-role")
 
 
 def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
@@ -227,6 +247,7 @@ _PROFILE = Provider(
     "needs a profile in ~/.aws/credentials, named by AWS_PROFILE",
 )
 _EVERYTHING = Provider(_boto3(), _NOTHING)
+_ASSUMED = Provider(_assumed)
 
 KNOWN: Mapping[str, Provider] = {
     "SimpleAWSCredentialsProvider": _SIMPLE,
@@ -235,7 +256,7 @@ KNOWN: Mapping[str, Provider] = {
     "EnvironmentVariableCredentialsProvider": _ENVIRONMENT,
     "InstanceProfileCredentialsProvider": _INSTANCE,
     "IAMInstanceCredentialsProvider": Provider(_boto3("container-role", "iam-role"), _NO_ROLE),
-    "AssumedRoleCredentialProvider": Provider(_assumed),
+    "AssumedRoleCredentialProvider": _ASSUMED,
     "AnonymousCredentialsProvider": _ANONYMOUS,
     "ContainerCredentialsProvider": _CONTAINER,
     "WebIdentityTokenCredentialsProvider": _WEB_IDENTITY,

@@ -30,7 +30,7 @@ def role_provider(configuration: Mapping[str, str], source: Credentials) -> Call
     Raises:
         StorageConfigurationError: A key is missing or wrong.
     """
-    wanted = _request(configuration)
+    wanted = request(configuration)
     client = open_client(
         "sts",
         source,
@@ -52,7 +52,12 @@ def role_provider(configuration: Mapping[str, str], source: Credentials) -> Call
     return take
 
 
-def _request(configuration: Mapping[str, str]) -> dict[str, Any]:
+def request(configuration: Mapping[str, str]) -> dict[str, Any]:
+    """Return the request for the role.
+
+    Raises:
+        StorageConfigurationError: A key is missing or wrong.
+    """
     arn = configuration.get(ARN)
     if not arn:
         raise StorageConfigurationError(

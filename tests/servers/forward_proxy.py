@@ -39,14 +39,15 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(answer.status, kept, answer.read())
         connection.close()
 
-    do_GET = do_PUT = do_POST = _forward
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _forward
 
     def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         self.send_response_only(status)
         for name, value in headers:
-            if name.lower() != "content-length":
+            if name.lower() != "content-length" or self.command == "HEAD":
                 self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        if self.command != "HEAD":
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 

@@ -63,7 +63,7 @@ S3 = Backend(
     module="s3",
     extra="s3",
     keys=keys.S3,
-    prefixes=("seatunnel.credentials.",),
+    prefixes=(keys.OF_PROVIDERS,),
 )
 
 OSS = Backend(
@@ -71,7 +71,7 @@ OSS = Backend(
     module="oss",
     extra="oss",
     keys=keys.OSS,
-    prefixes=("seatunnel.credentials.",),
+    prefixes=(keys.OF_PROVIDERS,),
 )
 
 HDFS = Backend(

@@ -9,9 +9,8 @@ from seatunnel_core.connectors.file import sink_options, source_options
 from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
-from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem, message_of
-from seatunnel_core.installing import install_command
-from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_core.connectors.filesystems.hdfs import OPTION_NAMES, HdfsFileSystem
+from seatunnel_core.connectors.filesystems.server_clients import settings, usage_errors
 
 DEFAULT_FS = Option(
     "fs.defaultFS",
@@ -51,7 +50,7 @@ PROPERTIES = Option(
 )
 OPTIONS: tuple[Option[Any], ...] = (DEFAULT_FS, SITE, HTTP_ADDRESS, USER, PRINCIPAL, KEYTAB, KRB5, PROPERTIES)
 
-_STORAGE = {
+_KEYS = {
     DEFAULT_FS: "fs.defaultFS",
     SITE: "hdfs_site_path",
     HTTP_ADDRESS: "dfs.namenode.http-address",
@@ -60,24 +59,20 @@ _STORAGE = {
     KEYTAB: "kerberosKeytabFilePath",
     KRB5: "krb5_path",
 }
-"""The keys of the checkpoint storage with the same meaning."""
+"""The client's keys for them."""
 
 
 def file_system(options: Options) -> FileSystem:
     """Return the cluster of a source or a sink."""
-    try:
-        from seatunnel_storage_clients.webhdfs import connection
-    except ModuleNotFoundError as error:
-        raise UsageError(f"HdfsFile needs the package {error.name}: {install_command('hdfs')}") from error
-    given = {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
+    given = settings(options, _KEYS)
     given |= {f"seatunnel.hadoop.{key}": str(value) for key, value in (options[PROPERTIES] or {}).items()}
     if bool(options[PRINCIPAL]) != bool(options[KEYTAB]):
         missing = KEYTAB if options[PRINCIPAL] else PRINCIPAL
         raise UsageError(f"option {missing.key!r}: required with Kerberos")
-    try:
+    with usage_errors("HdfsFile", "hdfs", OPTION_NAMES):
+        from seatunnel_storage_clients.webhdfs import connection
+
         name = connection.address_of(given).name
-    except StorageConfigurationError as error:
-        raise UsageError(message_of(error)) from error
     return HdfsFileSystem(top=name, configuration=given)
 
 

@@ -13,9 +13,8 @@ from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
-from seatunnel_core.connectors.filesystems.oss.store import OssStore, message_of
-from seatunnel_core.installing import install_command
-from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_core.connectors.filesystems.oss.store import OPTION_NAMES, OssStore
+from seatunnel_core.connectors.filesystems.server_clients import settings, usage_errors
 from seatunnel_storage_clients import keys
 
 BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as oss://name.")
@@ -40,14 +39,14 @@ PROPERTIES = Option(
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, ACCESS_KEY, ACCESS_SECRET, TOKEN, PROPERTIES)
 
-_STORAGE = {
+_KEYS = {
     BUCKET: "oss.bucket",
     ENDPOINT: "fs.oss.endpoint",
     ACCESS_KEY: "fs.oss.accessKeyId",
     ACCESS_SECRET: "fs.oss.accessKeySecret",
     TOKEN: "fs.oss.securityToken",
 }
-"""The keys of the checkpoint storage with the same meaning."""
+"""The client's keys for them."""
 
 _TUNING = (
     "fs.AbstractFileSystem.oss.impl",
@@ -72,16 +71,11 @@ logger = logging.getLogger("seatunnel.connectors")
 
 def file_system(options: Options) -> FileSystem:
     """Return the bucket of a source or a sink."""
-    try:
+    given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
+    with usage_errors("OssFile", "oss", OPTION_NAMES):
         from seatunnel_storage_clients.oss.client import connect
-    except ModuleNotFoundError as error:
-        raise UsageError(f"OssFile needs the package {error.name}: {install_command('oss')}") from error
-    given = _properties(options[PROPERTIES] or {})
-    given |= {key: str(options[option]) for option, key in _STORAGE.items() if options[option]}
-    try:
+
         bucket = connect(given).bucket_name  # Sends no request yet.
-    except StorageConfigurationError as error:
-        raise UsageError(message_of(error)) from error
     store = OssStore(bucket=bucket, configuration=given)
     return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
 
@@ -92,8 +86,8 @@ def _properties(written: Mapping[str, Any]) -> dict[str, str]:
     for key, value in written.items():
         if key.startswith(_TUNING):
             logger.warning("hadoop_oss_properties: %r tunes Hadoop's client and has no effect", key)
-        elif not key.startswith("seatunnel.credentials.") and key not in keys.OSS.difference(_STORAGE.values()):
-            known = ", ".join(sorted(keys.OSS.difference(_STORAGE.values())))
+        elif not key.startswith(keys.OF_PROVIDERS) and key not in keys.OSS.difference(_KEYS.values()):
+            known = ", ".join(sorted(keys.OSS.difference(_KEYS.values())))
             raise UsageError(f"option 'hadoop_oss_properties': {key!r} has no effect; write one of {known}")
         else:
             given[key] = str(value)

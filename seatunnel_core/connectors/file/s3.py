@@ -1,9 +1,9 @@
 """The source and the sink ``S3File``."""
 
-import re
+import logging
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import ENUM, MAP, STRING, Option, Options
 from seatunnel_core.connector_api.several_tables import TABLES
 from seatunnel_core.connectors.file import sink_options, source_options
@@ -11,8 +11,9 @@ from seatunnel_core.connectors.file.sink import FileSink
 from seatunnel_core.connectors.file.source import FileSource
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
-from seatunnel_core.connectors.filesystems.s3.client import Connection, endpoint_of, provider_of
-from seatunnel_core.connectors.filesystems.s3.store import S3Store
+from seatunnel_core.connectors.filesystems.s3.store import OPTION_NAMES, S3Store
+from seatunnel_core.connectors.filesystems.server_clients import settings, usage_errors
+from seatunnel_storage_clients import keys
 
 BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as s3a://name.")
 ENDPOINT = Option(
@@ -24,7 +25,8 @@ PROVIDER = Option(
     "fs.s3a.aws.credentials.provider",
     STRING,
     doc="Source of the credentials, as a Hadoop class such as SimpleAWSCredentialsProvider or "
-    "InstanceProfileCredentialsProvider. By default access_key and secret_key, else boto3's default chain.",
+    "InstanceProfileCredentialsProvider, or several separated by commas; the first one with credentials is used. "
+    "By default access_key and secret_key, else boto3's default chain.",
 )
 ACCESS_KEY = Option("access_key", STRING, secret=True, doc="Access key ID.")
 SECRET_KEY = Option("secret_key", STRING, secret=True, aliases=("access_secret",), doc="Secret access key.")
@@ -33,7 +35,8 @@ PROPERTIES = Option(
     MAP,
     secret=True,
     doc="Further Hadoop properties: fs.s3a.endpoint.region, fs.s3a.path.style.access, fs.s3a.session.token, "
-    "fs.s3a.connection.ssl.enabled and fs.s3a.ssl.ca-file are supported.",
+    "fs.s3a.connection.ssl.enabled, fs.s3a.ssl.ca-file, a proxy (fs.s3a.proxy.host, port, username and password), and "
+    "the keys of AssumedRoleCredentialProvider (fs.s3a.assumed.role.arn and others) are supported.",
 )
 MISSING_STAGED = Option(
     "missing_staged",
@@ -44,29 +47,36 @@ MISSING_STAGED = Option(
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, PROVIDER, ACCESS_KEY, SECRET_KEY, PROPERTIES)
 
-_BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
+_KEYS = {
+    BUCKET: "s3.bucket",
+    ENDPOINT: "fs.s3a.endpoint",
+    PROVIDER: "fs.s3a.aws.credentials.provider",
+    ACCESS_KEY: "fs.s3a.access.key",
+    SECRET_KEY: "fs.s3a.secret.key",
+}
+"""The client's keys for them."""
+
+logger = logging.getLogger("seatunnel.connectors")
 
 
 def file_system(options: Options) -> ObjectFileSystem:
     """Return the bucket of a source or a sink."""
-    match = _BUCKET.fullmatch(options[BUCKET] or "")
-    if match is None:
-        raise UsageError(
-            f"option 'bucket': {options[BUCKET]!r} is not a bucket name; write name, or s3a://name, and put "
-            "folders into path"
-        )
-    properties = options[PROPERTIES] or {}
-    has_keys = bool(options[ACCESS_KEY] or options[SECRET_KEY])
-    connection = Connection(
-        endpoint=endpoint_of(options[ENDPOINT], properties),
-        provider=provider_of(options[PROVIDER], has_keys=has_keys),
-        access_key=options[ACCESS_KEY],
-        secret_key=options[SECRET_KEY],
-        properties=properties,
-    )
-    connection.check()
-    store = S3Store(bucket=match[1], connection=connection)
+    given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
+    with usage_errors("S3File", "s3", OPTION_NAMES):
+        from seatunnel_storage_clients.s3 import connection
+
+        connection.check(given)
+        store = S3Store(bucket=connection.bucket_of(given), configuration=given)
     return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
+
+
+def _properties(written: Mapping[str, Any]) -> dict[str, str]:
+    """Return the Hadoop properties that the client supports. Warn about others."""
+    known = keys.S3 - {_KEYS[BUCKET]}
+    given = {key: str(value) for key, value in written.items() if key in known or key.startswith(keys.OF_PROVIDERS)}
+    for key in written.keys() - given.keys():
+        logger.warning("hadoop_s3_properties: %r has no effect", key)
+    return given
 
 
 class S3FileSource(FileSource):

@@ -7,9 +7,8 @@ commit recognises its file even if the response to the first one was lost.
 import errno
 import os
 import secrets
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, TypeVar
 
 from attrs import field, frozen
@@ -19,9 +18,9 @@ from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.filesystems.filesystem import Entry, FileVersion, OpenFile, Receipt, StagedOutput
 from seatunnel_core.connectors.filesystems.remote import CopiedOutput, RemoteFileSystem, RemoteOpenFile
 from seatunnel_core.connectors.filesystems.rename import TargetExistsError
+from seatunnel_core.connectors.filesystems.server_clients import client_of, os_errors
 from seatunnel_core.connectors.filesystems.staged_name import PROBE
-from seatunnel_core.connectors.filesystems.storage_messages import with_option_names
-from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
+from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.retry import Backoff
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ _FIRST = Backoff()
 _PATIENCE = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=3_000)
 """Retry limit of almost a minute: as long as it takes to fail over to the other NameNode, or to restart a DataNode."""
 
-_WRITTEN = {
+OPTION_NAMES = {
     "kerberosKeytabFilePath": "kerberos_keytab_path",
     "kerberosPrincipal": "kerberos_principal",
     "hadoop.user.name": "remote_user",
@@ -46,8 +45,13 @@ _WRITTEN = {
 }
 """Names of options in messages of the storage, with their names in the connector."""
 
-_making = threading.Lock()
-_clients: dict[str, "WebHdfs"] = {}
+
+def _responding(configuration: Mapping[str, str]) -> "WebHdfs":
+    from seatunnel_storage_clients.webhdfs import connection
+
+    made = connection.connect(configuration)
+    _FIRST.call(lambda: made.status("/"))
+    return made
 
 
 @frozen(kw_only=True)
@@ -70,15 +74,7 @@ class HdfsFileSystem(RemoteFileSystem):
 
     def _client(self) -> "WebHdfs":
         """Return the only client of this process for the cluster, after its first response."""
-        key = repr((os.getpid(), self.top, sorted(self.configuration.items())))
-        with _making:
-            if key not in _clients:
-                from seatunnel_storage_clients.webhdfs import connection
-
-                made = connection.connect(self.configuration)
-                _FIRST.call(lambda: made.status("/"))
-                _clients[key] = made
-            return _clients[key]
+        return client_of(self.configuration, _responding)
 
     def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:
         """Send a request about a path, and retry it while the failure may be temporary.
@@ -86,7 +82,7 @@ class HdfsFileSystem(RemoteFileSystem):
         Raises:
             OSError: The request failed; ``EIO`` if that may be temporary.
         """
-        with _os_errors(path):
+        with os_errors(path, OPTION_NAMES, _number):
             client = self._client()
             return patience.call(lambda: question(client, self.within(path)))
 
@@ -261,26 +257,10 @@ class _HdfsOpenFile(RemoteOpenFile):
         return found
 
 
-@contextmanager
-def _os_errors(path: str) -> Iterator[None]:
-    """Translate errors of the storage's client into ``OSError``, with the connector's paths and option names."""
-    try:
-        yield
-    except CheckpointStorageError as error:
-        raise OSError(_number(error), message_of(error), path) from error
-
-
-def _number(error: CheckpointStorageError) -> int:
+def _number(error: CheckpointStorageError) -> int | None:
     from seatunnel_storage_clients.webhdfs.refusals import QuotaExceededError
 
-    if isinstance(error, QuotaExceededError):
-        return errno.EDQUOT  # The next attempt of the unit uses another name.
-    return errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
-
-
-def message_of(error: CheckpointStorageError) -> str:
-    """Return the message of an error with the connector's names of options."""
-    return with_option_names(error, _WRITTEN)
+    return errno.EDQUOT if isinstance(error, QuotaExceededError) else None  # The next attempt uses another name.
 
 
 def _entry(path: str, name: str, found: Mapping[str, Any]) -> Entry:

@@ -18,15 +18,14 @@ from botocore.exceptions import (
     SSLError,
 )
 from botocore.parsers import ResponseParserError
-from seatunnel_storage_hdfs import s3
 from seatunnel_storage_hdfs.backends import S3
 from seatunnel_storage_hdfs.s3.storage import S3Storage
 
 from seatunnel_storage_api.credentials import Credentials as Handed
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
 from seatunnel_storage_clients.s3 import client as s3_client
+from seatunnel_storage_clients.s3 import connection, role
 from seatunnel_storage_clients.s3 import credentials as s3_credentials
-from seatunnel_storage_clients.s3 import role
 from seatunnel_storage_clients.s3.answers import refusal, require_deleted, translated
 
 ENDPOINT = "fs.s3a.endpoint"
@@ -53,7 +52,7 @@ def key(name: str) -> str:
     [("my-bucket", "my-bucket"), ("s3a://my-bucket", "my-bucket"), ("s3://a.b/", "a.b"), ("s3n://b1", "b1")],
 )
 def test_a_bucket(written: str, name: str) -> None:
-    assert s3.bucket({"s3.bucket": written}) == name
+    assert connection.bucket_of({"s3.bucket": written}) == name
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_a_bucket(written: str, name: str) -> None:
 )
 def test_no_bucket(written: Any) -> None:
     with pytest.raises(StorageConfigurationError, match=r"is not a bucket\. Write s3\.bucket"):
-        s3.bucket({"s3.bucket": written})
+        connection.bucket_of({"s3.bucket": written})
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,7 @@ def test_how_long_a_role_is_taken_on(written: str, seconds: int) -> None:
 
 def test_every_key_that_is_read_is_known_to_the_registry() -> None:
     """A key that works must not be warned of as unknown."""
-    modules = (s3, s3_client, s3_credentials, role)
+    modules = (connection, s3_client, s3_credentials, role)
     values = [value for module in modules for value in vars(module).values()]
     flat = [each for value in values for each in (value if isinstance(value, tuple) else [value])]
     read = {each for each in flat if isinstance(each, str) and each.startswith(("fs.s3a.", "s3.", "hadoop."))}

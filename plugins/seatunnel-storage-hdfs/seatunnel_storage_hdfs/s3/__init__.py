@@ -1,23 +1,18 @@
 """Checkpoints on S3, and on compatible servers that support conditional puts, such as MinIO."""
 
-import re
 from collections.abc import Mapping
 
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.errors import (
     NamespaceError,
     StorageAccessError,
-    StorageConfigurationError,
     StorageUnavailableError,
 )
-from seatunnel_storage_clients.s3.connection import connect
+from seatunnel_storage_clients.s3.connection import bucket_of, connect
 from seatunnel_storage_hdfs.probe import closed_on_failure
 from seatunnel_storage_hdfs.s3.probe import probe
 from seatunnel_storage_hdfs.s3.storage import BACKEND, PATIENCE, S3Storage
 
-BUCKET = "s3.bucket"
-
-_BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 _LONGEST_NAMESPACE = 700
 """Maximum length in bytes. S3 allows keys of 1,024; the longest of this engine below a namespace has about 250."""
 
@@ -30,7 +25,11 @@ def create(configuration: Mapping[str, str]) -> S3Storage:
         StorageAccessError: The server denies access: no such bucket, wrong credentials, or a missing permission.
         StorageUnavailableError: The server does not answer.
     """
-    name, namespace, max_retained = bucket(configuration), _namespace(configuration), shared.max_retained(configuration)
+    name, namespace, max_retained = (
+        bucket_of(configuration),
+        _namespace(configuration),
+        shared.max_retained(configuration),
+    )
     try:
         client = PATIENCE.call(lambda: connect(configuration))
         with closed_on_failure(client):
@@ -40,22 +39,6 @@ def create(configuration: Mapping[str, str]) -> S3Storage:
     except (StorageAccessError, StorageUnavailableError) as error:
         raise type(error)(f"cannot use s3://{name}{namespace} ({BACKEND}): {error}") from (error.__cause__ or error)
     return storage
-
-
-def bucket(configuration: Mapping[str, str]) -> str:
-    """Return the name in ``s3.bucket``, which may be written as ``name``, ``s3a://name`` or ``s3://name/``.
-
-    Raises:
-        StorageConfigurationError: It is missing or not a valid bucket name.
-    """
-    written = configuration.get(BUCKET) or ""
-    match = _BUCKET.fullmatch(written)
-    if match is None:
-        raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which is not a bucket. Write {BUCKET}: name, or s3a://name; folders within "
-            f"the bucket belong in {shared.NAMESPACE}"
-        )
-    return match[1]
 
 
 def _namespace(configuration: Mapping[str, str]) -> str:

@@ -1,19 +1,17 @@
 """A bucket of Alibaba Cloud OSS, by oss2. The client and its error handling are those of the checkpoint storage."""
 
 import errno
-import os
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
 from attrs import field, frozen
 
 from seatunnel_core.connectors.filesystems.objects.store import MARK, Found, ObjectStore, Page
+from seatunnel_core.connectors.filesystems.server_clients import client_of, os_errors
 from seatunnel_core.connectors.filesystems.staged_name import PROBE
-from seatunnel_core.connectors.filesystems.storage_messages import with_option_names
-from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
+from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.retry import Backoff
 
 Answer = TypeVar("Answer")
@@ -24,7 +22,7 @@ _PATIENCE = Backoff(attempts=8, first_wait_ms=100, longest_wait_ms=3_000)
 _NEW = {"x-oss-forbid-overwrite": "true"}
 _MARK = f"x-oss-meta-{MARK}"
 
-_WRITTEN = {
+OPTION_NAMES = {
     "fs.oss.accessKeyId": "access_key",
     "fs.oss.accessKeySecret": "access_secret",
     "fs.oss.securityToken": "security_token",
@@ -35,8 +33,10 @@ _WRITTEN = {
 }
 """Names of options in messages of the storage, with their names in the connector."""
 
-_making = threading.Lock()
-_clients: dict[str, Any] = {}
+_CODES = {
+    **dict.fromkeys(("NoSuchKey", "NoSuchUpload"), errno.ENOENT),
+    **dict.fromkeys(("FileAlreadyExists", "PreconditionFailed"), errno.EEXIST),
+}
 
 
 @frozen(kw_only=True)
@@ -56,13 +56,9 @@ class OssStore(ObjectStore):
     @property
     def client(self) -> Any:
         """Only client of this process for the bucket, an ``oss2.Bucket``."""
-        key = repr((os.getpid(), sorted(self.configuration.items())))
-        with _making:
-            if key not in _clients:
-                from seatunnel_storage_clients.oss.client import connect
+        from seatunnel_storage_clients.oss.client import connect
 
-                _clients[key] = connect(self.configuration)
-            return _clients[key]
+        return client_of(self.configuration, connect)
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
         from seatunnel_storage_clients.oss.errors import translated
@@ -71,7 +67,7 @@ class OssStore(ObjectStore):
             with translated():
                 return question(self.client)
 
-        with _os_errors(f"oss://{self.bucket}/{key}".rstrip("/")):
+        with os_errors(f"oss://{self.bucket}/{key}".rstrip("/"), OPTION_NAMES, _number):
             return _PATIENCE.call(asked)
 
     def head(self, key: str) -> Found:
@@ -182,21 +178,6 @@ class OssStore(ObjectStore):
         return found
 
 
-@contextmanager
-def _os_errors(path: str) -> Iterator[None]:
-    """Translate errors of the storage's client into ``OSError``, with the connector's paths and option names."""
-    try:
-        yield
-    except CheckpointStorageError as error:
-        code = str(getattr(error.__cause__, "code", ""))
-        if code in ("NoSuchKey", "NoSuchUpload"):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from error
-        if code in ("FileAlreadyExists", "PreconditionFailed"):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from error
-        number = errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
-        raise OSError(number, message_of(error), path) from error
-
-
-def message_of(error: CheckpointStorageError) -> str:
-    """Return the message of an error with the connector's names of options."""
-    return with_option_names(error, _WRITTEN)
+def _number(error: CheckpointStorageError) -> int | None:
+    """Return the ``errno`` of an error response that concerns the key."""
+    return _CODES.get(str(getattr(error.__cause__, "code", "")))

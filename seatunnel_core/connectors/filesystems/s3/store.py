@@ -1,16 +1,16 @@
-"""A bucket of S3, and of servers with the same protocol, by boto3."""
+"""A bucket of S3, and of servers with the same protocol, by boto3. The client is that of the checkpoint storage."""
 
 import errno
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from seatunnel_core.connectors.filesystems.objects.store import MARK, Found, ObjectStore, Page
-from seatunnel_core.connectors.filesystems.s3.client import Connection, os_errors
+from seatunnel_core.connectors.filesystems.server_clients import client_of, os_errors
 from seatunnel_core.connectors.filesystems.staged_name import PROBE
-from seatunnel_storage_api.errors import StorageUnavailableError
+from seatunnel_storage_api.errors import CheckpointStorageError, StorageAccessError, StorageUnavailableError
 from seatunnel_storage_api.retry import Backoff
 
 Answer = TypeVar("Answer")
@@ -19,8 +19,31 @@ _FIRST = Backoff()
 _PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
 """Retry limit: half a minute, as long as the restart of a server takes."""
 
-_answered: set[str] = set()
-"""Keys of connections whose server has responded at least once."""
+_answered: set[int] = set()
+"""Clients, by ``id``, whose server has responded at least once."""
+
+OPTION_NAMES = {
+    "fs.s3a.access.key": "access_key",
+    "fs.s3a.secret.key": "secret_key",
+    "s3.bucket": "bucket",
+    "belong in namespace": "belong in path",
+    "Choose a shorter namespace": "Choose a shorter path",
+    "of the namespace (arn:aws:s3:::<bucket>/<namespace>*)": "below path (arn:aws:s3:::<bucket>/<path>*)",
+    "Checkpoints need a server with conditional puts (If-None-Match): use a newer version of it, or another "
+    "storage.type": "Use a newer version of it",
+    "Raise the checkpoint interval, or spread jobs over more buckets": "Run fewer tasks at once",
+    ", or lower max-retained": "",
+    "Check the keys in plugin-config": "Check the options",
+}
+"""Names of options in messages of the client, with their names in the connector."""
+
+_STATUS = {404: errno.ENOENT, 412: errno.EEXIST, 401: errno.EACCES, 403: errno.EACCES, 507: errno.ENOSPC}
+_CODES = {
+    "NoSuchBucket": errno.ENODEV,
+    "NoSuchKey": errno.ENOENT,
+    "NoSuchUpload": errno.ENOENT,
+    **dict.fromkeys(("XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded"), errno.ENOSPC),
+}
 
 
 @frozen(kw_only=True)
@@ -28,7 +51,8 @@ class S3Store(ObjectStore):
     """One bucket, accessed as one user."""
 
     bucket: str
-    connection: Connection
+    configuration: Mapping[str, str] = field(repr=False)
+    """Options, by the keys of the client."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("boto3",)
 
@@ -38,33 +62,36 @@ class S3Store(ObjectStore):
 
     @property
     def client(self) -> Any:
-        """The boto3 client of this process for the connection."""
-        return self.connection.client()
+        """The boto3 client of this process for the bucket."""
+        from seatunnel_storage_clients.s3.connection import connect
+
+        return client_of(self.configuration, connect)
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
         """Send a request about a key, and retry it while the failure may be temporary.
 
         Retries are few until the server has responded once: the address may be wrong, and the user is waiting.
         """
+        from seatunnel_storage_clients.s3.answers import translated
 
-        def asked() -> Answer:
+        def asked(client: Any) -> Answer:
             try:
-                with os_errors(f"s3://{self.bucket}/{key}".rstrip("/")):
-                    return question(self.client)
-            except OSError as error:
-                if error.errno == errno.EIO:
-                    raise StorageUnavailableError(str(error)) from error
+                with translated():
+                    return question(client)
+            except StorageUnavailableError as error:
+                if _number(error):  # A missing object, or no room: no other answer comes soon.
+                    raise StorageAccessError(str(error)) from error.__cause__
                 raise
 
-        try:
-            found = (_PATIENCE if self.connection.key in _answered else _FIRST).call(asked)
-        except StorageUnavailableError as error:
-            raise (error.__cause__ or error) from None
-        except OSError:  # an error response is a response, too
-            _answered.add(self.connection.key)
-            raise
-        _answered.add(self.connection.key)
-        return found
+        with os_errors(f"s3://{self.bucket}/{key}".rstrip("/"), OPTION_NAMES, _number):
+            client = _FIRST.call(lambda: self.client)
+            try:
+                found = (_PATIENCE if id(client) in _answered else _FIRST).call(lambda: asked(client))
+            except StorageAccessError:  # An error response is a response, too.
+                _answered.add(id(client))
+                raise
+            _answered.add(id(client))
+            return found
 
     def head(self, key: str) -> Found:
         found = self._ask(key, lambda client: client.head_object(Bucket=self.bucket, Key=key))
@@ -103,10 +130,9 @@ class S3Store(ObjectStore):
             self._ask(keys[0], lambda client: client.delete_object(Bucket=self.bucket, Key=keys[0]))
             return
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
-        found = self._ask("", lambda client: client.delete_objects(Bucket=self.bucket, Delete=wanted))
-        for refused in found.get("Errors", ()):  # botocore raises no error for these
-            words = f"the server rejected the request: {refused.get('Code')}: {refused.get('Message', '')}"
-            raise PermissionError(errno.EACCES, words, f"s3://{self.bucket}/{refused.get('Key')}")
+        from seatunnel_storage_clients.s3.answers import require_deleted
+
+        self._ask("", lambda client: require_deleted(client.delete_objects(Bucket=self.bucket, Delete=wanted)))
 
     # -- uploads in parts -----------------------------------------------------------------------------------------
 
@@ -167,3 +193,14 @@ def _found(key: str, size: int, answer: Mapping[str, Any], mark: str = "") -> Fo
     # A listing may have fractions of a second, the head of an object has none.
     modified_s = int(answer["LastModified"].timestamp())
     return Found(key=key, size=size, modified_s=modified_s, etag=answer["ETag"], mark=mark)
+
+
+def _number(error: CheckpointStorageError) -> int | None:
+    """Return the ``errno`` of an error response."""
+    response = getattr(error.__cause__, "response", None)
+    if not response:
+        return None
+    code = str(response.get("Error", {}).get("Code", ""))
+    status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    number = _CODES.get(code) or _STATUS.get(status)
+    return number or (None if isinstance(error, StorageUnavailableError) else errno.EINVAL)

@@ -1,0 +1,76 @@
+"""Clients that connectors share with checkpoint storages: one for each process, with the connectors' option names."""
+
+import errno
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.installing import install_command
+from seatunnel_storage_api.errors import CheckpointStorageError, StorageConfigurationError, StorageUnavailableError
+
+Client = TypeVar("Client")
+
+_making = threading.Lock()
+_clients: dict[object, Any] = {}
+
+
+def client_of(configuration: Mapping[str, str], make: Callable[[Mapping[str, str]], Client]) -> Client:
+    """Return the only client of this process for a configuration. After a fork, the child has clients of its own."""
+    key = (os.getpid(), make, *sorted(configuration.items()))
+    with _making:
+        if key not in _clients:
+            _clients[key] = make(configuration)
+        client: Client = _clients[key]
+        return client
+
+
+def settings(options: Options, keys: Mapping[Option[Any], str]) -> dict[str, str]:
+    """Return the options that are set, by the client's keys for them."""
+    return {key: str(options[option]) for option, key in keys.items() if options[option]}
+
+
+@contextmanager
+def usage_errors(connector: str, extra: str, names: Mapping[str, str]) -> Iterator[None]:
+    """Report a missing package and wrong settings as ``UsageError``.
+
+    Args:
+        connector: Name of the connector.
+        extra: Extra of this distribution with the client's packages.
+        names: Replacements for ``with_option_names``.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{connector} needs the package {error.name}: {install_command(extra)}") from error
+    except StorageConfigurationError as error:
+        raise UsageError(with_option_names(error, names)) from error
+
+
+@contextmanager
+def os_errors(
+    path: str, names: Mapping[str, str], number_of: Callable[[CheckpointStorageError], int | None]
+) -> Iterator[None]:
+    """Translate errors of a client to ``OSError``, with the connector's path and option names.
+
+    Args:
+        path: Path or URL that is accessed.
+        names: Replacements for ``with_option_names``.
+        number_of: Returns the ``errno`` of an error, or ``None`` for ``EIO`` if it may be temporary, else ``EACCES``.
+    """
+    try:
+        yield
+    except CheckpointStorageError as error:
+        default = errno.EIO if isinstance(error, StorageUnavailableError) else errno.EACCES
+        number = number_of(error) or default
+        known = number in (errno.ENOENT, errno.EEXIST)
+        raise OSError(number, os.strerror(number) if known else with_option_names(error, names), path) from error
+
+
+def with_option_names(error: CheckpointStorageError, names: Mapping[str, str]) -> str:
+    """Return the message of an error, with each key of ``names`` replaced by its value."""
+    return re.sub("|".join(map(re.escape, names)), lambda found: names[found[0]], str(error))
