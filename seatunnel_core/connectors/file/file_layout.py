@@ -4,16 +4,18 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.batch import TableSchema
-from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.errors import SinkError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
 from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.file import sink_options as opt
+from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.file.formats.writer import FileStyle
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
-from seatunnel_core.connectors.staging.table_names import table_folder, table_name_in
+from seatunnel_core.connectors.staging.naming import folder_parts, split_path
+from seatunnel_core.connectors.staging.table_names import checked_name, table_folder, table_name_in
 from seatunnel_core.connectors.staging.target import Target
-from seatunnel_core.connectors.write_mode import WriteMode
+from seatunnel_core.connectors.write_mode import WriteMode, write_mode_of
 from seatunnel_core.findings import Findings
 from seatunnel_core.rows.types import type_name
 
@@ -76,3 +78,54 @@ class FileLayout:
                     "which cannot be a folder name; choose a column of a simple type"
                 )
         self.style.writer.refuse(self.written(schema))
+
+
+def layout_of(identifier: str, options: Options, files: FileSystem) -> FileLayout:
+    """Return the layout of a sink.
+
+    Raises:
+        UsageError: Options contradict each other, or the path is the root of the file system.
+    """
+    place, template = split_path(files.absolute(options[opt.PATH]))
+    if place.rstrip("/") == files.top.rstrip("/"):
+        raise UsageError(
+            f"option 'path': {options[opt.PATH]!r} is the root of the file system, which a save mode "
+            "could empty; use a folder, such as /data/out"
+        )
+    root, mode = place, write_mode_of(options)
+    if mode.replaces and not mode.partitions and files.has_folders and not template:
+        root, _, template = place.rpartition("/")  # A rename in the parent replaces it.
+    return FileLayout(
+        identifier=identifier,
+        options=options,
+        files=files,
+        place=place,
+        root=root,
+        template=template,
+        mode=mode,
+        style=style_of(options),
+        expression=_expression(options),
+        partition_by=_partition_by(options),
+        sink_columns=tuple(options[opt.SINK_COLUMNS] or ()),
+    )
+
+
+def _expression(options: Options) -> str:
+    """Return the pattern of file names; raise ``UsageError`` if options would add folders to it."""
+    for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
+        if "/" in (options[key] or ""):
+            raise UsageError(f"option {key!r}: {options[key]!r} contains a slash; use partition_by for folders")
+    if options[opt.CUSTOM_FILENAME] if options.is_set(opt.CUSTOM_FILENAME) else options.is_set(opt.FILE_NAME):
+        return checked_name(options[opt.FILE_NAME])
+    return "${transactionId}"
+
+
+def _partition_by(options: Options) -> tuple[str, ...]:
+    if options.is_set(opt.HAVE_PARTITION) and not options[opt.HAVE_PARTITION]:
+        return ()
+    columns: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())
+    if columns:
+        folder_parts(options[opt.PARTITION_DIR], columns)
+    elif options[opt.HAVE_PARTITION]:
+        raise UsageError("option 'have_partition': requires partition_by = [column]")
+    return columns

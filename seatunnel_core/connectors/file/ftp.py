@@ -45,6 +45,8 @@ def _server(protocol: str, options: Options, **own: Any) -> FileSystem:
 
 
 class _Ftp:
+    identifier: ClassVar[str] = "FtpFile"
+
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
         """Return the server; its listings are not cached, because another process publishes while tasks stage."""
@@ -53,6 +55,8 @@ class _Ftp:
 
 
 class _Sftp:
+    identifier: ClassVar[str] = "SftpFile"
+
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
         """Return the server."""
@@ -63,7 +67,6 @@ class _Sftp:
 class FtpFileSource(_Ftp, FileSource):
     """Reads files of a server that speaks FTP."""
 
-    identifier: ClassVar[str] = "FtpFile"
     declared = source_options.source_options(*FTP_OPTIONS)
     example = """
         host = "files.example.com"
@@ -77,7 +80,6 @@ class FtpFileSource(_Ftp, FileSource):
 class FtpFileSink(_Ftp, FileSink):
     """Writes files on a server that speaks FTP, with a rename for each file of a checkpoint."""
 
-    identifier: ClassVar[str] = "FtpFile"
     declared = (*FTP_OPTIONS, *sink_options.SINK_OPTIONS)
     example = """
         host = "files.example.com"
@@ -90,7 +92,6 @@ class FtpFileSink(_Ftp, FileSink):
 class SftpFileSource(_Sftp, FileSource):
     """Reads files of a server that speaks SFTP."""
 
-    identifier: ClassVar[str] = "SftpFile"
     declared = source_options.source_options(*SFTP_OPTIONS)
     example = """
         host = "files.example.com"
@@ -105,7 +106,6 @@ class SftpFileSource(_Sftp, FileSource):
 class SftpFileSink(_Sftp, FileSink):
     """Writes files on a server that speaks SFTP, with a rename for each file of a checkpoint."""
 
-    identifier: ClassVar[str] = "SftpFile"
     declared = (*SFTP_OPTIONS, *sink_options.SINK_OPTIONS)
     example = """
         host = "files.example.com"

@@ -62,24 +62,27 @@ _KEYS = {
 """The client's keys for them."""
 
 
-def file_system(options: Options) -> FileSystem:
-    """Return the cluster of a source or a sink."""
-    given = settings(options, _KEYS)
-    given |= {f"seatunnel.hadoop.{key}": str(value) for key, value in (options[PROPERTIES] or {}).items()}
-    if bool(options[PRINCIPAL]) != bool(options[KEYTAB]):
-        missing = KEYTAB if options[PRINCIPAL] else PRINCIPAL
-        raise UsageError(f"option {missing.key!r}: required with Kerberos")
-    with usage_errors("HdfsFile", "hdfs", OPTION_NAMES):
-        from seatunnel_storage_clients.webhdfs import connection
+class _Hdfs:
+    identifier: ClassVar[str] = "HdfsFile"
 
-        name = connection.address_of(given).name
-    return HdfsFileSystem(top=name, configuration=given)
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        """Return the cluster of a source or a sink."""
+        given = settings(options, _KEYS)
+        given |= {f"seatunnel.hadoop.{key}": str(value) for key, value in (options[PROPERTIES] or {}).items()}
+        if bool(options[PRINCIPAL]) != bool(options[KEYTAB]):
+            missing = KEYTAB if options[PRINCIPAL] else PRINCIPAL
+            raise UsageError(f"option {missing.key!r}: required with Kerberos")
+        with usage_errors("HdfsFile", "hdfs", OPTION_NAMES):
+            from seatunnel_storage_clients.webhdfs import connection
+
+            name = connection.address_of(given).name
+        return HdfsFileSystem(top=name, configuration=given)
 
 
-class HdfsFileSource(FileSource):
+class HdfsFileSource(_Hdfs, FileSource):
     """Reads files of HDFS over WebHDFS."""
 
-    identifier: ClassVar[str] = "HdfsFile"
     declared = source_options.source_options(*OPTIONS)
     example = """
         fs.defaultFS = "hdfs://namenode.example.com:8020"
@@ -87,22 +90,13 @@ class HdfsFileSource(FileSource):
         file_format_type = parquet
     """
 
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)
 
-
-class HdfsFileSink(FileSink):
+class HdfsFileSink(_Hdfs, FileSink):
     """Writes files of HDFS over WebHDFS, with a rename for each file of a checkpoint."""
 
-    identifier: ClassVar[str] = "HdfsFile"
     declared = (*OPTIONS, *sink_options.SINK_OPTIONS)
     example = """
         fs.defaultFS = "hdfs://namenode.example.com:8020"
         path = "/data/out"
         file_format_type = parquet
     """
-
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)

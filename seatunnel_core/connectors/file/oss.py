@@ -69,17 +69,6 @@ _TUNING = (
 logger = logging.getLogger("seatunnel.connectors")
 
 
-def file_system(options: Options) -> FileSystem:
-    """Return the bucket of a source or a sink."""
-    given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
-    with usage_errors("OssFile", "oss", OPTION_NAMES):
-        from seatunnel_storage_clients.oss.client import connect
-
-        bucket = connect(given).bucket_name  # Sends no request yet.
-    store = OssStore(bucket=bucket, configuration=given)
-    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
-
-
 def _properties(written: Mapping[str, Any]) -> dict[str, str]:
     """Return the Hadoop properties that the client supports. Reject unknown ones."""
     given = {}
@@ -94,10 +83,24 @@ def _properties(written: Mapping[str, Any]) -> dict[str, str]:
     return given
 
 
-class OssFileSource(FileSource):
+class _Oss:
+    identifier: ClassVar[str] = "OssFile"
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        """Return the bucket of a source or a sink."""
+        given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
+        with usage_errors("OssFile", "oss", OPTION_NAMES):
+            from seatunnel_storage_clients.oss.client import connect
+
+            bucket = connect(given).bucket_name  # Sends no request yet.
+        store = OssStore(bucket=bucket, configuration=given)
+        return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
+
+
+class OssFileSource(_Oss, FileSource):
     """Reads objects of Alibaba Cloud OSS."""
 
-    identifier: ClassVar[str] = "OssFile"
     declared = source_options.source_options(*OPTIONS)
     example = """
         bucket = "oss://my-bucket"
@@ -107,15 +110,10 @@ class OssFileSource(FileSource):
         file_format_type = parquet
     """
 
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)
 
-
-class OssFileSink(FileSink):
+class OssFileSink(_Oss, FileSink):
     """Writes objects of Alibaba Cloud OSS: staged by tasks, and copied within the bucket by a checkpoint."""
 
-    identifier: ClassVar[str] = "OssFile"
     server: ClassVar[tuple[Option[Any], ...]] = (ENDPOINT,)
     declared = (*OPTIONS, MISSING_STAGED, *sink_options.SINK_OPTIONS)
     example = """
@@ -125,7 +123,3 @@ class OssFileSink(FileSink):
         path = "/data/out"
         file_format_type = parquet
     """
-
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)

@@ -59,17 +59,6 @@ _KEYS = {
 logger = logging.getLogger("seatunnel.connectors")
 
 
-def file_system(options: Options) -> ObjectFileSystem:
-    """Return the bucket of a source or a sink."""
-    given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
-    with usage_errors("S3File", "s3", OPTION_NAMES):
-        from seatunnel_storage_clients.s3 import connection
-
-        connection.check(given)
-        store = S3Store(bucket=connection.bucket_of(given), configuration=given)
-    return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
-
-
 def _properties(written: Mapping[str, Any]) -> dict[str, str]:
     """Return the Hadoop properties that the client supports. Warn about others."""
     known = keys.S3 - {_KEYS[BUCKET]}
@@ -79,10 +68,24 @@ def _properties(written: Mapping[str, Any]) -> dict[str, str]:
     return given
 
 
-class S3FileSource(FileSource):
+class _S3:
+    identifier: ClassVar[str] = "S3File"
+
+    @classmethod
+    def file_system(cls, options: Options) -> FileSystem:
+        """Return the bucket of a source or a sink."""
+        given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
+        with usage_errors("S3File", "s3", OPTION_NAMES):
+            from seatunnel_storage_clients.s3 import connection
+
+            connection.check(given)
+            store = S3Store(bucket=connection.bucket_of(given), configuration=given)
+        return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
+
+
+class S3FileSource(_S3, FileSource):
     """Reads objects from S3 and compatible servers."""
 
-    identifier: ClassVar[str] = "S3File"
     declared = source_options.source_options(*OPTIONS)
     example = """
         bucket = "s3a://my-bucket"
@@ -91,15 +94,10 @@ class S3FileSource(FileSource):
         file_format_type = parquet
     """
 
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)
 
-
-class S3FileSink(FileSink):
+class S3FileSink(_S3, FileSink):
     """Writes objects to S3: tasks stage them, and a completed checkpoint copies them within the bucket."""
 
-    identifier: ClassVar[str] = "S3File"
     server: ClassVar[tuple[Option[Any], ...]] = (ENDPOINT,)
     declared = (*OPTIONS, MISSING_STAGED, *sink_options.SINK_OPTIONS)
     example = """
@@ -108,7 +106,3 @@ class S3FileSink(FileSink):
         fs.s3a.aws.credentials.provider = DefaultAWSCredentialsProviderChain
         file_format_type = parquet
     """
-
-    @classmethod
-    def file_system(cls, options: Options) -> FileSystem:
-        return file_system(options)

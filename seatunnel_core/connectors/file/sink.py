@@ -19,30 +19,23 @@ from seatunnel_core.connector_api.capabilities import (
     SupportsSaveMode,
     can_roll_back,
 )
-from seatunnel_core.connector_api.errors import SinkError, UsageError
+from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.sink import Guarantee, SaveMode, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connector_api.values import Committable, Retraction
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.file import sink_options as opt
-from seatunnel_core.connectors.file.file_layout import Destination, FileLayout
-from seatunnel_core.connectors.file.formats.style import style_of
+from seatunnel_core.connectors.file.file_layout import layout_of
 from seatunnel_core.connectors.file.replacing import Replacing, refuse_unfit, require_replaceable
 from seatunnel_core.connectors.file.save_mode import Fence
 from seatunnel_core.connectors.file.writing import FileSinkWriter
 from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.local import LocalFileSystem
 from seatunnel_core.connectors.staging.committed import staged_copies, staged_files
-from seatunnel_core.connectors.staging.naming import folder_parts, split_path
 from seatunnel_core.connectors.staging.published import NamePattern, own_name, published, retract
-from seatunnel_core.connectors.staging.table_names import (
-    any_folders,
-    checked_name,
-    refuse_mixtures,
-)
+from seatunnel_core.connectors.staging.table_names import any_folders, refuse_mixtures
 from seatunnel_core.connectors.staging.target import StagedFile, Target
-from seatunnel_core.connectors.write_mode import write_mode_of
 
 
 class FileSink(
@@ -64,56 +57,21 @@ class FileSink(
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.files = self.file_system(options)
-        self.place, self.template = split_path(self.files.absolute(options[opt.PATH]))
-        if self.place.rstrip("/") == self.files.top.rstrip("/"):
-            raise UsageError(
-                f"option 'path': {options[opt.PATH]!r} is the root of the file system, which a save mode "
-                "could empty; use a folder, such as /data/out"
-            )
-        self.mode = write_mode_of(options)
-        self.root = self.place
-        """Folder in which files are staged, and the beginning of ``template``."""
-        if self.mode.replaces and not self.mode.partitions and self.files.has_folders and not self.template:
-            self.root, _, self.template = self.place.rpartition("/")  # A rename in the parent replaces it.
-        self.style = style_of(options)
-        self.isolates_bad_rows = not self.style.writer.keeps_names
-        self.takes_any_moment = self.style.format == "parquet" and not self.style.int96
+        self.layout = layout_of(self.identifier, options, self.files)
+        refuse_unfit(self.layout)
+        style, replaces = self.layout.style, self.layout.mode.replaces
+        self.isolates_bad_rows = not style.writer.keeps_names
+        self.takes_any_moment = style.format == "parquet" and not style.int96
         # Files of this sink are recognised by name alone.
-        if self.style.writer.keeps_names or self.mode.replaces:
+        if style.writer.keeps_names or replaces:
             self.disable(SupportsRollback)
-        self.needs_end = self.mode.replaces
+        self.needs_end = replaces
         # For the configured format and codec only.
-        self.task_modules = self.style.task_modules + self.files.task_modules
-        self.expression = _expression(options)
+        self.task_modules = style.task_modules + self.files.task_modules
         self._was_there = True
         """True if the target existed before this process prepared it; a new target need not be checked."""
 
         self._written_to: dict[str, tuple[TableSchema, pa.Schema]] = {}
-        self.partition_by: tuple[str, ...] = tuple(options[opt.PARTITION_BY] or ())
-        self.sink_columns: tuple[str, ...] = tuple(options[opt.SINK_COLUMNS] or ())
-        if options.is_set(opt.HAVE_PARTITION) and not options[opt.HAVE_PARTITION]:
-            self.partition_by = ()
-        elif options[opt.HAVE_PARTITION] and not self.partition_by:
-            raise UsageError("option 'have_partition': requires partition_by = [column]")
-        if self.partition_by:
-            folder_parts(options[opt.PARTITION_DIR], self.partition_by)
-        self.layout = self._layout()
-        refuse_unfit(self.layout)
-
-    def _layout(self) -> FileLayout:
-        return FileLayout(
-            identifier=self.identifier,
-            options=self.options,
-            files=self.files,
-            place=self.place,
-            root=self.root,
-            template=self.template,
-            expression=self.expression,
-            mode=self.mode,
-            style=self.style,
-            partition_by=self.partition_by,
-            sink_columns=self.sink_columns,
-        )
 
     @classmethod
     @abstractmethod
@@ -130,29 +88,30 @@ class FileSink(
 
     @property
     def target_folder(self) -> str | None:
-        return self.root
+        return self.layout.root
 
     @property
     def bound_to(self) -> Mapping[str, str]:
         """Fixed part of the path, and the server; a committable contains only names below it."""
-        kept = {"file_format_type": "binary"} if self.style.writer.keeps_names else {}
+        kept = {"file_format_type": "binary"} if self.layout.style.writer.keeps_names else {}
         served = written_options(self.options, *self.server) if self.server else {}
-        how = written_options(self.options, opt.WRITE_MODE, opt.REPLACE_PARTITIONS) if self.mode.replaces else {}
-        return {opt.PATH.key: self.place, **kept, **served, **how}
+        how = written_options(self.options, opt.WRITE_MODE, opt.REPLACE_PARTITIONS) if self.layout.mode.replaces else {}
+        return {opt.PATH.key: self.layout.place, **kept, **served, **how}
 
     @property
     def recognises_by(self) -> Mapping[str, str]:
-        said = {opt.FILE_NAME.key: self.expression} if self.expression != "${transactionId}" else {}
-        return {**said, **written_options(self.options, opt.TIME_FORMAT)} if "${now}" in self.expression else said
+        expression = self.layout.expression
+        said = {opt.FILE_NAME.key: expression} if expression != "${transactionId}" else {}
+        return {**said, **written_options(self.options, opt.TIME_FORMAT)} if "${now}" in expression else said
 
     @property
     def save_mode(self) -> SaveMode | None:
         data, schema = self._modes
         does = [data] if data != "APPEND_DATA" else []
         return SaveMode(
-            target=self.place,
+            target=self.layout.place,
             does=", ".join(does + [schema] * (schema == "RECREATE_SCHEMA")),
-            emptied_folder=self.root if self._empties else None,
+            emptied_folder=self.layout.root if self._empties else None,
         )
 
     @property
@@ -162,7 +121,7 @@ class FileSink(
     @property
     def _fenced(self) -> bool:
         """True if files are removed under a fence."""
-        return self._empties or (self.mode.replaces and not self.files.has_folders)
+        return self._empties or (self.layout.mode.replaces and not self.files.has_folders)
 
     @property
     def _modes(self) -> tuple[str, str]:
@@ -176,36 +135,29 @@ class FileSink(
         refuse_mixtures(self._written(schemas), {})
 
     def _written(self, schemas: Sequence[TableSchema]) -> Iterator[tuple[str, TableSchema, pa.Schema]]:
-        return (("/".join(self.destination_of(schema)), schema, self.written(schema)) for schema in schemas)
+        layout = self.layout
+        return (("/".join(layout.destination_of(schema)), schema, layout.written(schema)) for schema in schemas)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Reject tables of different sources with different columns in one folder; there is nothing to create."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._written_to)
-        if self.mode.replaces and not self.mode.partitions:
-            self._replacing(context).expect({self.destination_of(schema)[0] for schema in schemas})
-
-    def destination_of(self, schema: TableSchema) -> Destination:
-        """Return the folder of a table below the target, and the pattern of its file names."""
-        return self.layout.destination_of(schema)
-
-    def written(self, schema: TableSchema) -> pa.Schema:
-        """Return the columns of a table that its files contain."""
-        return self.layout.written(schema)
+        if self.layout.mode.replaces and not self.layout.mode.partitions:
+            self._replacing(context).expect({self.layout.destination_of(schema)[0] for schema in schemas})
 
     # -- in the driver --------------------------------------------------------------------------------------------
 
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         try:
-            there = self.files.is_folder(self.place)
-            known = self.files.require_writable(self.root)
-            if self.root != self.place:
-                self.files.require_replaceable(self.place)
+            there = self.files.is_folder(self.layout.place)
+            known = self.files.require_writable(self.layout.root)
+            if self.layout.root != self.layout.place:
+                self.files.require_replaceable(self.layout.place)
         except OSError as error:
-            raise SinkError(f"{error.filename or self.root}: {error.strerror or error}") from error
+            raise SinkError(f"{error.filename or self.layout.root}: {error.strerror or error}") from error
         if not there and self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST":
-            raise SinkError(f"{self.place} does not exist, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST")
-        found = f"the folder {self.place} {'exists' if there else 'will be created'}"
+            raise SinkError(f"{self.layout.place} does not exist, and schema_save_mode is ERROR_WHEN_SCHEMA_NOT_EXIST")
+        found = f"the folder {self.layout.place} {'exists' if there else 'will be created'}"
         writable = "(writable)" if known else "(write permission not checked)"
         return [f"{found} {writable}"]
 
@@ -213,17 +165,17 @@ class FileSink(
         target = self.target(context)
         must_be_there = self.options[opt.SCHEMA_SAVE_MODE] == "ERROR_WHEN_SCHEMA_NOT_EXIST"
         try:
-            self._was_there = self.files.is_folder(self.place)
+            self._was_there = self.files.is_folder(self.layout.place)
         except OSError:
             if must_be_there:
                 raise  # Otherwise the next write reports it.
         if must_be_there and not self._was_there:
             raise SinkError(
-                f"{target.who}: {self.place} does not exist, and schema_save_mode is "
+                f"{target.who}: {self.layout.place} does not exist, and schema_save_mode is "
                 "ERROR_WHEN_SCHEMA_NOT_EXIST; create it, or remove schema_save_mode"
             )
-        if self.root != self.place:
-            require_replaceable(target, self.place)
+        if self.layout.root != self.layout.place:
+            require_replaceable(target, self.layout.place)
         target.create(context)
         fence = Fence(target, context)
         fence.shut_out_older()
@@ -234,8 +186,8 @@ class FileSink(
 
     def _note_files(self, fence: Fence) -> None:
         """Store the number of foreign files in the target, to which the job adds."""
-        if self._was_there and not self.mode.replaces and not self._empties:
-            there = fence.files_in_words(self.expression, self.options[opt.TIME_FORMAT])
+        if self._was_there and not self.layout.mode.replaces and not self._empties:
+            there = fence.files_in_words(self.layout.expression, self.options[opt.TIME_FORMAT])
             self.adds_to = {"": there} if there else {}
 
     def prove(self, context: SinkContext, token: str) -> None:
@@ -248,25 +200,27 @@ class FileSink(
             self._note_files(fence)
             return
         try:
-            found = fence.existing(any_folders(self.template), self.expression, self.options[opt.TIME_FORMAT])
+            found = fence.existing(
+                any_folders(self.layout.template), self.layout.expression, self.options[opt.TIME_FORMAT]
+            )
             if self._empties:
                 fence.drop(found)
             elif found:
                 raise SinkError(
-                    f"{target.who}: {self.root} contains {found[0].name!r} and data_save_mode is "
+                    f"{target.who}: {self.layout.root} contains {found[0].name!r} and data_save_mode is "
                     "ERROR_WHEN_DATA_EXISTS; empty the folder, choose another, or set APPEND_DATA"
                 )
         except OSError as error:
-            raise target.failed("cannot be emptied", error, self.root) from error
+            raise target.failed("cannot be emptied", error, self.layout.root) from error
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         target = self.target(context)
         target.require_for_commit(context.epoch)
-        named = staged_copies if self.style.writer.keeps_names else staged_files
+        named = staged_copies if self.layout.style.writer.keeps_names else staged_files
         files = [file for committable in committables for file in named(committable, target)]
-        if self.mode.replaces:
+        if self.layout.mode.replaces:
             replacing = self._replacing(context)
-            if self.mode.partitions:
+            if self.layout.mode.partitions:
                 replacing.expect(dict.fromkeys(file.folder for file in files))
             files = replacing.collected(files, may_be_committed=may_be_committed)
         touched: set[str] = set()
@@ -295,7 +249,7 @@ class FileSink(
                 pool.shutdown(cancel_futures=True)
 
     def complete(self, context: SinkContext) -> None:
-        if self.mode.replaces:
+        if self.layout.mode.replaces:
             self.target(context).require_for_commit(context.epoch)
             self._replacing(context).complete()
 
@@ -312,10 +266,10 @@ class FileSink(
         return retract(self.target(context), self._pattern(self.recognises_by), retraction)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        if self.style.writer.keeps_names:
+        if self.layout.style.writer.keeps_names:
             return ()
         target, told = self.target(context), (*context.recognised_before, self.recognises_by)
-        where = evolve(target, root=self._replacing(context).waiting) if self.mode.replaces else target
+        where = evolve(target, root=self._replacing(context).waiting) if self.layout.mode.replaces else target
         return published(where, [self._pattern(each) for each in told])
 
     @staticmethod
@@ -326,7 +280,7 @@ class FileSink(
 
     def clear(self, context: SinkContext) -> None:
         target = self.target(context)
-        if self.mode.replaces:
+        if self.layout.mode.replaces:
             self._replacing(context).clear()
         Fence(target, context).clear(fences=self._fenced)
         target.clear(context.epoch)
@@ -337,21 +291,11 @@ class FileSink(
         self.target(context).probe(context.epoch, token)
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
-        if self.style.writer.keeps_names:
+        if self.layout.style.writer.keeps_names:
             from seatunnel_core.connectors.file.formats.binary import BinarySinkWriter
 
             return BinarySinkWriter(self.layout, schemas, context)
         return FileSinkWriter(self.layout, schemas, context)
-
-
-def _expression(options: Options) -> str:
-    """Return the pattern of file names; raise ``UsageError`` if options would add folders to it."""
-    for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
-        if "/" in (options[key] or ""):
-            raise UsageError(f"option {key!r}: {options[key]!r} contains a slash; use partition_by for folders")
-    if options[opt.CUSTOM_FILENAME] if options.is_set(opt.CUSTOM_FILENAME) else options.is_set(opt.FILE_NAME):
-        return checked_name(options[opt.FILE_NAME])
-    return "${transactionId}"
 
 
 class LocalFileSink(FileSink):

@@ -6,6 +6,7 @@ from attrs import evolve
 
 from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, STRING, Option, within
 from seatunnel_core.connectors import write_mode
+from seatunnel_core.connectors.declared_options import declared
 from seatunnel_core.connectors.file.formats.names import WRITTEN
 
 PATH = Option(
@@ -193,43 +194,7 @@ TMP_PATH = Option(
 )
 
 SINK_OPTIONS: tuple[Option[Any], ...] = (
-    PATH,
-    FORMAT,
-    CUSTOM_FILENAME,
-    FILE_NAME,
-    TIME_FORMAT,
-    EXTENSION,
-    FIELD_DELIMITER,
-    ROW_DELIMITER,
-    NULL_FORMAT,
-    HAVE_PARTITION,
-    PARTITION_BY,
-    PARTITION_DIR,
-    PARTITION_IN_FILE,
-    SINK_COLUMNS,
-    BATCH_SIZE,
-    SINGLE_FILE,
-    EMPTY_FILE,
-    COMPRESS,
-    HEADER,
-    QUOTE_MODE,
-    SHEET_NAME,
-    SHEET_ROWS,
-    MAX_ROWS,
-    XML_ROOT_TAG,
-    XML_ROW_TAG,
-    XML_ATTRIBUTES,
-    INT96,
-    ENCODING,
-    DATE_FORMAT,
-    DATETIME_FORMAT,
-    TIME_FORMAT_OF_DAY,
-    WRITE_MODE,
-    REPLACE_PARTITIONS,
+    *declared(vars(), PATH, REPLACE_PARTITIONS),
     write_mode.PARTITIONS_COMPLETE,
-    DATA_SAVE_MODE,
-    SCHEMA_SAVE_MODE,
-    EVOLUTION,
-    TRANSACTION,
-    TMP_PATH,
+    *declared(vars(), DATA_SAVE_MODE, TMP_PATH),
 )

@@ -18,6 +18,7 @@ from seatunnel_core.connector_api.option import (
     OptionType,
 )
 from seatunnel_core.connector_api.several_tables import TABLES, tables_option
+from seatunnel_core.connectors.declared_options import declared
 from seatunnel_core.connectors.file.formats.names import READ
 from seatunnel_core.connectors.schema_options import INFERENCE
 
@@ -233,6 +234,13 @@ SYNC_MODE = Option(
 POST_SYNC = Option(
     "post_sync_action", ENUM("none"), default="none", doc="Always none: files stay where they are after reading."
 )
+MISSING_COLUMNS = Option(
+    "missing_columns",
+    ENUM("FAIL", "NULL"),
+    default="FAIL",
+    doc="Handling of a column that is in other files, or in schema, but not in this file: an error, or null. A "
+    "defaultValue in schema, which may be null, sets it for one column.",
+)
 ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
@@ -241,57 +249,10 @@ ROW_ERRORS = Option(
     "applies to lines with more or fewer values than columns, which are otherwise accepted.",
 )
 
-MISSING_COLUMNS = Option(
-    "missing_columns",
-    ENUM("FAIL", "NULL"),
-    default="FAIL",
-    doc="Handling of a column that is in other files, or in schema, but not in this file: an error, or null. A "
-    "defaultValue in schema, which may be null, sets it for one column.",
-)
-
 OF_A_TABLE: tuple[Option[Any], ...] = (
-    PATH,
-    FORMAT,
-    SCHEMA_BLOCK,
+    *declared(vars(), PATH, SCHEMA_BLOCK),
     *INFERENCE,
-    READ_COLUMNS,
-    FIELD_DELIMITER,
-    ROW_DELIMITER,
-    SKIP_HEADER,
-    SHEET_NAME,
-    EXCEL_ENGINE,
-    XML_ROW_TAG,
-    XML_ATTRIBUTES,
-    USE_HEADER,
-    QUOTE,
-    ESCAPE,
-    NULL_FORMAT,
-    EMPTY_VALUE,
-    DATE_FORMAT,
-    DATETIME_FORMAT,
-    TIME_FORMAT,
-    ENCODING,
-    COMPRESS,
-    ARCHIVE,
-    FILTER,
-    EXTENSION,
-    MODIFIED_START,
-    MODIFIED_END,
-    SORT_BY_TIME,
-    RECURSIVE,
-    PARTITIONS,
-    READ_PARTITIONS,
-    SPLIT,
-    SPLIT_SIZE,
-    CHUNK_SIZE,
-    COMPLETE_FILE,
-    DISCOVERY,
-    SCAN_INTERVAL,
-    START_MODE,
-    SYNC_MODE,
-    POST_SYNC,
-    MISSING_COLUMNS,
-    ROW_ERRORS,
+    *declared(vars(), READ_COLUMNS, ROW_ERRORS),
 )
 
 

@@ -1,16 +1,12 @@
 """Connection settings of a source or a sink."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.http import options as opt
-
-if TYPE_CHECKING:
-    pass
 
 
 @frozen(kw_only=True)

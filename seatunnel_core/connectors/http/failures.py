@@ -4,16 +4,12 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from seatunnel_core.connector_api.errors import ConnectorError
 from seatunnel_core.connectors.http.connection import Connection
 from seatunnel_core.connectors.http.request import Request
-
-if TYPE_CHECKING:
-    pass
-
 
 _PACKAGES = ("requests", "urllib3")
 

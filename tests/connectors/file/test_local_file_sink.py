@@ -302,7 +302,9 @@ def test_a_full_disk_is_named() -> None:
     made = LocalFileSink(options_of(LocalFileSink, {"path": "/dev/shm/never", "file_format_type": "parquet"}))
     from seatunnel_core.connectors.staging.target import Target
 
-    failed = Target.of(made.root, place()).failed("cannot be written", OSError(28, "No space left on device"), "/x")
+    failed = Target.of(made.layout.root, place()).failed(
+        "cannot be written", OSError(28, "No space left on device"), "/x"
+    )
     assert str(failed) == "pipeline 1, sink LocalFile: /x cannot be written: No space left on device"
     assert failed.retryable
 
