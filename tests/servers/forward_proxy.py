@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(answer.status, kept, answer.read())
         connection.close()
 
-    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _forward
+    do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _forward  # noqa: N815
 
     def _answer(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         self.send_response_only(status)
