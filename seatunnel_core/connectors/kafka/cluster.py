@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -24,6 +24,9 @@ job, so the next job of the group would read the last messages once more.
 _STEP_S = 1.0
 _MARGIN_S = 5.0
 """Additional time to wait for the response to a request, so that the client reports the timeout."""
+
+EARLIEST, LATEST = "earliest", "latest"
+"""Offsets of the first message of a partition, and after the last one."""
 
 TASK_MODULES = ("confluent_kafka",)
 
@@ -154,37 +157,39 @@ class Cluster:
             )
         return found
 
-    def offsets(self, asked: Mapping[Any, Any], *, committed: bool = True) -> Mapping[tuple[str, int], int]:
-        """Return the offset of each partition for an ``OffsetSpec``; -1 if no message is as late as its timestamp.
+    def offsets(
+        self, places: Iterable[tuple[str, int]], at: str | int, *, committed: bool = True
+    ) -> dict[tuple[str, int], int]:
+        """Return an offset of each partition; -1 if no message is as late as a time.
 
         Args:
-            asked: An ``OffsetSpec`` for each ``TopicPartition``.
+            places: The partitions.
+            at: ``EARLIEST``, ``LATEST``, or a time in milliseconds since 1970.
             committed: True to ignore messages of open transactions.
         """
-        from confluent_kafka import IsolationLevel
+        from confluent_kafka import IsolationLevel, TopicPartition
+        from confluent_kafka.admin import OffsetSpec
 
+        specs = {EARLIEST: OffsetSpec.earliest, LATEST: OffsetSpec.latest}
+        spec = OffsetSpec.for_timestamp(at) if isinstance(at, int) else specs[at]()
+        asked = {TopicPartition(*place): spec for place in places}
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
-        def ask() -> Mapping[tuple[str, int], int]:
+        def ask() -> dict[tuple[str, int], int]:
             admin = self.admin(BackgroundErrors())  # A new client: pending requests end with it.
-            futures = admin.list_offsets(dict(asked), isolation_level=level, request_timeout=LOOK_S)
+            futures = admin.list_offsets(asked, isolation_level=level, request_timeout=LOOK_S)
             return {
                 (place.topic, place.partition): self._answer(future, f"the offsets of {place.topic}").offset
                 for place, future in futures.items()
             }
 
-        return patiently(ask)
+        return patiently(ask) if asked else {}
 
     def has_messages(self, topic: str) -> bool:
         """Return True if a topic contains a message, or the marker of a transaction."""
-        from confluent_kafka import TopicPartition
-        from confluent_kafka.admin import OffsetSpec
-
         found = self.topic(topic)
-        places = [TopicPartition(topic, number) for number in ([] if found is None else found.partitions)]
-        first, behind = (
-            self.offsets(dict.fromkeys(places, spec)) for spec in (OffsetSpec.earliest(), OffsetSpec.latest())
-        )
+        places = [(topic, number) for number in ([] if found is None else found.partitions)]
+        first, behind = (self.offsets(places, at) for at in (EARLIEST, LATEST))
         return any(behind[place] > first[place] for place in first)
 
     def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:

@@ -21,7 +21,7 @@ from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredVa
 from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
-from seatunnel_core.connectors.kafka.cluster import LOOK_S, BackgroundErrors, Cluster
+from seatunnel_core.connectors.kafka.cluster import EARLIEST, LATEST, LOOK_S, BackgroundErrors, Cluster
 from seatunnel_core.connectors.kafka.reading import Range, messages
 from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
@@ -162,7 +162,8 @@ class Publishing:
         """Yield the committed records of the commit topic, in order."""
         settings = {key: value for key, value in self.cluster.settings.items() if key != "isolation.level"}
         cluster = evolve(self.cluster, settings=settings)
-        first, end = self._bounds(cluster)
+        place = (self.name, 0)
+        first, end = (cluster.offsets([place], at)[place] for at in (EARLIEST, LATEST))
         if first == end:
             return
         wanted = Range(topic=self.name, partition=0, start=first, end=end)
@@ -184,14 +185,6 @@ class Publishing:
             return set()
         units = (owner(name, self.context.job_id) for mark in self.marks() for name in mark.files)
         return {committable_id(unit) for unit in units if unit is not None}
-
-    def _bounds(self, cluster: Cluster) -> tuple[int, int]:
-        from confluent_kafka import TopicPartition
-        from confluent_kafka.admin import OffsetSpec
-
-        place = TopicPartition(self.name, 0)
-        found = [cluster.offsets({place: each})[self.name, 0] for each in (OffsetSpec.earliest(), OffsetSpec.latest())]
-        return found[0], found[1]
 
     # -- sending --------------------------------------------------------------------------------------------------
 

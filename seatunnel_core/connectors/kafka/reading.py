@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
-from seatunnel_core.connectors.kafka.cluster import BackgroundErrors, Cluster, errors_of_source, patiently
+from seatunnel_core.connectors.kafka.cluster import LATEST, BackgroundErrors, Cluster, errors_of_source, patiently
 from seatunnel_core.connectors.kafka.identity import require_same, topic_ids
 from seatunnel_core.connectors.kafka.idle import Idle
 
@@ -155,12 +155,9 @@ def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
 
 def _require_end(cluster: Cluster, wanted: Range) -> None:
     """Raise ``SourceChangedError`` if the partition ends before the range does."""
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import OffsetSpec
-
+    place = (wanted.topic, wanted.partition)
     with errors_of_source():
-        ends = cluster.offsets({TopicPartition(wanted.topic, wanted.partition): OffsetSpec.latest()}, committed=False)
-    end = ends[wanted.topic, wanted.partition]
+        end = cluster.offsets([place], LATEST, committed=False)[place]
     if end < wanted.end:
         raise SourceChangedError(
             f"{cluster.names}: {wanted}: the partition now ends at offset {end}: its topic was created again, "

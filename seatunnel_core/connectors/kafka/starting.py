@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.kafka import options as opt
-from seatunnel_core.connectors.kafka.cluster import Cluster, patiently
+from seatunnel_core.connectors.kafka.cluster import EARLIEST, LATEST, Cluster, patiently
 from seatunnel_core.connectors.kafka.identity import noted_id, require_same, topic_ids
 from seatunnel_core.connectors.unused_options import without_effect
 
@@ -131,15 +130,11 @@ class Starting:
 
     def firsts(self, places: Sequence[Place]) -> dict[Place, int]:
         """Return the first offset of each partition."""
-        from confluent_kafka.admin import OffsetSpec
-
-        return self._asked(places, OffsetSpec.earliest())
+        return self._asked(places, EARLIEST)
 
     def ends(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
         """Return the offset after the last committed message of each partition; with ``opened``, after any message."""
-        from confluent_kafka.admin import OffsetSpec
-
-        return self._asked(places, OffsetSpec.latest(), committed=self.committed and not opened)
+        return self._asked(places, LATEST, committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
         """Return the end of each partition, which is not before the known offset.
@@ -164,13 +159,11 @@ class Starting:
             places: The partitions.
             opened: True to include the messages of open transactions.
         """
-        from confluent_kafka.admin import OffsetSpec
-
         committed = self.committed and not opened
-        ends = self._asked(places, OffsetSpec.latest(), committed=committed)
+        ends = self._asked(places, LATEST, committed=committed)
         if self.mode != "timestamp" or self.end_timestamp_ms is None:
             return ends
-        found = self._asked(places, OffsetSpec.for_timestamp(self.end_timestamp_ms), committed=committed)
+        found = self._asked(places, self.end_timestamp_ms, committed=committed)
         return {place: min(end, found[place]) if found[place] >= 0 else end for place, end in ends.items()}
 
     def unread(self, ends: Mapping[Place, int], opened: Mapping[Place, int]) -> list[str]:
@@ -197,19 +190,12 @@ class Starting:
 
     def _from(self, places: Sequence[Place], moment_ms: int | None) -> dict[Place, int]:
         """Return the offset of the first message at or after a time; the end if there is none."""
-        from confluent_kafka.admin import OffsetSpec
-
-        found = self._asked(places, OffsetSpec.for_timestamp(moment_ms or 0))
+        found = self._asked(places, moment_ms or 0)
         late = [place for place, offset in found.items() if offset < 0]
         return {**found, **(self.ends(late) if late else {})}
 
-    def _asked(self, places: Sequence[Place], what: Any, *, committed: bool | None = None) -> dict[Place, int]:
-        from confluent_kafka import TopicPartition
-
-        if not places:
-            return {}
-        committed = self.committed if committed is None else committed
-        found = self.cluster.offsets({TopicPartition(*place): what for place in places}, committed=committed)
+    def _asked(self, places: Sequence[Place], at: str | int, *, committed: bool | None = None) -> dict[Place, int]:
+        found = self.cluster.offsets(places, at, committed=self.committed if committed is None else committed)
         return {place: found[place] for place in places}
 
     def _of_group(
