@@ -170,7 +170,7 @@ def test_a_missing_staging_folder_is_never_taken_for_a_published_file(tmp_path: 
     made = sink(tmp_path)
     committable = stage(made, SCHEMA, [rows((1, "a"))], place())
     os.rename(tmp_path / ".seatunnel", tmp_path.parent / "unmounted")
-    with pytest.raises(CommitError, match=r"staging folder .* is gone"):
+    with pytest.raises(CommitError, match=r"staging folder .* no longer exists"):
         commit(made, [committable], place(), may_be_committed=True)
 
 
