@@ -1,17 +1,20 @@
 """The tables of a DuckDB file."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from attrs import frozen
+import pyarrow.types as of
+from attrs import evolve, frozen
 
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.duckdb import columns
+from seatunnel_core.connectors.duckdb.columns import PLAIN
 from seatunnel_core.connectors.duckdb.database import Database, failed
 from seatunnel_core.connectors.nested.child_tables import BETWEEN
-from seatunnel_core.connectors.tables.sql_database import FILE, KIND, SqlDatabase, StagedPart, TableColumn
+from seatunnel_core.connectors.tables.database import TableColumn
+from seatunnel_core.connectors.tables.sql_database import FILE, KIND, SqlDatabase, StagedPart
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 OWN = "seatunnel"
@@ -23,7 +26,7 @@ class DuckDBTables(SqlDatabase):
     """A file of DuckDB, which reads staged Parquet itself. Paths have two parts: schema and table."""
 
     name: ClassVar[str] = "DuckDB"
-    types: ClassVar[Mapping[pa.DataType, str]] = columns.PLAIN
+    types: ClassVar[Mapping[pa.DataType, str]] = PLAIN
 
     file: Database
 
@@ -38,6 +41,9 @@ class DuckDBTables(SqlDatabase):
     def transaction(self) -> AbstractContextManager[Any]:
         return self.file.transaction()
 
+    def cursor(self, connection: Any) -> Any:
+        return connection  # a cursor of DuckDB has a transaction of its own
+
     def changed_rows(self, connection: Any, statement: str) -> int:
         ((changed,),) = self.ask(connection, statement)
         return int(changed)
@@ -48,34 +54,34 @@ class DuckDBTables(SqlDatabase):
     # -- types and values -------------------------------------------------------------------------------------------
 
     def stored_type(self, kind: pa.DataType) -> pa.DataType:
-        return columns.stored_type(kind)
+        if of.is_decimal128(kind):
+            return kind
+        if of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind):
+            return pa.list_(self.stored_type(kind.value_type))
+        if of.is_map(kind):
+            return pa.map_(self.stored_type(kind.key_type), self.stored_type(kind.item_type))
+        if of.is_struct(kind) and kind.num_fields:
+            return pa.struct([pa.field(part.name, self.stored_type(part.type)) for part in kind])
+        return super().stored_type(kind)
 
     def declared_type(self, kind: pa.DataType) -> str:
-        return columns.declared_type(kind)
+        if of.is_decimal128(kind):
+            return f"DECIMAL({kind.precision}, {kind.scale})"
+        if of.is_list(kind):
+            return f"{self.declared_type(kind.value_type)}[]"
+        if of.is_map(kind):
+            return f"MAP({self.declared_type(kind.key_type)}, {self.declared_type(kind.item_type)})"
+        if of.is_struct(kind):
+            parts = (f"{self.quoted(part.name)} {self.declared_type(part.type)}" for part in kind)
+            return f"STRUCT({', '.join(parts)})"
+        return super().declared_type(kind)
 
     def arrow_type(self, declared: str) -> pa.DataType | None:
-        return columns.arrow_type(declared)
-
-    def types_of(self, connection: Any, path: TablePath, names: Sequence[str]) -> dict[str, pa.DataType | None]:
-        declared = {column.name.lower(): column.declared for column in self.columns(connection, path)}
-        schema = connection.sql(f"SELECT * FROM {self.quoted(*path)} LIMIT 0").to_arrow_table().schema
-        known = {column.name.lower(): column.type for column in schema}
-        return {
-            name: self._staged_as(connection, known[name.lower()], declared[name.lower()])
-            for name in names
-            if name.lower() in declared
-        }
-
-    def _staged_as(self, connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
-        """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another type."""
-        try:
-            found = columns.stored_type(kind)
-        except TypeError:
-            return None
-        return found if self.written_type(connection, found) == declared else None
+        decimal = re.fullmatch(r"DECIMAL\((\d+),\s*(\d+)\)", declared)
+        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else super().arrow_type(declared)
 
     def written_type(self, connection: Any, kind: pa.DataType) -> str:
-        written: str = self.ask(connection, f"SELECT typeof(CAST(NULL AS {columns.declared_type(kind)}))")[0][0]
+        written: str = self.ask(connection, f"SELECT typeof(CAST(NULL AS {self.declared_type(kind)}))")[0][0]
         return written
 
     def same_or_null(self, one: str, other: str) -> str:
@@ -89,6 +95,24 @@ class DuckDBTables(SqlDatabase):
         return "now()"  # the start of the transaction
 
     # -- tables -----------------------------------------------------------------------------------------------------
+
+    def table_columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
+        found = super().table_columns(connection, path)
+        if all(each.arrow is not None for each in found):
+            return found
+        kinds = connection.sql(f"SELECT * FROM {self.quoted(*path)} LIMIT 0").to_arrow_table().schema.types
+        return [
+            each if each.arrow is not None else evolve(each, arrow=self._staged_as(connection, kind, each.declared))
+            for each, kind in zip(found, kinds, strict=True)
+        ]
+
+    def _staged_as(self, connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
+        """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another type."""
+        try:
+            found = self.stored_type(kind)
+        except TypeError:
+            return None
+        return found if self.written_type(connection, found) == declared else None
 
     def columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
         schema, name = self._literals(path)
@@ -140,8 +164,8 @@ class DuckDBTables(SqlDatabase):
         )
         return {str(found): list(names) for found, names in self.ask(connection, asked)}
 
-    def widen_column(self, path: TablePath, column: str, declared: str) -> str | None:
-        return f"ALTER TABLE {self.quoted(*path)} ALTER COLUMN {self.quoted(column)} TYPE {declared}"
+    def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
+        return f"ALTER TABLE {self.quoted(*path)} ALTER COLUMN {self.quoted(column.name)} TYPE {declared}"
 
     # -- staged rows ------------------------------------------------------------------------------------------------
 

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.types as of
 
-from seatunnel_core.config.problem import nearest
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connectors.tables.messages import no_column, no_type, unfit
 from seatunnel_core.rows.types import own_types, type_name
 
 if TYPE_CHECKING:
@@ -48,18 +48,15 @@ def iceberg_schema(schema: TableSchema) -> "Schema":
     fields = []
     for column in schema.columns:
         number = next(ids)
-        fields.append(NestedField(number, column.name, _iceberg_type(schema.table, column, ids), required=False))
+        fields.append(NestedField(number, column.name, _iceberg_type(schema, column, ids), required=False))
     return Schema(*fields)
 
 
-def _iceberg_type(table: str, column: pa.Field, ids: Any) -> Any:
+def _iceberg_type(schema: TableSchema, column: pa.Field, ids: Any) -> Any:
     try:
         return _converted(column.type, lambda: next(ids))
     except TypeError as error:
-        raise SinkError(
-            f"column {column.name!r} of the table {table} has the type {type_name(column.type)}, but Iceberg "
-            f"has no type for {error}; convert or remove the column"
-        ) from None
+        raise no_type("Iceberg", schema, column, error) from None
 
 
 def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
@@ -115,19 +112,12 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
     for column in rows.columns:
         field = column_of(table, column.name, case_sensitive=case_sensitive)
         if field is None:
-            meant = nearest(column.name, table.column_names)
-            raise SinkError(
-                f"the table {named} has no column {column.name!r}, which the rows of {rows.table} have; it has "
-                f"{', '.join(table.column_names)}" + (f"; did you mean {meant}?" if meant else "")
-            )
+            raise no_column(named, column.name, table.column_names, rows.table, adds=None)
         if field.field_id in taken:
             raise SinkError(f"{taken[field.field_id]!r} and {column.name!r} both go into {field.name!r} of {named}")
         taken[field.field_id] = column.name
-        if not _fits(_iceberg_type(rows.table, column, count(1)), field.field_type):
-            raise SinkError(
-                f"column {column.name!r}: the rows of {rows.table} have the type {type_name(column.type)}, which does "
-                f"not fit into {field.field_type} of the table {named}; convert it before this sink"
-            )
+        if not _fits(_iceberg_type(rows, column, count(1)), field.field_type):
+            raise unfit(column, str(field.field_type), named, rows.table, widened=None)
     for field in table.fields:
         if field.required and field.field_id not in taken:
             raise SinkError(f"the table {named} requires a column {field.name!r}, which the rows of {rows.table} lack")

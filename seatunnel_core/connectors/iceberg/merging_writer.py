@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.connector_api.batch import Batch, RowKind
-from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.connector_api.sink import WriterContext
 from seatunnel_core.connectors.iceberg.partitions import Partition
 from seatunnel_core.connectors.iceberg.staged_tables import written_files
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable, arrow_columns, parting
+from seatunnel_core.connectors.tables.fitting import Fitting
 
 POSITIONS = pa.schema(
     [
@@ -51,13 +51,8 @@ class MergingWriter(IcebergWriter):
     def _numbered(self, rows: pa.RecordBatch, batch: Batch, table: StagingTable) -> pa.RecordBatch:
         """Return rows with their numbers in the unit, and a flag: true for rows to keep, false for deleted keys."""
         for name in table.key:
-            column = rows.column(name)
-            if column.null_count:
-                row = column.is_null().index(True).as_py() + 1
-                raise RowError(
-                    f"{self._who}: column {name!r}, row {row} of a batch of {batch.table}: it is null, and {name!r} of "
-                    f"{'.'.join(table.id)} is part of the key"
-                )
+            fitting = Fitting(who=self._who, batch=batch, column=name)
+            fitting.require_values(rows.column(name), f"{name!r} of {'.'.join(table.id)}", is_key=True)
         staying = pa.array([int(RowKind.INSERT), int(RowKind.UPDATE_AFTER)], pa.int8())
         stays = pa.repeat(True, rows.num_rows) if batch.kinds is None else pc.is_in(batch.kinds, value_set=staying)
         numbers = pa.array(range(self._rows, self._rows + rows.num_rows), pa.int64())

@@ -31,7 +31,7 @@ from seatunnel_core.connectors.iceberg.staging import (
 )
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
-from seatunnel_core.connectors.tables.messages import committed_before, not_empty
+from seatunnel_core.connectors.tables.messages import committed_before, not_empty, taken_over
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -124,10 +124,7 @@ class TargetTable:
         """
         newest = history.newest_epoch(table, self.context)
         if newest > self.context.epoch:
-            raise CommitError(
-                f"{self.who}: another engine has taken over this job: the table {self.named} has a commit of "
-                f"epoch {newest}, but this one has epoch {self.context.epoch}"
-            )
+            raise CommitError(taken_over(self.who, newest, self.context.epoch))
 
     def apply_save_modes(self, data: str, schema: str) -> None:
         """Empty or drop the table, or raise an error if it has rows, as the two options require.

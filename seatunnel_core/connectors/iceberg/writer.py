@@ -21,7 +21,8 @@ from seatunnel_core.connectors.iceberg.staged_tables import part_of_body
 from seatunnel_core.connectors.iceberg.staging import local_path
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.staging.target import unique_name
-from seatunnel_core.rows.unknown import filled, require_no_values
+from seatunnel_core.connectors.tables.fitting import Fitting
+from seatunnel_core.rows.unknown import require_no_values
 
 OPEN_FILES = 64
 """Maximum number of files that a unit writes concurrently; with more partitions there are more, smaller files."""
@@ -166,16 +167,10 @@ class IcebergWriter(SinkWriter):
         for field_ in columns:
             index = sources.get(field_.name)
             column = pa.nulls(rows.num_rows, field_.type) if index is None else rows.column(index)
-            if not field_.nullable and column.null_count:
-                row = column.is_null().index(True).as_py()
-                raise RowError(
-                    f"{self._who}: column {field_.name!r} of the table is required, and row {row + 1} of a batch "
-                    f"of {batch.table} is null there"
-                )
-            try:
-                arrays.append(column if index is None else filled(column, field_.type))
-            except pa.ArrowException as error:
-                raise RowError(f"{self._who}: column {field_.name!r} of {batch.table}: {error}") from error
+            fitting = Fitting(who=self._who, batch=batch, column=field_.name)
+            if not field_.nullable:
+                fitting.require_values(column, f"{field_.name!r} of {'.'.join(table.id)}", is_key=False)
+            arrays.append(fitting.cast(column, field_.type))
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     @contextmanager

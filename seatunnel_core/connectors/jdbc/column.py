@@ -3,29 +3,23 @@
 import pyarrow as pa
 from attrs import field, frozen
 
+from seatunnel_core.connectors.tables.database import TableColumn
+
 
 @frozen(kw_only=True)
-class Column:
+class Column(TableColumn):
     """A column: its declaration in the database, and its type in rows."""
-
-    name: str
-
-    declared: str
-    """Type as the database writes it: ``numeric(15,2)``."""
 
     arrow: pa.DataType
     """Type of its values in rows."""
 
-    read: str = field(repr=False)
+    read: str = field(default="{}", repr=False)
     """Expression that reads it in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
     """Expression, like ``read``, that returns the text of a value that rows cannot represent, and null for all others.
     ``""`` if this can be detected from the value itself. In a SELECT it follows all columns.
     """
-
-    generated: bool = False
-    """True if the database computes its values, so that a sink must not write them."""
 
     direct: bool = True
     """True if a value of type ``arrow`` can be copied into the column unchanged. Otherwise it is sent as a text, which
@@ -47,10 +41,6 @@ class Column:
 
     zone: str = ""
     """Zone of the session, if its values are shown and compared in it."""
-
-    nullable: bool = True
-    filled: bool = False
-    """True if the database fills it when an INSERT omits it: a default, or a generated number."""
 
 
 @frozen(kw_only=True)

@@ -8,10 +8,10 @@ from attrs import evolve, frozen
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.jdbc.growth import Growth
-from seatunnel_core.connectors.jdbc.history import History, target_with
 from seatunnel_core.connectors.jdbc.statement import Statement
-from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_of_statement
+from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_of_statement, target_table
+from seatunnel_core.connectors.tables.column_growth import Growth
+from seatunnel_core.connectors.tables.messages import missing_table
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 
@@ -34,8 +34,8 @@ class LookedMode:
     schema_mode: str
     """``schema_save_mode``."""
 
-    history: History | None
-    """History columns; ``None`` if a row replaces the row with the same key."""
+    history: tuple[str, ...]
+    """History columns; empty if a row replaces the row with the same key."""
 
 
 def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) -> Sequence[str]:
@@ -74,6 +74,7 @@ def tried(dialect: Dialect, connection: Any, statement: Statement, schema: Table
 
 
 def look_at_table(
+    dialect: Dialect,
     growth: Growth,
     connection: Any,
     path: TablePath,
@@ -89,23 +90,22 @@ def look_at_table(
         SinkError: it cannot accept the rows, it is missing and must not be created, or the user may not create tables.
         Exception: the driver's error for another missing permission.
     """
-    dialect = growth.dialect
     table, named = dialect.table(connection, path), dialect.table_name(path)
     if table is None and mode.schema_mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
-        raise SinkError(f"there is no table {named}, and schema_save_mode is {mode.schema_mode}")
+        raise SinkError(missing_table(named, mode.schema_mode))
     if table is None or mode.schema_mode == "RECREATE_SCHEMA":
         new_columns(dialect, evolve(schema, columns=growth.resolved(None, schema, names, keys).columns), names)
         return [f"the table {named} will be created", *_creating(dialect, connection, path)]
-    schema = evolve(schema, columns=growth.resolved(table, schema, names, keys).columns)
+    schema = evolve(schema, columns=growth.resolved(table.columns, schema, names, keys).columns)
     names = {name: names[name] for name in schema.columns.names}
-    grown, changes = growth.planned(connection, path, table, schema, names, keys)
+    grown, changes = growth.planned(connection, path, table.columns, schema, names, keys)
     growth.require_kept(connection, path, changes)
-    how: Any = {"names": names, "keys": keys, "upserts": mode.upserts}
-    target = target_with(mode.history, dialect, connection, grown, path, schema, **how)
+    how: Any = {"names": names, "keys": keys, "upserts": mode.upserts, "history": mode.history}
+    target = target_table(dialect, connection, evolve(table, columns=grown), path, schema, **how)
     there = [name for name in target.names if table.column(name) is not None]
     by_key = bool(keys) and mode.upserts and not mode.replaces
     deletes = mode.replaces or mode.empties or (by_key and not target.unique)
-    updates = mode.history is not None or (by_key and target.unique)
+    updates = bool(mode.history) or (by_key and target.unique)
     rights = ["INSERT", *["UPDATE"] * updates, *["DELETE"] * deletes]
     _require(dialect, connection, path, there, rights)
     found = [f"the table {named} exists and has all {len(names)} columns"]

@@ -8,14 +8,6 @@ from seatunnel_core.connector_api.increments import INCREMENTAL
 from seatunnel_core.connector_api.option import BOOLEAN, ENTRIES, ENUM, LIST, MAP, NUMBER, STRING, Option, within
 from seatunnel_core.connectors.tables import options as tables
 from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
-from seatunnel_core.connectors.write_mode import (
-    HISTORY_COLUMNS,
-    KEEP_HISTORY,
-    MERGE_KEY,
-    PARTITIONS_COMPLETE,
-    PRUNING_MODE,
-    REPLACE_PARTITIONS,
-)
 
 _NO_JARS = "no jar is needed: url determines the driver"
 
@@ -262,12 +254,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     DATABASE,
     TABLE,
     SINK_QUERY,
-    PRUNING_MODE,
-    MERGE_KEY,
-    KEEP_HISTORY,
-    HISTORY_COLUMNS,
-    REPLACE_PARTITIONS,
-    PARTITIONS_COMPLETE,
+    *tables.WRITE_MODE_OPTIONS,
     PRIMARY_KEYS,
     UPSERT,
     QUERY_KEY,

@@ -59,7 +59,7 @@ def target_of_keys(
     table = dialect.table(connection, place)
     if table is None:
         raise SinkError(f"the table {dialect.table_name(place)} was dropped by another client")
-    target = target_table(dialect, table, place, schema, names=names, keys=key, upserts=True)
+    target = target_table(dialect, connection, table, place, schema, names=names, keys=key, upserts=True)
     return evolve(target, path=path, named=dialect.table_name(path), needs_key=True)
 
 
@@ -72,7 +72,7 @@ def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePa
     for column in columns:
         have = None if table is None else table.column(column.name)
         by = have.collation if have is not None and of.is_string(column.type) else ""
-        declared = f"{dialect.declared(column.type, is_key=True)}{f' COLLATE {by}' if by else ''}"
+        declared = f"{dialect.declared_type(column.type, is_key=True)}{f' COLLATE {by}' if by else ''}"
         lines.append(f"{dialect.quoted(column.name)} {declared} NOT NULL")
     lines.append(f"PRIMARY KEY ({', '.join(map(dialect.quoted, columns.names))})")
     return f"CREATE TABLE {dialect.quoted(*place)} ({', '.join(lines)}){dialect.table_options}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-from attrs import frozen
+from attrs import Factory, field, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError
@@ -20,17 +20,18 @@ from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import report_merged
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.families import Families
-from seatunnel_core.connectors.jdbc.history import History
 from seatunnel_core.connectors.jdbc.modes import refuse_clash
 from seatunnel_core.connectors.jdbc.replacing import TABLE as REPLACING_TABLE
 from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
-from seatunnel_core.connectors.jdbc.save_mode import WAIT_S
 from seatunnel_core.connectors.jdbc.staging import COMMITS, PIPELINES, TABLES, owner, prefix_of
 from seatunnel_core.connectors.jdbc.statement import Statement
-from seatunnel_core.connectors.jdbc.target import KIND, NUMBER, Target
+from seatunnel_core.connectors.jdbc.target import Target
 from seatunnel_core.connectors.staging.lost_table import gone, require_same_table
+from seatunnel_core.connectors.tables.column_growth import WAIT_S
+from seatunnel_core.connectors.tables.history import Versions
 from seatunnel_core.connectors.tables.ledger import CommitLedger
 from seatunnel_core.connectors.tables.messages import not_own
+from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _CLAIM_S = 60
@@ -48,8 +49,11 @@ class Publishing:
     ordered: bool = False
     """True if the order of rows matters, so that the parts of a unit, which have no order, must not share a key."""
 
-    history: History | None = None
-    """History columns; ``None`` if a row replaces the row with the same key."""
+    history: tuple[str, ...] = ()
+    """History columns; empty if a row replaces the row with the same key."""
+
+    at: str = field(init=False, default=Factory(lambda self: self.dialect.now(), takes_self=True))
+    """Literal of the time of the commit."""
 
     replacing: JdbcReplacement | None = None
     """Tables that collect rows until they replace the existing ones; ``None`` if rows go to their target at once."""
@@ -124,7 +128,7 @@ class Publishing:
         """
         with self.dialect.transaction() as connection, ExitStack() as locks:
             self.ledger.hold(connection)
-            if self.history is not None:
+            if self.history:
                 locks.enter_context(self._alone(connection, committables))
             done = self.ledger.done(connection, [each.id for each in committables], may_be_committed=may_be_committed)
             held: dict[TablePath, DatabaseTable | None] = {}
@@ -134,7 +138,7 @@ class Publishing:
                     if self.ordered:
                         refuse_clash(self.dialect, connection, self.who, parts)
                     families = Families(dialect=self.dialect, connection=connection)
-                    for statement in families.replaced(parts) if self.ordered and self.history is None else ():
+                    for statement in families.replaced(parts) if self.ordered and not self.history else ():
                         self.dialect.run(connection, statement)
                     for part in parts:
                         if "root" not in part:
@@ -253,9 +257,19 @@ class Publishing:
             raise
 
     def _moves(self, target: Target, staging: str, *, changes: bool) -> Iterator[str]:
-        if self.history is not None:
-            return self.history.moves(self.dialect, target, staging)
-        return target.moves(self.dialect, staging, changes=changes)
+        if not self.history:
+            return target.moves(self.dialect, staging, changes=changes)
+        return Versions(
+            database=self.dialect,
+            table=self.dialect.quoted(*target.path),
+            rows=target.ranked(self.dialect, staging),
+            alias="seatunnel_ranked",
+            last="seatunnel_last = 1 AND ",
+            columns=target.names,
+            key=target.keys,
+            history=self.history,
+            at=self.at,
+        ).statements()
 
     def _place(self, part: Mapping[str, Any]) -> TablePath:
         """Return the table into which rows are moved: their target, or the table that collects rows for it."""

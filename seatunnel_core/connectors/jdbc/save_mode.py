@@ -15,43 +15,8 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connector_api.option import Options
-from seatunnel_core.connectors.jdbc import options as opt
-from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.tables.ledger import CommitLedger
-from seatunnel_core.connectors.tables.messages import not_empty
-from seatunnel_core.connectors.tables.options import SCHEMA_SAVE_MODE
 from seatunnel_core.connectors.tables.table_path import TablePath
-
-WAIT_S = 60
-"""Timeout for another process that is recreating the same table."""
-
-
-def empty_table(dialect: Dialect, connection: Any, path: TablePath, options: Options, *, first: bool) -> None:
-    """Empty or drop a table, as ``data_save_mode`` and ``schema_save_mode`` require.
-
-    Args:
-        dialect: The database.
-        connection: A connection in a transaction.
-        path: The path of the table.
-        options: The options of the sink.
-        first: True for the first table of the sink, before which ``custom_sql`` runs.
-
-    Raises:
-        SinkError: The table has rows, and the mode rejects that.
-    """
-    table, mode = dialect.quoted(*path), options[opt.DATA_SAVE_MODE]
-    cursor = dialect.cursor(connection)
-    if dialect.table(connection, path) is not None:
-        if mode == "ERROR_WHEN_DATA_EXISTS" and dialect.ask(connection, f"SELECT 1 FROM {table} LIMIT 1"):
-            raise SinkError(not_empty(dialect.table_name(path)))
-        if options[SCHEMA_SAVE_MODE] == "RECREATE_SCHEMA":
-            cursor.execute(f"DROP TABLE {table}")
-        elif mode == "DROP_DATA":
-            cursor.execute(dialect.empty(path))
-    if mode == "CUSTOM_PROCESSING" and first:
-        cursor.execute(options[opt.CUSTOM_SQL])
 
 
 @frozen(kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import TableSchema
@@ -18,26 +19,28 @@ from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import with_exact_keys
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES, dialect_of
 from seatunnel_core.connectors.jdbc.databases.families import index_of
 from seatunnel_core.connectors.jdbc.databases.longest_names import require_short
-from seatunnel_core.connectors.jdbc.growth import Growth
-from seatunnel_core.connectors.jdbc.history import History, history_of, target_with
 from seatunnel_core.connectors.jdbc.looking import LookedMode, look_at_keys, look_at_table, look_into, tried
 from seatunnel_core.connectors.jdbc.modes import mode_of, refuse_partial
 from seatunnel_core.connectors.jdbc.pruning import require_key_of, target_of_keys
 from seatunnel_core.connectors.jdbc.publishing import Publishing
 from seatunnel_core.connectors.jdbc.replacing import JdbcReplacement
-from seatunnel_core.connectors.jdbc.save_mode import WAIT_S, TableSaveMode, empty_table
+from seatunnel_core.connectors.jdbc.save_mode import TableSaveMode
 from seatunnel_core.connectors.jdbc.statement import query_of, statement_of
-from seatunnel_core.connectors.jdbc.target import Target, new_columns
+from seatunnel_core.connectors.jdbc.target import Target, new_columns, target_table
 from seatunnel_core.connectors.jdbc.writer import JdbcWriter
 from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
+from seatunnel_core.connectors.tables.column_growth import WAIT_S, Growth
 from seatunnel_core.connectors.tables.errors import named_errors
 from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
+from seatunnel_core.connectors.tables.history import history_columns
 from seatunnel_core.connectors.tables.options import SCHEMA_SAVE_MODE
+from seatunnel_core.connectors.tables.save_mode import empty_table, has_rows
 from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.write_mode import DECIDING
@@ -89,7 +92,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             raise UsageError(
                 "option 'schema_contract': it requires a table, but rows are written with query; remove it"
             )
-        self._growth = Growth(dialect=self._dialect, contract=options[TARGET_CONTRACT])
+        self._growth = Growth(database=self._dialect, contract=options[TARGET_CONTRACT])
         if options[opt.DATA_SAVE_MODE] == "CUSTOM_PROCESSING" and not options[opt.CUSTOM_SQL]:
             raise UsageError("option 'custom_sql': required with data_save_mode = CUSTOM_PROCESSING")
         self._check_names()
@@ -165,34 +168,47 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
                 return target_of_keys(collecting, connection, path, schema, names)
             with self._saved(connection, path, context):
                 table = publishing.found(connection, path)
-                found = self._growth.resolved(table, schema, names, keys)
+                columns = None if table is None else table.columns
+                found = self._growth.resolved(columns, schema, names, keys)
                 schema = evolve(schema, columns=found.columns)
-                if table is None:
+                if columns is None:
                     self._create(connection, path, schema, names, keys)
                     table = self._dialect.table(connection, path)
                 else:
-                    table, done = self._growth.carried_out(connection, path, table, schema, names, keys)
+                    done = self._growth.carried_out(connection, path, columns, schema, names, keys)
+                    table = self._dialect.table(connection, path) if done else table
                     for told in done:
                         _log.warning("the sink Jdbc: the table %s %s", self._dialect.table_name(path), told)
-                    if self.driver.save_mode_due and self._adds(keys):
-                        self._note_rows(connection, path, schema)
+                    if self.driver.save_mode_due and self._adds(keys) and has_rows(self._dialect, connection, path):
+                        self.note_rows(schema, f"the table {self._dialect.table_name(path)}, which had rows")
                 connection.commit()
-            if table is None:
-                raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by another client")
-            if self._stages and not table.transactional:
-                raise SinkError(
-                    f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot be written "
-                    "exactly once: change it to ENGINE=InnoDB, or set is_exactly_once = false"
-                    ""
-                )
-            how: Any = {"names": names, "keys": () if self.needs_end else keys, "upserts": self.options[opt.UPSERT]}
-            target = target_with(self._history, self._dialect, connection, table, path, schema, **how)
+            target = self._target(connection, table, path, schema, names, keys)
             if collecting is not None:
                 self._collect(connection, collecting, target)
-            if keys and self.needs_order and self._history is None:
-                refuse_partial(target, table)
-            root = self._root(schema)
-            return evolve(target, needs_key=self.needs_order, without_values=found.without_values, root=root)
+            return evolve(target, without_values=found.without_values)
+
+    def _target(
+        self,
+        connection: Any,
+        table: DatabaseTable | None,
+        path: TablePath,
+        schema: TableSchema,
+        names: Mapping[str, str],
+        keys: Sequence[str],
+    ) -> Target:
+        if table is None:
+            raise SinkError(f"the table {self._dialect.table_name(path)} was dropped by another client")
+        if self._stages and not table.transactional:
+            raise SinkError(
+                f"the table {self._dialect.table_name(path)} has no transactions, so rows cannot be written "
+                "exactly once: change it to ENGINE=InnoDB, or set is_exactly_once = false"
+            )
+        keyed = () if self.needs_end else keys
+        how: Any = {"names": names, "keys": keyed, "upserts": self.options[opt.UPSERT], "history": self._history}
+        target = target_table(self._dialect, connection, table, path, schema, **how)
+        if keys and self.needs_order and not self._history:
+            refuse_partial(target, table)
+        return evolve(target, needs_key=self.needs_order, root=self._root(schema))
 
     def _collect(self, connection: Any, collecting: JdbcReplacement, target: Target) -> None:
         """Create the table that collects the rows that will replace those of a target."""
@@ -230,7 +246,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             schema_mode=self.options[SCHEMA_SAVE_MODE],
             history=self._history,
         )
-        return look_at_table(self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
+        return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
         """Return the key of a new table; rows are also found by it, unless they replace all."""
@@ -265,15 +281,13 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         with _saving[hash(mode.lock) % len(_saving)], self._dialect.exclusively(connection, mode.lock, WAIT_S):
             acts = mode.may_act(connection)
             if acts:
-                empty_table(self._dialect, connection, path, self.options, first=not driver.treated)
+                if self._dialect.table(connection, path) is not None:
+                    empty_table(self._dialect, connection, path, self.options)
+                if self.options[opt.DATA_SAVE_MODE] == "CUSTOM_PROCESSING" and not driver.treated:
+                    self._dialect.run(connection, self.options[opt.CUSTOM_SQL])
             mode.note(connection, acted=acts)
             yield
         driver.treated.add(path)
-
-    def _note_rows(self, connection: Any, path: TablePath, schema: TableSchema) -> None:
-        """Record that the table has rows, to which the job adds."""
-        if self._dialect.ask(connection, f"SELECT 1 FROM {self._dialect.quoted(*path)} LIMIT 1"):
-            self.note_rows(schema, f"the table {self._dialect.table_name(path)}, which had rows")
 
     def _create(
         self, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
@@ -282,8 +296,8 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         for missing in (key for key in keys if key not in names.values()):
             raise SinkError(f"the key column {missing!r} is not among the columns of the rows of {schema.table}")
         columns = with_exact_keys(self._dialect, connection, new_columns(self._dialect, schema, names), keys)
-        if self._history is not None:  # a key has several versions
-            columns, keys = self._history.added(columns, self._dialect), ()
+        if self._history:  # a key has several versions
+            columns, keys = pa.schema([*columns, *history_columns(self._dialect, self._history)]), ()
         cursor = self._dialect.cursor(connection)
         cursor.execute(self._dialect.create_table(path, columns, keys))
         if self._root(schema):
@@ -351,8 +365,8 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         )
 
     @property
-    def _history(self) -> History | None:
-        return None if self._mode is None else history_of(tuple(map(self._written, self._mode.history)))
+    def _history(self) -> tuple[str, ...]:
+        return () if self._mode is None else tuple(map(self._written, self._mode.history))
 
     def _errors_wrapped(
         self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError

@@ -11,15 +11,15 @@ from seatunnel_core.config.problem import nearest
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.column_type import fits, plain_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.windows import has_windows, require_windows
 from seatunnel_core.connectors.jdbc.statement import Statement
-from seatunnel_core.connectors.tables.growth import ADD_IT, WIDEN_IT, wider
+from seatunnel_core.connectors.tables.growth import wider
+from seatunnel_core.connectors.tables.history import require_history
+from seatunnel_core.connectors.tables.messages import key_text, no_column, no_type, unfit
+from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.rows.types import type_name
-
-KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
-"""Additional columns of staged rows with a key: the kind of the row, and its number in the unit."""
 
 
 @frozen(kw_only=True)
@@ -171,11 +171,9 @@ class Target:
 
     def repetition(self, key: Sequence[Any]) -> str:
         """Return the message for a key that the statement of ``repeated`` found."""
-        shown = ", ".join(f"{name} = {value}" for name, value in zip(self.keys, key, strict=True))
         return (
-            f"a row with the key {shown} is inserted into {self.named}, where one already exists, but "
-            "enable_upsert is false; set enable_upsert = true to replace it, or remove such rows before this sink"
-            ""
+            f"a row with the key {key_text(self.keys, key)} is inserted into {self.named}, where one already exists, "
+            "but enable_upsert is false; set enable_upsert = true to replace it, or remove such rows before this sink"
         )
 
     def _by_key(self, dialect: Dialect) -> str:
@@ -243,9 +241,9 @@ def _parameter(dialect: Dialect, schema: TableSchema, name: str, required: str |
     """Return the column for a parameter, with the type that the database requires if the rows have texts."""
     arrow = plain_type(schema.columns.field(name).type)
     try:
-        declared = dialect.declared(arrow)
+        declared = dialect.declared_type(arrow)
     except TypeError as error:
-        raise no_type(dialect, schema, name, error) from None
+        raise no_type(dialect.name, schema, schema.columns.field(name), error) from None
     column = Column(name=name, declared=declared, arrow=arrow, read="{}")
     texts = of.is_string(arrow) or (of.is_list(arrow) and of.is_string(arrow.value_type))
     return evolve(column, declared=required, direct=False, cast=required) if required and texts else column
@@ -253,6 +251,7 @@ def _parameter(dialect: Dialect, schema: TableSchema, name: str, required: str |
 
 def target_table(
     dialect: Dialect,
+    connection: Any,
     table: DatabaseTable,
     path: TablePath,
     schema: TableSchema,
@@ -260,26 +259,34 @@ def target_table(
     names: Mapping[str, str],
     keys: Sequence[str],
     upserts: bool,
+    history: Sequence[str] = (),
 ) -> Target:
     """Return the target for rows that go into a table.
 
     Args:
         dialect: The database.
+        connection: A connection for inspecting the existing rows.
         table: The columns and keys of the table.
         path: The path of the table.
         schema: The schema of the rows.
         names: The name in the table of each column of the rows.
         keys: The key columns, by their names in the table.
         upserts: True if an inserted row replaces the row with the same key.
+        history: The history columns, which the rows lack: valid from, valid until, and is current.
 
     Raises:
         SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
-            rows lack; or a key column is not among the columns.
+            rows lack; a key column is not among the columns; or the table cannot keep history.
     """
     named = dialect.table_name(path)
-    found = [(_column_for(have, table, names[have.name], named, schema.table), have.name) for have in schema.columns]
+    seen = evolve(table, columns=tuple(each for each in table.columns if each.name not in history))
+    found = [(_column_for(have, seen, names[have.name], named, schema.table), have.name) for have in schema.columns]
     given = {column.name: name for column, name in found if not column.generated}
-    _refuse_missing(table, named, given, keys, schema.table)
+    _refuse_missing(seen, named, given, keys, schema.table)
+    unique = table.is_unique(tuple(keys))
+    if history:
+        conflicting = [keys] if unique else []
+        require_history(dialect, connection, path, table.columns, written=given, history=history, unique=conflicting)
     return Target(
         named=named,
         path=path,
@@ -287,7 +294,7 @@ def target_table(
         given=tuple(given.values()),
         keys=tuple(keys),
         upserts=upserts,
-        unique=table.is_unique(tuple(keys)),
+        unique=unique,
         others_unique=table.others_unique,
     )
 
@@ -296,17 +303,10 @@ def _column_for(have: pa.Field, table: DatabaseTable, name: str, named: str, row
     """Return the table's column for a column of the rows; raise ``SinkError`` if it cannot be written."""
     found = table.column(name)
     if found is None:
-        meant = nearest(name, [column.name for column in table.columns])
-        raise SinkError(
-            f"the table {named} has no column {name!r}, which the rows of {rows} have"
-            + (f"; did you mean {meant}?" if meant else ADD_IT)
-        )
+        raise no_column(named, name, [column.name for column in table.columns], rows, adds=False)
     if not fits(have.type, found):
-        raise SinkError(
-            f"column {have.name!r}: the rows of {rows} have the type {type_name(have.type)}, which does "
-            f"not fit into {found.declared} of the table {named}; convert it before this sink"
-            + (WIDEN_IT if wider(found.arrow, plain_type(have.type)) else "")
-        )
+        widened = wider(found.arrow, plain_type(have.type)) is not None
+        raise unfit(have, found.declared, named, rows, widened=widened or None)
     return found
 
 
@@ -320,62 +320,6 @@ def _refuse_missing(table: DatabaseTable, named: str, given: Collection[str], ke
             raise SinkError(f"the key column {key!r} is not among the columns of the rows of {rows}")
 
 
-def fits(have: pa.DataType, column: Column) -> bool:
-    """Return True if values of a type may be written into a column; a single value may still be too large."""
-    have, want = plain_type(have), column.arrow
-    if have == want or (_is_number(have) and _is_number(want)):
-        return True
-    if of.is_boolean(have) and of.is_integer(want):
-        return True
-    if of.is_timestamp(have) and of.is_timestamp(want):
-        return (have.tz is None) == (want.tz is None) or column.in_utc
-    if of.is_list(have) and of.is_list(want):
-        return bool(have.value_type == want.value_type or of.is_string(want.value_type))
-    if of.is_string(want) and column.direct:
-        return not of.is_nested(have) and not of.is_binary(have)
-    return bool(of.is_null(have) or (of.is_date(have) and of.is_timestamp(want) and want.tz is None))
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which values of a type are sent: small and unsigned integers are widened."""
-    if kind in _SENT:
-        return _SENT[kind]
-    if of.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz and "UTC")
-    if of.is_time(kind):
-        return pa.time64("us")
-    if of.is_large_list(kind) or of.is_list(kind) or of.is_fixed_size_list(kind):
-        return pa.list_(plain_type(kind.value_type))
-    return kind
-
-
-_SENT = {
-    pa.int8(): pa.int16(),
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.decimal128(20, 0),
-    pa.float16(): pa.float32(),
-    pa.large_string(): pa.string(),
-    pa.string_view(): pa.string(),
-    pa.large_binary(): pa.binary(),
-    pa.date64(): pa.date32(),
-    pa.null(): pa.string(),
-}
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(of.is_integer(kind) or of.is_floating(kind) or of.is_decimal(kind))
-
-
-def no_type(dialect: Dialect, schema: TableSchema, name: str, error: TypeError) -> SinkError:
-    """Return the error for a column of the rows for which the database has no type."""
-    return SinkError(
-        f"column {name!r} of the table {schema.table} has the type {type_name(schema.columns.field(name).type)}, and "
-        f"{dialect.address.kind} has no type for it ({error}); convert or remove the column"
-    )
-
-
 def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str]) -> pa.Schema:
     """Return the columns of a new table for these rows.
 
@@ -386,7 +330,7 @@ def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str])
         try:
             dialect.column_type(column.type if not of.is_null(column.type) else pa.string())
         except TypeError as error:
-            raise no_type(dialect, schema, column.name, error) from None
+            raise no_type(dialect.name, schema, column, error) from None
     return pa.schema(
         pa.field(names[column.name], pa.string() if of.is_null(column.type) else column.type)
         for column in schema.columns

@@ -12,13 +12,13 @@ from attrs import define, field
 from seatunnel_core.connector_api.batch import Batch, RowKind
 from seatunnel_core.connector_api.errors import ConnectorError, RowError, SinkError
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
-from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.windows import require_windows
 from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, staging_name
 from seatunnel_core.connectors.jdbc.target import Target, with_key
+from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.ledger import key_of
 from seatunnel_core.connectors.tables.messages import taken_over
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -265,15 +265,12 @@ class JdbcWriter(SinkWriter):
         given = [by_name[name] for name in target.given]
         arrays, fields = [], []
         for column, values in zip(target.columns, given, strict=True):
-            if target.needs_key and column.name in target.keys and values.null_count:
-                row = values.is_null().index(True).as_py() + 1
-                raise RowError(
-                    f"{self._who()}: column {column.name!r}, row {row} of a batch of {batch.table}: it is null, and is "
-                    f"part of the key by which rows are merged into {target.named}"
-                )
+            fitting = Fitting(who=self._who(), batch=batch, column=column.name)
+            if target.needs_key and column.name in target.keys:
+                fitting.require_values(values, f"{column.name!r} of {target.named}", is_key=True)
             kind = _sent_type(column.arrow, column.declared, values.type)
-            arrays.append(self._cast(values, kind, column.name, batch.table))
-            self._refuse_beyond(arrays[-1], column, batch.table)
+            arrays.append(fitting.cast(values, kind, _narrowed))
+            self._refuse_beyond(arrays[-1], fitting)
             fields.append(pa.field(column.name, kind))
         columns = pa.schema(fields)
         if target.keys:
@@ -283,31 +280,12 @@ class JdbcWriter(SinkWriter):
             columns = with_key(columns)
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
-    def _cast(self, values: pa.Array, kind: pa.DataType, name: str, table: str) -> pa.Array:
-        if values.type == kind:
-            return values
-        try:
-            return _narrowed(values, kind)
-        except pa.ArrowException as error:
-            for number in range(len(values)):
-                with suppress(pa.ArrowException):
-                    _narrowed(values.slice(number, 1), kind)
-                    continue
-                raise RowError(
-                    f"{self._who()}: column {name!r}, row {number + 1} of a batch of {table}: "
-                    f"{shown(values[number])[:60]!r} does not fit into {kind}"
-                ) from error
-            raise
-
-    def _refuse_beyond(self, values: pa.Array, column: Column, table: str) -> None:
+    def _refuse_beyond(self, values: pa.Array, fitting: Fitting) -> None:
         """Raise an error for timestamps that the database would store as different values."""
         refused, why = self._dialect.unstorable(values)
         if refused is not None:
-            number = pc.index(refused, True).as_py()
-            raise RowError(
-                f"{self._who()}: column {column.name!r}, row {number + 1} of a batch of {table}: "
-                f"{shown(values[number])!r} {why}"
-            )
+            row = pc.index(refused, True).as_py()
+            raise fitting.refused(row, f"{shown(values[row])!r} {why}")
 
     def _who(self) -> str:
         return f"pipeline {self._context.pipeline_id}, sink Jdbc"

@@ -1,91 +1,215 @@
-"""Schema evolution of a target table, in the transaction that prepares the table for the rows of a job."""
+"""Schema evolution of target tables: add missing columns, and widen types.
 
-from collections.abc import Sequence
-from typing import Any
+Each change is one statement, which runs before the first row of a start is moved. Rows staged by an earlier start list
+their columns, so they can be moved into the changed table as well.
+"""
 
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import pyarrow as pa
 import pyarrow.types as of
+from attrs import evolve, frozen
 
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connectors.tables.database import TableColumn, TableDatabase
 from seatunnel_core.connectors.tables.growth import EXACT, TargetContract, wider
-from seatunnel_core.connectors.tables.messages import not_widened
-from seatunnel_core.connectors.tables.sql_database import SqlDatabase, TableColumn
+from seatunnel_core.connectors.tables.messages import no_type, not_widened, unfit
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.connectors.tables.target import stored
+from seatunnel_core.rows.unknown import Resolved, resolved
+
+__all__ = ["WAIT_S", "Change", "Growth"]
+
+C = TypeVar("C", bound=TableColumn)
+
+WAIT_S = 60
+"""Timeout for another process that is changing the same table, in seconds."""
 
 
-def grow(
-    database: SqlDatabase,
-    connection: Any,
-    path: TablePath,
-    schema: TableSchema,
-    key: Sequence[str],
-    contract: TargetContract,
-) -> list[str]:
-    """Add the columns that a table lacks, and widen those that cannot hold the values of the rows.
+@frozen(kw_only=True)
+class Change:
+    """A change of a table."""
 
-    ``target_of`` rejects changes that the contract does not allow or that are impossible.
+    told: str
+    """Description that follows the name of the table: ``gets the column 'city' (TEXT)``."""
 
-    Args:
-        database: The database.
-        connection: A connection in a transaction, which the caller commits.
-        path: The path of an existing table.
-        schema: The schema of the rows.
-        key: The key columns, by which rows are merged.
-        contract: The allowed changes.
+    column: str
+    """Name of the column in the table."""
 
-    Returns:
-        The changes, as texts that follow the name of the table.
+    statement: str
+    unless: str = ""
+    """SELECT that finds a row with a value that the change would not preserve; ``""`` if there can be none."""
 
-    Raises:
-        SinkError: The database has no type for a column, or a value would change.
+    lost: str = ""
+    """Description of such values."""
+
+
+@frozen(kw_only=True)
+class Growth:
+    """Schema evolution of the tables of one sink.
+
+    In all methods, ``columns`` are the current columns of a table, ``names`` has the name in the table of each column
+    of the rows, and ``keys`` are the key columns, by their names in the table.
     """
-    table, done = database.quoted(*path), []
-    by_name = {column.name.lower(): column for column in database.columns(connection, path)}
-    keys = {name.lower() for name in key}
-    types = database.types_of(connection, path, schema.columns.names)
-    for have in schema.columns:
-        column, kind = by_name.get(have.name.lower()), stored(database, schema, have)
-        if column is None:
-            if contract.adds and have.name.lower() not in keys:
-                declared = database.declared_type(kind)
-                database.run(connection, f"ALTER TABLE {table} ADD COLUMN {database.quoted(have.name)} {declared}")
-                by_name[have.name.lower()] = TableColumn(name=have.name, declared=declared)
-                done.append(f"gets the column {have.name!r} ({declared})")
-            continue
-        held = database.arrow_type(column.declared) or types.get(have.name)
-        new = wider(held, kind) if held is not None and contract.widens else held
-        if new is None or held is None or new == held:
-            continue
-        declared = database.declared_type(new)
-        statement = database.widen_column(path, column.name, declared)
-        if statement is None:
-            continue
+
+    database: TableDatabase
+    contract: TargetContract
+
+    def resolved(
+        self, columns: Sequence[TableColumn] | None, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
+    ) -> Resolved:
+        """Return the columns of rows; unknown types are taken from the table, if it exists."""
+        if columns is None:
+            keyed = [name for name, written in names.items() if written in keys]
+            return resolved(schema.columns, None, grows=self.contract.adds, keys=keyed)
+        held = {column.name: column.arrow for column in columns}
+        return resolved(schema.columns, {name: held[to] for name, to in names.items() if to in held})
+
+    def carried_out(
+        self,
+        connection: Any,
+        path: TablePath,
+        columns: Sequence[TableColumn],
+        schema: TableSchema,
+        names: Mapping[str, str],
+        keys: Sequence[str],
+    ) -> tuple[str, ...]:
+        """Change a table for the rows of a schema, in a transaction that the caller commits.
+
+        Returns:
+            The changes, as texts that follow the name of the table.
+
+        Raises:
+            SinkError: A change is impossible, or would not preserve a value.
+        """
+        database = self.database
+        # Reading rows here would lock the table, and two processes with such locks would wait for each other below.
+        if not self.planned(connection, path, columns, schema, names, keys)[1]:
+            return ()
+        if database.ddl_commits:
+            connection.commit()  # a process that waits for the lock must not block the table
+        digest = hashlib.sha256("\0".join(path).encode()).hexdigest()[:24]
+        with database.exclusively(connection, f"seatunnel_grow_{digest}", WAIT_S):
+            database.wait_for_locks(connection, WAIT_S)
+            database.lock_table(connection, path)
+            columns = database.table_columns(connection, path)
+            _, changes = self.planned(connection, path, columns, schema, names, keys)
+            self.require_kept(connection, path, changes)
+            for change in changes:
+                database.run(connection, change.statement)
+        return tuple(change.told for change in changes)
+
+    def planned(
+        self,
+        connection: Any,
+        path: TablePath,
+        columns: Sequence[C],
+        schema: TableSchema,
+        names: Mapping[str, str],
+        keys: Sequence[str],
+    ) -> tuple[tuple[C, ...], tuple[Change, ...]]:
+        """Return the columns as they would be after the changes, and the changes; apply none of them, and read no row.
+
+        Raises:
+            SinkError: A change is impossible.
+        """
+        grown, changes = {column.name: column for column in columns}, []
+        for have in schema.columns:
+            name, found = names[have.name], None
+            known = grown.get(name)
+            if known is None and self.contract.adds:
+                found = self._added(path, columns, schema, have, name, keys)
+            elif known is not None and self.contract.widens:
+                found = self._widened(connection, path, schema, have, known)
+            if found is not None:
+                grown[name], change = found
+                changes.append(change)
+        return tuple(grown.values()), tuple(changes)
+
+    def require_kept(self, connection: Any, path: TablePath, changes: Sequence[Change]) -> None:
+        """Require that the changes preserve all values of a table.
+
+        Raises:
+            SinkError: They would not; the message contains the column.
+        """
+        for change in changes:
+            if change.unless and self.database.ask(connection, change.unless):
+                raise SinkError(not_widened(change.column, self.database.table_name(path), change.lost))
+
+    def _added(
+        self,
+        path: TablePath,
+        columns: Sequence[TableColumn],
+        schema: TableSchema,
+        have: pa.Field,
+        name: str,
+        keys: Sequence[str],
+    ) -> tuple[Any, Change]:
+        """Return a column that the table lacks."""
+        named = self.database.table_name(path)
+        if name in keys:
+            raise SinkError(
+                f"the table {named} has no column {name!r}, which is part of the key; add it with its values"
+            )
+        alike = [column.name for column in columns if column.name.lower() == name.lower()]
+        if alike:
+            raise SinkError(
+                f"the table {named} has a column {alike[0]!r}, but the rows of {schema.table} have {name!r}, which "
+                "differs only in case, so no column is added; rename it before this sink, or write field_ide"
+            )
+        try:
+            arrow = self.database.stored_type(have.type)
+            declared = self.database.declared_type(arrow)
+        except TypeError as error:
+            raise no_type(self.database.name, schema, have, error) from None
+        column = self.database.column_class(name=name, declared=declared, arrow=arrow)
+        told = f"gets the column {name!r} ({declared})"
+        return column, Change(told=told, column=name, statement=self.database.add_column(path, name, declared))
+
+    def _widened(
+        self, connection: Any, path: TablePath, schema: TableSchema, have: pa.Field, column: C
+    ) -> tuple[C, Change] | None:
+        """Return a column with a type that also fits the rows; ``None`` if it stays unchanged."""
+        database, held = self.database, column.arrow
+        try:
+            arrow = None if held is None else wider(held, database.stored_type(have.type))
+        except TypeError as error:
+            raise no_type(database.name, schema, have, error) from None
+        if held is None or arrow == held:
+            return None
+        statement, declared = None, ""
+        if arrow is not None and database.may_widen(column):
+            declared = database.declared_type(arrow)
+            if _spelled(declared) == _spelled(column.declared):  # the values already fit
+                return None
+            statement = database.widen_column(connection, path, column, declared)
+        if arrow is None or statement is None:
+            if database.fits(have.type, column):
+                return None
+            raise unfit(have, column.declared, database.table_name(path), schema.table, widened=False)
+        told = f"has {column.name!r} widened from {column.declared} to {declared}"
+        unless, lost = self._losses(path, column, held, arrow, declared)
+        change = Change(told=told, column=column.name, statement=statement, unless=unless, lost=lost)
+        return evolve(column, declared=declared, arrow=arrow), change
+
+    def _losses(
+        self, path: TablePath, column: TableColumn, held: pa.DataType, arrow: pa.DataType, declared: str
+    ) -> tuple[str, str]:
+        """Return ``unless`` and ``lost`` of a change."""
+        name, table = self.database.quoted(column.name), self.database.quoted(*path)
         if of.is_nested(held):
-            _refuse_changed(database, connection, path, column, declared)
-        elif of.is_int64(held) and of.is_floating(new):
-            _refuse_inexact(database, connection, path, column, declared)
-        database.run(connection, statement)
-        done.append(f"has {column.name!r} widened from {column.declared} to {declared}")
-    return done
+            back = f"CAST(CAST({name} AS {declared}) AS {column.declared})"
+            where, lost = f"{back} IS DISTINCT FROM {name}", f"values that {declared} would change"
+        elif of.is_int64(held) and of.is_floating(arrow):
+            where = f"{name} > {EXACT} OR {name} < -{EXACT}"
+            lost = f"whole numbers beyond {EXACT}, which {declared} would change"
+        else:
+            return "", ""
+        return f"SELECT 1 FROM {table} WHERE {where} LIMIT 1", lost
 
 
-def _refuse_inexact(
-    database: SqlDatabase, connection: Any, path: TablePath, column: TableColumn, declared: str
-) -> None:
-    name = database.quoted(column.name)
-    if database.ask(
-        connection, f"SELECT 1 FROM {database.quoted(*path)} WHERE {name} > {EXACT} OR {name} < -{EXACT} LIMIT 1"
-    ):
-        lost = f"whole numbers beyond {EXACT}, which {declared} would change"
-        raise SinkError(not_widened(column.name, ".".join(path), lost))
-
-
-def _refuse_changed(
-    database: SqlDatabase, connection: Any, path: TablePath, column: TableColumn, declared: str
-) -> None:
-    name = database.quoted(column.name)
-    back = f"CAST(CAST({name} AS {declared}) AS {column.declared})"
-    asked = f"SELECT 1 FROM {database.quoted(*path)} WHERE {back} IS DISTINCT FROM {name} LIMIT 1"
-    if database.ask(connection, asked):
-        raise SinkError(not_widened(column.name, ".".join(path), f"values that {declared} would change"))
+def _spelled(declared: str) -> str:
+    """Return a declared type in normalised spelling."""
+    return declared.replace(" ", "").lower()

@@ -6,13 +6,41 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+import pyarrow as pa
+from attrs import frozen
+
 from seatunnel_core.connectors.tables.table_path import TablePath
 
-__all__ = ["TableDatabase"]
+__all__ = ["TableColumn", "TableDatabase"]
+
+
+@frozen(kw_only=True)
+class TableColumn:
+    """A column of an existing table."""
+
+    name: str
+    declared: str
+    """Type as the database writes it: ``numeric(15,2)``."""
+
+    arrow: pa.DataType | None = None
+    """Type of its values in rows. ``None`` if rows do not support it, or if it follows from ``declared``."""
+
+    nullable: bool = True
+    filled: bool = False
+    """True if the database fills it when an INSERT omits it: a default, or a generated number."""
+
+    generated: bool = False
+    """True if the database computes its values, so that a sink must not write them."""
 
 
 class TableDatabase(ABC):
     """A database with transactions. The defaults are standard SQL on a connection of Python's DB-API."""
+
+    name: ClassVar[str]
+    """Name of the database system, for messages."""
+
+    column_class: ClassVar[type[TableColumn]] = TableColumn
+    """Class of the columns that ``table_columns`` returns."""
 
     ddl_commits: ClassVar[bool] = False
     """True if a statement that creates or drops a table ends the transaction."""
@@ -26,23 +54,32 @@ class TableDatabase(ABC):
         Transactions that write the same rows must exclude each other.
         """
 
+    def cursor(self, connection: Any) -> Any:
+        """Return a cursor for statements in the transaction of a connection."""
+        return connection.cursor()
+
     def ask(self, connection: Any, statement: str) -> Sequence[Sequence[Any]]:
         """Run a query and return its rows."""
-        found: Sequence[Sequence[Any]] = connection.execute(statement).fetchall()
+        found: Sequence[Sequence[Any]] = self._executed(connection, statement).fetchall()
         return found
 
     def run(self, connection: Any, statement: str) -> None:
         """Run a statement."""
-        connection.execute(statement)
+        self._executed(connection, statement)
 
     def changed_rows(self, connection: Any, statement: str) -> int:
         """Run a statement and return the number of rows that it changed."""
-        changed: int = connection.execute(statement).rowcount
+        changed: int = self._executed(connection, statement).rowcount
         return changed
 
     def column_names(self, connection: Any, table: str) -> list[str]:
         """Return the columns of a quoted table."""
-        return [column[0] for column in connection.execute(f"SELECT * FROM {table} WHERE 1 = 0").description]
+        return [column[0] for column in self._executed(connection, f"SELECT * FROM {table} WHERE 1 = 0").description]
+
+    def _executed(self, connection: Any, statement: str) -> Any:
+        cursor = self.cursor(connection)
+        cursor.execute(statement)
+        return cursor
 
     # -- names and values -------------------------------------------------------------------------------------------
 
@@ -60,6 +97,10 @@ class TableDatabase(ABC):
     def moment(self, at: datetime) -> str:
         """Return the literal of an aware time, for a column that was declared for timestamps with time zone."""
         return self.literal(at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds"))
+
+    def now(self) -> str:
+        """Return the literal of the current time, for all versions of one commit."""
+        return self.moment(datetime.now(UTC))
 
     def table_name(self, path: TablePath) -> str:
         """Return the name of a table in messages and in ``Staged.tables``."""
@@ -89,6 +130,48 @@ class TableDatabase(ABC):
         """Return the condition that two values of a column's type differ, compared character by character."""
         return f"({one} <> {other} OR ({one} IS NULL) <> ({other} IS NULL))"
 
+    # -- columns of tables ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def table_columns(self, connection: Any, path: TablePath) -> Sequence[TableColumn]:
+        """Return the columns of a table with their Arrow types; none if the table does not exist."""
+
+    @abstractmethod
+    def stored_type(self, kind: pa.DataType) -> pa.DataType:
+        """Return the type in which values of a type are sent or staged.
+
+        Raises:
+            TypeError: The database has no type for it; the message is the Arrow type.
+        """
+
+    @abstractmethod
+    def declared_type(self, kind: pa.DataType) -> str:
+        """Return the database's type for a stored type.
+
+        Raises:
+            TypeError: The database has none; the message is the Arrow type.
+        """
+
+    def fits(self, kind: pa.DataType, column: TableColumn) -> bool:
+        """Return True if values of a type may be written into a column; a later check may still reject them."""
+        return True
+
+    def keeps_flag(self, kind: pa.DataType | None) -> bool:
+        """Return True if a column with values of a type keeps true and false."""
+        return kind is not None and self.declared_type(kind) == self.declared_type(pa.bool_())
+
+    def may_widen(self, column: TableColumn) -> bool:
+        """Return True if the declaration of a column restricts its values no more than its Arrow type does."""
+        return column.arrow is not None
+
+    def add_column(self, path: TablePath, name: str, declared: str) -> str:
+        """Return the statement that adds a column to a table, with null in all rows."""
+        return f"ALTER TABLE {self.quoted(*path)} ADD COLUMN {self.quoted(name)} {declared}"
+
+    def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
+        """Return the statement that changes the type of a column and nothing else; ``None`` if there is none."""
+        return None
+
     # -- locks ------------------------------------------------------------------------------------------------------
 
     def lock_row(self, statement: str) -> str:
@@ -100,6 +183,9 @@ class TableDatabase(ABC):
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
         """Make statements of this transaction fail if they wait longer than this for a lock."""
+
+    def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
+        """Lock a table until the transaction ends (not by DDL): against writers and, unless ``reads``, readers."""
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:

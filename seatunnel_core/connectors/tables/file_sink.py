@@ -20,20 +20,19 @@ from seatunnel_core.connectors.nested.child_tables import require_place
 from seatunnel_core.connectors.staging.lost_table import require_same_table
 from seatunnel_core.connectors.staging.table_names import VARIABLE, filled
 from seatunnel_core.connectors.staging.target import Target
-from seatunnel_core.connectors.tables.column_growth import grow
+from seatunnel_core.connectors.tables.column_growth import Growth
 from seatunnel_core.connectors.tables.deletion import require_key
 from seatunnel_core.connectors.tables.errors import named_errors
 from seatunnel_core.connectors.tables.file_publishing import FilePublishing
 from seatunnel_core.connectors.tables.file_writer import TableFileWriter
 from seatunnel_core.connectors.tables.growth import TARGET_CONTRACT
-from seatunnel_core.connectors.tables.messages import not_empty
-from seatunnel_core.connectors.tables.options import DATA_SAVE_MODE, SCHEMA_SAVE_MODE, TABLE
+from seatunnel_core.connectors.tables.options import TABLE
+from seatunnel_core.connectors.tables.save_mode import empty_table, has_rows
 from seatunnel_core.connectors.tables.sink import TableSink
 from seatunnel_core.connectors.tables.sql_database import SqlDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.target import TargetTable, create, repeated_key, target_of
 from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
-from seatunnel_core.rows.unknown import resolved
 
 __all__ = ["FileStagedTableSink"]
 
@@ -121,15 +120,19 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         if self.mode.prunes:
             return self._ready_for_keys(connection, publishing, schema, path)
         contract, history = self.options[TARGET_CONTRACT.key], self.mode.history
+        growth = Growth(database=database, contract=contract)
         existed = self._existing(connection, publishing, schema, path)
         if not existed:
-            made = resolved(schema.columns, None, grows=contract.adds, keys=key)
+            made = growth.resolved(None, schema, {name: name for name in schema.columns.names}, key)
             create(database, connection, path, evolve(schema, columns=made.columns), key, history)
             if self.driver.save_mode_due and self.empties:
                 publishing.saved_now(connection, path)
-        found = resolved(schema.columns, database.types_of(connection, path, schema.columns.names))
-        schema = evolve(schema, columns=found.columns)
-        for change in grow(database, connection, path, schema, key, contract) if existed else ():
+        columns = database.table_columns(connection, path)
+        by_name = {column.name.lower(): column.name for column in columns}
+        names = {name: by_name.get(name.lower(), name) for name in schema.columns.names}
+        found = growth.resolved(columns, schema, names, key)
+        schema, keys = evolve(schema, columns=found.columns), [names[name] for name in key]
+        for change in growth.carried_out(connection, path, columns, schema, names, keys) if existed else ():
             _log.warning("the sink %s: the table %s %s", self.identifier, ".".join(path), change)
         target = target_of(database, connection, path, schema, key, contract, history, found.without_values)
         if self.mode.merges and schema.root is not None:
@@ -145,24 +148,16 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         require_same_table(publishing.context, publishing.who, named, "" if exists else None)
         due = self.driver.save_mode_due
         if due and exists and self.empties and publishing.saved_now(connection, path):
-            exists = self._emptied(connection, path)
+            exists = empty_table(self._database, connection, path, self.options)
         if not exists:
             self.require_creatable(named)
-        elif due and self.mode.appends and self._has_rows(connection, path):
+        elif due and self.mode.appends and has_rows(self._database, connection, path):
             self.note_rows(schema, f"the table {named}, which had rows")
         return exists
 
     def _require_one_version(self, connection: Any, target: TargetTable) -> None:
-        """Reject a table with several rows of a key or, with history, without a definite current version."""
-        history, table = self.mode.history, self._database.quoted(*target.path)
-        if history:
-            unclear = f"SELECT 1 FROM {table} WHERE {self._database.quoted(history[2])} IS NULL LIMIT 1"
-            if self._database.ask(connection, unclear):
-                raise SinkError(
-                    f"the table {target.named} has rows with {history[2]} = null, so it is undefined which "
-                    "version is the current one; set it to true or false"
-                )
-        if repeated := repeated_key(self._database, connection, target, history):
+        """Reject a table with several rows of a key or, with history, with several current versions of it."""
+        if repeated := repeated_key(self._database, connection, target, self.mode.history):
             raise SinkError(
                 f"the table {target.named} has several rows with {repeated}, so it is undefined which one a merge "
                 "should replace; remove them, or choose another merge_key"
@@ -178,21 +173,6 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         target = target_of(self._database, connection, collected, schema, (), self.options[TARGET_CONTRACT.key])
         keys = pa.schema([column.with_nullable(False) for column in target.columns])  # null cannot be part of a key
         return evolve(target, path=path, columns=keys)
-
-    def _emptied(self, connection: Any, path: TablePath) -> bool:
-        """Empty or drop a table, as the save modes require, and return True if it still exists."""
-        data, table = self.options[DATA_SAVE_MODE.key], self._database.quoted(*path)
-        if data == "ERROR_WHEN_DATA_EXISTS" and self._has_rows(connection, path):
-            raise SinkError(not_empty(".".join(path)))
-        if self.options[SCHEMA_SAVE_MODE.key] == "RECREATE_SCHEMA":
-            self._database.run(connection, f"DROP TABLE {table}")
-            return False
-        if data == "DROP_DATA":
-            self._database.run(connection, f"DELETE FROM {table}")
-        return True
-
-    def _has_rows(self, connection: Any, path: TablePath) -> bool:
-        return bool(self._database.ask(connection, f"SELECT 1 FROM {self._database.quoted(*path)} LIMIT 1"))
 
     def _path(self, schema: TableSchema) -> TablePath:
         written = filled(self.options[TABLE.key], schema)

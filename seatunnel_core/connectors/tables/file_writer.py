@@ -16,8 +16,8 @@ from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.file import sink_options as of_files
 from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.staging.target import Target, unique_name
+from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.target import TargetTable
-from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}
@@ -118,32 +118,12 @@ class TableFileWriter(SinkWriter):
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
         arrays = []
         for column, name in zip(target.columns, target.given, strict=True):
-            values = by_name[name]
-            if values.null_count and (not column.nullable or column.name in target.key):
-                why = "is part of the key" if column.name in target.key else "may not be null"
-                row = values.is_null().index(True).as_py() + 1
-                raise RowError(
-                    f"{self._staging.who}: column {name!r}, row {row} of a batch of {batch.table}: it is null, and "
-                    f"{column.name!r} of {target.named} {why}"
-                )
-            arrays.append(self._cast(values, column.type, f"column {name!r}", batch.table))
+            values, fitting = by_name[name], Fitting(who=self._staging.who, batch=batch, column=name)
+            is_key = column.name in target.key
+            if is_key or not column.nullable:
+                fitting.require_values(values, f"{column.name!r} of {target.named}", is_key=is_key)
+            arrays.append(fitting.cast(values, column.type, _exactly))
         return pa.RecordBatch.from_arrays(arrays, schema=target.columns)
-
-    def _cast(self, values: pa.Array, kind: pa.DataType, column: str, table: str) -> pa.Array:
-        if values.type == kind:
-            return values
-        try:
-            return _exactly(values, kind)
-        except pa.ArrowException as error:
-            for number in range(len(values)):
-                with suppress(pa.ArrowException):
-                    _exactly(values.slice(number, 1), kind)
-                    continue
-                raise RowError(
-                    f"{self._staging.who}: {column}, row {number + 1} of a batch of {table}: "
-                    f"{shown(values[number])[:60]!r} does not fit into {kind}"
-                ) from error
-            raise
 
     def _failed(self, error: Exception) -> SinkError:
         folder = self._staging.staging(self._epoch)

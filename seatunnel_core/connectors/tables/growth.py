@@ -57,10 +57,6 @@ TARGET_CONTRACT = Option(
     "widen its type if that changes no value; otherwise fail. A single word applies to both.",
 )
 
-ADD_IT = "; add it, or write schema_contract = evolve"
-WIDEN_IT = ", or write schema_contract = evolve to widen that"
-"""Suggestion in errors about a frozen table."""
-
 EXACT = 2**53
 """Largest absolute value up to which a double represents every whole number."""
 

@@ -1,13 +1,98 @@
 """Row history (``keep_history``): a commit ends the current version of a row that changes, and adds the new one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.types as of
 from attrs import field, frozen
 
-from seatunnel_core.connectors.tables.database import TableDatabase
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connectors.tables.database import TableColumn, TableDatabase
 from seatunnel_core.connectors.tables.sql_database import KIND
+from seatunnel_core.connectors.tables.table_path import TablePath
 
-__all__ = ["Versions"]
+__all__ = ["Versions", "history_columns", "require_history"]
+
+
+def history_columns(database: TableDatabase, names: Sequence[str]) -> list[pa.Field]:
+    """Return the columns that keep history in a new table: valid from, valid until, and is current.
+
+    Their times are in UTC, also in a database without time zones.
+
+    Raises:
+        SinkError: The database lacks a type for them.
+    """
+    for moment in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
+        try:
+            kinds = [database.stored_type(kind) for kind in (moment, moment, pa.bool_())]
+            for kind in kinds:
+                database.declared_type(kind)
+        except TypeError as error:
+            missing = error
+        else:
+            return list(map(pa.field, names, kinds))
+    raise SinkError(f"{database.name} has no type for {missing}, which keep_history requires; remove keep_history")
+
+
+def require_history(
+    database: TableDatabase,
+    connection: Any,
+    path: TablePath,
+    columns: Sequence[TableColumn],
+    *,
+    written: Collection[str],
+    history: Sequence[str],
+    unique: Sequence[Sequence[str]],
+) -> None:
+    """Reject a table that lacks a history column, has one that a new version would lose, or allows a key only once.
+
+    Args:
+        database: The database.
+        connection: A connection in a transaction.
+        path: The path of the table.
+        columns: The columns of the table.
+        written: The names of those that the rows have.
+        history: The history columns: valid from, valid until, and is current.
+        unique: The columns of each unique index that may reject a second version.
+
+    Raises:
+        SinkError: The message contains the column.
+    """
+    named = database.table_name(path)
+    by_name = {column.name.lower(): column for column in columns}
+    for wanted in history_columns(database, history):
+        column, is_flag = by_name.get(wanted.name.lower()), of.is_boolean(wanted.type)
+        if column is None or not (database.keeps_flag(column.arrow) if is_flag else _is_moment(column.arrow)):
+            have = "has none" if column is None else f"has {column.declared}"
+            raise SinkError(
+                f"keep_history needs a column {wanted.name!r} of the type {database.declared_type(wanted.type)}, but "
+                f"the table {named} {have}; add it and fill it for the existing rows ({history[2]} with true), or "
+                "choose a new table"
+            )
+    for key in unique:
+        if history[0].lower() not in map(str.lower, key):
+            raise SinkError(
+                f"the table {named} has a unique key of {', '.join(key)}, but keep_history adds rows with the same "
+                "values; create the table again without it, or choose a new table"
+            )
+    kept = {name.lower() for name in (*history, *written)}
+    for column in columns:
+        if column.name.lower() not in kept and not column.generated:
+            raise SinkError(
+                f"the table {named} has a column {column.name!r}, which the rows lack, so new versions would lose its "
+                "values; remove keep_history, or add that column to the rows"
+            )
+    unclear = f"SELECT 1 FROM {database.quoted(*path)} WHERE {database.quoted(history[2])} IS NULL LIMIT 1"
+    if database.ask(connection, unclear):
+        raise SinkError(
+            f"the table {named} has rows with {history[2]} = null, so it is undefined which version is the current "
+            "one; set it to true or false"
+        )
+
+
+def _is_moment(kind: pa.DataType | None) -> bool:
+    return kind is not None and of.is_timestamp(kind)
 
 
 @frozen(kw_only=True)

@@ -3,13 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
+from seatunnel_core.config.problem import nearest
+from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.rows.types import type_name
 
 __all__ = [
     "committed_before",
     "key_text",
     "missing_table",
+    "no_column",
+    "no_type",
     "not_empty",
     "not_own",
     "not_prepared",
@@ -17,7 +24,15 @@ __all__ = [
     "repeated_by_query",
     "shared_target",
     "taken_over",
+    "unfit",
 ]
+
+ADD_IT = "; add it, or write schema_contract = evolve"
+WIDEN_IT = ", or write schema_contract = evolve to widen that"
+_NOT_WIDENED = (
+    ", which schema_contract cannot widen: its values would change, or the database does not support it; convert it "
+    "before this sink"
+)
 
 
 def taken_over(who: str, epoch: int | None, own: int) -> str:
@@ -62,6 +77,48 @@ def not_empty(named: str) -> str:
     return (
         f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or set "
         "APPEND_DATA"
+    )
+
+
+def no_type(database: str, schema: TableSchema, column: pa.Field, error: TypeError) -> SinkError:
+    """Return the error for a column of the rows for which the database has no type."""
+    return SinkError(
+        f"column {column.name!r} of the table {schema.table} has the type {type_name(column.type)}, but {database} has "
+        f"no type for it ({error}); convert or remove the column"
+    )
+
+
+def no_column(named: str, column: str, known: Sequence[str], rows: str, *, adds: bool | None) -> SinkError:
+    """Return the error for a column of the rows that a table lacks.
+
+    Args:
+        named: The table.
+        column: The missing column.
+        known: The columns of the table.
+        rows: The name of the rows' table.
+        adds: True if the sink adds columns, except this one, and False if it could; ``None`` if it never does.
+    """
+    meant = nearest(column, known)
+    hint = ADD_IT if adds is False else f"; it has {', '.join(known)}" if adds is None else ""
+    hint = f"; did you mean {meant}?" if meant else hint
+    return SinkError(f"the table {named} has no column {column!r}, which the rows of {rows} have{hint}")
+
+
+def unfit(column: pa.Field, declared: str, named: str, rows: str, *, widened: bool | None) -> SinkError:
+    """Return the error for a column of the rows whose values a table's column does not hold.
+
+    Args:
+        column: The column of the rows.
+        declared: The type of the table's column.
+        named: The table.
+        rows: The name of the rows' table.
+        widened: True if ``schema_contract = evolve`` would widen the column, False if it does not; ``None`` to say
+            nothing about it.
+    """
+    hint = _NOT_WIDENED if widened is False else f"; convert it before this sink{WIDEN_IT if widened else ''}"
+    return SinkError(
+        f"column {column.name!r}: the rows of {rows} have the type {type_name(column.type)}, which does not fit into "
+        f"{declared} of the table {named}{hint}"
     )
 
 

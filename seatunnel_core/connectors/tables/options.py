@@ -13,7 +13,7 @@ from seatunnel_core.connectors.write_mode import (
     REPLACE_PARTITIONS,
 )
 
-__all__ = ["DATA_SAVE_MODE", "FILE_STAGED_OPTIONS", "SCHEMA_SAVE_MODE", "TABLE"]
+__all__ = ["DATA_SAVE_MODE", "FILE_STAGED_OPTIONS", "SCHEMA_SAVE_MODE", "TABLE", "WRITE_MODE_OPTIONS"]
 
 SCHEMA_SAVE_MODE = Option(
     "schema_save_mode",
@@ -33,15 +33,13 @@ TABLE = Option(
     default="${table_name}",
     doc="The table; created if it does not exist. May have variables of the rows' table.",
 )
-FILE_STAGED_OPTIONS: tuple[Option[Any], ...] = (
+WRITE_MODE_OPTIONS: tuple[Option[Any], ...] = (
     PRUNING_MODE,
     MERGE_KEY,
     KEEP_HISTORY,
     HISTORY_COLUMNS,
     REPLACE_PARTITIONS,
     PARTITIONS_COMPLETE,
-    SCHEMA_SAVE_MODE,
-    TARGET_CONTRACT,
-    DATA_SAVE_MODE,
 )
+FILE_STAGED_OPTIONS: tuple[Option[Any], ...] = (*WRITE_MODE_OPTIONS, SCHEMA_SAVE_MODE, TARGET_CONTRACT, DATA_SAVE_MODE)
 """Options of a ``FileStagedTableSink``, in addition to ``TABLE`` and those of its database."""

@@ -3,15 +3,14 @@
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.types as of
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.tables.database import TableDatabase
+from seatunnel_core.connectors.tables.database import TableColumn, TableDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 __all__ = ["FILE", "KIND", "NUMBER", "SqlDatabase", "StagedPart", "TableColumn"]
@@ -29,19 +28,6 @@ _STORED = {
     pa.large_binary(): pa.binary(),
     pa.date64(): pa.date32(),
 }
-
-
-@frozen(kw_only=True)
-class TableColumn:
-    """A column of an existing table."""
-
-    name: str
-    declared: str
-    """Type as the database writes it."""
-
-    nullable: bool = True
-    filled: bool = False
-    """True if the database fills it when an INSERT omits it."""
 
 
 @frozen(kw_only=True)
@@ -71,9 +57,6 @@ class SqlDatabase(TableDatabase):
     Names of tables and columns are compared without regard to case. Temporary tables end with the transaction or its
     connection.
     """
-
-    name: ClassVar[str]
-    """Name of the database system, for messages."""
 
     types: ClassVar[Mapping[pa.DataType, str]]
     """Declared type of each Arrow type that the database supports; at least of strings and integers."""
@@ -119,11 +102,6 @@ class SqlDatabase(TableDatabase):
         """Return the Arrow type of a declared type; ``None`` for a type that rows do not support."""
         return next((kind for kind, written in self.types.items() if written == declared), None)
 
-    def types_of(self, connection: Any, path: TablePath, names: Sequence[str]) -> dict[str, pa.DataType | None]:
-        """Return the stored types of the named columns that a table has; ``None`` for other types."""
-        declared = {column.name.lower(): column.declared for column in self.columns(connection, path)}
-        return {name: self.arrow_type(declared[name.lower()]) for name in names if name.lower() in declared}
-
     def written_type(self, connection: Any, kind: pa.DataType) -> str:
         """Return the text by which the database describes the type of a new column of a stored type."""
         return self.declared_type(kind)
@@ -137,6 +115,10 @@ class SqlDatabase(TableDatabase):
         Raises:
             SinkError: It is a view.
         """
+
+    def table_columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
+        found = self.columns(connection, path)
+        return [evolve(each, arrow=each.arrow or self.arrow_type(each.declared)) for each in found]
 
     def table_path(self, written: str) -> TablePath:
         """Parse the path of a table as written by the user.
@@ -172,10 +154,6 @@ class SqlDatabase(TableDatabase):
         merged rows.
         """
         return {}
-
-    def widen_column(self, path: TablePath, column: str, declared: str) -> str | None:
-        """Return the statement that changes the type of a column; ``None`` if there is none."""
-        return None
 
     # -- staged rows ------------------------------------------------------------------------------------------------
 
@@ -227,7 +205,3 @@ class SqlDatabase(TableDatabase):
             yield f"UPDATE {table} SET {changes} FROM {source} WHERE {same} AND seatunnel_rows.{KIND} IN (0, 2)"
         fresh = f"{KIND} IN (0, 2) AND NOT EXISTS (SELECT 1 FROM {table} WHERE {same})"
         yield f"{self.insert(table, listed)} SELECT {listed} FROM {source} WHERE {fresh}"
-
-    def now(self) -> str:
-        """Return the literal of the current time, for all versions of one commit."""
-        return self.moment(datetime.now(UTC))

@@ -1,20 +1,20 @@
 """A table as the target of staged rows: its columns, its creation, and the rows that it rejects."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as of
 from attrs import field, frozen
 
-from seatunnel_core.config.problem import nearest
 from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.tables.growth import ADD_IT, WIDEN_IT, TargetContract, wider
-from seatunnel_core.connectors.tables.messages import key_text
-from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER, SqlDatabase, TableColumn
+from seatunnel_core.connectors.tables.database import TableColumn
+from seatunnel_core.connectors.tables.growth import TargetContract, wider
+from seatunnel_core.connectors.tables.history import history_columns, require_history
+from seatunnel_core.connectors.tables.messages import key_text, no_column, no_type, unfit
+from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER, SqlDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath
-from seatunnel_core.rows.types import type_name
 
 
 @frozen(kw_only=True)
@@ -49,21 +49,6 @@ class TargetTable:
         return pa.schema([*self.columns, *more])
 
 
-def history_types(database: SqlDatabase) -> tuple[str, str, str]:
-    """Return the types of the history columns: valid from, valid until, and is current.
-
-    Raises:
-        SinkError: The database lacks one of them.
-    """
-    try:
-        moment, flag = database.stored_type(pa.timestamp("us", "UTC")), database.stored_type(pa.bool_())
-    except TypeError as error:
-        raise SinkError(
-            f"{database.name} has no type for {error}, which keep_history requires; remove keep_history"
-        ) from None
-    return database.declared_type(moment), database.declared_type(moment), database.declared_type(flag)
-
-
 def create(
     database: SqlDatabase,
     connection: Any,
@@ -87,8 +72,8 @@ def create(
             )
         names.add(column.name.lower())
         lines.append(f"{quoted(column.name)} {database.declared_type(stored(database, schema, column))}")
-    if history:
-        lines += [f"{quoted(name)} {kind}" for name, kind in zip(history, history_types(database), strict=True)]
+    for column in history_columns(database, history) if history else ():
+        lines.append(f"{quoted(column.name)} {database.declared_type(column.type)}")
     if key and not history:
         lines.append(f"PRIMARY KEY ({', '.join(map(quoted, key))})")
     database.create_schema(connection, path)
@@ -113,21 +98,22 @@ def target_of(
         SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
             rows lack; or it has two rows with one key.
     """
-    table, named = database.columns(connection, path), ".".join(path)
-    held = database.types_of(connection, path, schema.columns.names)
+    table, named = database.table_columns(connection, path), ".".join(path)
     by_name = {column.name.lower(): column for column in table}
     fields: dict[str, pa.Field] = {}
     for have in schema.columns:
         column = by_name.get(have.name.lower())
         if column is None:
-            raise _no_column(named, have.name, table, schema, contract)
+            known = [each.name for each in table]
+            raise no_column(named, have.name, known, schema.table, adds=contract.adds)
         if column.name in fields or column.name.lower() in (KIND, NUMBER):
             raise SinkError(f"two columns of the rows of {schema.table} would be written to {column.name!r} of {named}")
         blank = have.name in without_values
-        kind = have.type if blank else _fitting(database, connection, named, schema, have, column, contract, held)
+        kind = have.type if blank else _fitting(database, connection, named, schema, have, column, contract)
         fields[column.name] = pa.field(column.name, kind, nullable=column.nullable)
     if history:
-        _require_history(database, connection, path, table, fields, history)
+        unique = database.unique_keys(connection, path)
+        require_history(database, connection, path, table, written=fields, history=history, unique=unique)
     for column in table if not history else ():
         if column.name not in fields and not (column.nullable or column.filled):
             raise SinkError(
@@ -142,61 +128,12 @@ def target_of(
     )
 
 
-def _no_column(
-    named: str, name: str, table: Sequence[TableColumn], schema: TableSchema, contract: TargetContract
-) -> SinkError:
-    meant = nearest(name, [each.name for each in table])
-    return SinkError(
-        f"the table {named} has no column {name!r}, which the rows of {schema.table} have"
-        + (f"; did you mean {meant}?" if meant else "" if contract.adds else ADD_IT)
-    )
-
-
-def _require_history(
-    database: SqlDatabase,
-    connection: Any,
-    path: TablePath,
-    table: Sequence[TableColumn],
-    written: Collection[str],
-    history: Sequence[str],
-) -> None:
-    """Reject a table that lacks a history column, has one that a new version would lose, or allows a key only once."""
-    by_name, named = {column.name.lower(): column for column in table}, ".".join(path)
-    plain = database.types.get(pa.timestamp("us"))
-    for name, kind, other in zip(history, history_types(database), (plain, plain, None), strict=True):
-        column = by_name.get(name.lower())
-        if column is None or column.declared not in (kind, other):
-            have = "has none" if column is None else f"has {column.declared}"
-            raise SinkError(
-                f"keep_history needs a column {name!r} of the type {kind}, but the table {named} {have}; add it and "
-                "fill it for the existing rows (is_current with true), or choose a new table"
-            )
-    for unique in database.unique_keys(connection, path):
-        if history[0].lower() not in map(str.lower, unique):
-            raise SinkError(
-                f"the table {named} has a unique key of {', '.join(unique)}, but keep_history adds rows with the "
-                "same values; create the table again without it, or choose"
-                " a new table"
-            )
-    kept = {name.lower() for name in history}
-    for column in table:
-        if column.name not in written and column.name.lower() not in kept:
-            raise SinkError(
-                f"the table {named} has a column {column.name!r}, which the rows lack, so new versions would lose "
-                "its values; remove keep_history, or add that column to the rows"
-                ""
-            )
-
-
 def stored(database: SqlDatabase, schema: TableSchema, column: pa.Field) -> pa.DataType:
     """Return the type in which a column of rows is staged; raise ``SinkError`` if the database has none."""
     try:
         return database.stored_type(column.type)
     except TypeError as error:
-        raise SinkError(
-            f"column {column.name!r} of the table {schema.table} has the type {type_name(column.type)}, and "
-            f"{database.name} has no type for {error}; convert or remove the column"
-        ) from None
+        raise no_type(database.name, schema, column, error) from None
 
 
 def _fitting(
@@ -207,22 +144,17 @@ def _fitting(
     have: pa.Field,
     column: TableColumn,
     contract: TargetContract,
-    held: Mapping[str, pa.DataType | None],
 ) -> pa.DataType:
     """Return the type in which a column is staged; raise ``SinkError`` if the table's column does not fit."""
     come = stored(database, schema, have)
     if database.written_type(connection, come) == column.declared:
         return come
-    want = database.arrow_type(column.declared) or held.get(have.name)
+    want = column.arrow
     new = None if want is None else wider(want, come)
     takes = new == want and (contract.widens or (want is not None and of.is_nested(want)))
     if want is not None and (goes_into(come, want) or takes):
         return want
-    raise SinkError(
-        f"column {have.name!r}: the rows of {schema.table} have the type {type_name(have.type)}, which does not "
-        f"fit into {column.declared} of the table {named}; convert it before this sink"
-        + (WIDEN_IT if new and not contract.widens else "")
-    )
+    raise unfit(have, column.declared, named, schema.table, widened=True if new and not contract.widens else None)
 
 
 def repeated_key(

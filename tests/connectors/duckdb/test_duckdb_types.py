@@ -82,7 +82,7 @@ def test_every_type_at_its_extremes(mode: str, key: str, tmp_path: Path) -> None
 def test_types_that_duckdb_lacks_are_refused_by_column(kind: pa.DataType, tmp_path: Path) -> None:
     sink = duckdb_sink(tmp_path)
     sink.prepare(sink_place(place()))
-    with pytest.raises(SinkError, match=r"column 'v' of the table t has the type .*DuckDB has none"):
+    with pytest.raises(SinkError, match=r"column 'v' of the table t has the type .*DuckDB has no type"):
         sink.create_tables((TableSchema(table="t", columns=pa.schema([("v", kind)])),), sink_place(place()))
 
 

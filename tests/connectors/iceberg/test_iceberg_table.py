@@ -78,9 +78,7 @@ def test_an_engine_that_wakes_up_amid_a_commit_does_not_repeat_it(sink_of: Any, 
     old, new = sink_of(), sink_of()
     committable, there = staged(old, 1, 2)
     interrupted(old, lambda: commit(new, [committable], place(epoch=2), may_be_committed=True))
-    with pytest.raises(
-        CommitError, match=r"another engine has taken over this job: .* of epoch 2, but this one has epoch 1"
-    ):
+    with pytest.raises(CommitError, match="another engine has taken over this job: its epoch is 2, this one has 1"):
         commit(old, [committable], there)
     assert ids(catalog) == [1, 2]
 
@@ -327,7 +325,7 @@ def test_a_null_in_a_required_column_names_the_row(sink_of: Any, catalog: Catalo
     catalog.create_table("shop.orders", Schema(*fields))
     writer = begin(sink_of(), ORDERS, place())
     batch = pa.RecordBatch.from_pylist([{"id": 1}, {"id": None}], schema=ORDERS.columns)
-    with pytest.raises(RowError, match="column 'id' of the table is required, and row 2"):
+    with pytest.raises(RowError, match=r"column 'id', row 2 of a batch of .* may not be null"):
         writer.write(Batch(table="orders", rows=batch))
 
 

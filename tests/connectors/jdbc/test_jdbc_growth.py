@@ -12,9 +12,9 @@ import pytest
 from seatunnel_core.connector_api.testing import commit, options_of, stage
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.killing import Killing
-from seatunnel_core.connectors.jdbc import growth
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
+from seatunnel_core.connectors.tables import column_growth
 from seatunnel_core.errors import RowError, SeaTunnelError, SinkError, UsageError
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.rows.inference.shape import Shape
@@ -243,7 +243,7 @@ def test_a_kill_between_any_two_lines_costs_nothing(tmp_path: Path) -> None:
         run(database, "one", APPEND, id=[1])
         of = sink(database, **EVOLVE)
         of.prepare(sink_place(here))
-        with Killing([Path(growth.__file__)], moment) as killing:
+        with Killing([Path(column_growth.__file__)], moment) as killing:
             of.create_tables((schema,), sink_place(here))
         del of
         gc.collect()

@@ -12,11 +12,11 @@ import pytest
 from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connector_api.testing.killing import Killing
-from seatunnel_core.connectors.jdbc import history, publishing
+from seatunnel_core.connectors.jdbc import publishing
 from seatunnel_core.connectors.jdbc import sink as sink_of_jdbc
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.jdbc.sink import JdbcSink
-from seatunnel_core.connectors.tables import ledger
+from seatunnel_core.connectors.tables import history, ledger
 from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.work.committable import Committable
 from tests.connectors.jdbc.databases import Database, empty
@@ -79,9 +79,7 @@ def test_a_commit_that_is_repeated_adds_no_version(database: Database) -> None:
 
 def test_tables_that_cannot_keep_history_are_refused(database: Database) -> None:
     database.run("CREATE TABLE people (id bigint, name varchar(20))", "INSERT INTO people VALUES (1, 'a')")
-    with pytest.raises(
-        SinkError, match=r"needs a column 'valid_from' of a type such as timestamp, but the table .* has none"
-    ):
+    with pytest.raises(SinkError, match=r"needs a column 'valid_from' of the type [A-Z]+.*, but the table .* has none"):
         run(database, [(NEW, 1, "a")], **HISTORY)
     for column in ("valid_from timestamp NULL", "valid_to timestamp NULL", "is_current boolean", "note varchar(9)"):
         database.run(f"ALTER TABLE people ADD COLUMN {column}")
@@ -110,7 +108,7 @@ def test_a_table_with_a_unique_key_is_refused_before_a_row_moves(database: Datab
     for column in ("valid_from timestamp NULL", "valid_to timestamp NULL", "is_current boolean"):
         database.run(f"ALTER TABLE people ADD COLUMN {column}")
     database.run("UPDATE people SET is_current = true")
-    with pytest.raises(SinkError, match=r"has a unique index on \(id\), but keep_history adds rows with the same key"):
+    with pytest.raises(SinkError, match="has a unique key of id, but keep_history adds rows with the same values"):
         run(database, [(NEW, 1, "b")], job="next", **HISTORY)
 
 

@@ -201,7 +201,7 @@ def test_a_type_without_a_column_type_is_named(file: Path) -> None:
     schema = TableSchema(table="people", columns=pa.schema([("tags", pa.list_(pa.string()))]))
     of = sink(file, **EXACT)
     of.prepare(sink_place(place()))
-    with pytest.raises(SinkError, match=r"column 'tags' of the table people has the type array<string>, and sqlite"):
+    with pytest.raises(SinkError, match=r"column 'tags' of the table people has the type array<string>, but sqlite"):
         of.create_tables([schema], sink_place(place()))
 
 

@@ -1,12 +1,11 @@
 """MySQL and MariaDB, with PyMySQL."""
 
-import ssl
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
 
 from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_clients.jdbc.tls import TLS_PROPERTIES, tls_context
 from seatunnel_storage_jdbc.address import Address
 from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, Dialect
 
@@ -17,9 +16,6 @@ _OF_JAVA = frozenset(
     | {"tcpKeepAlive", "socketTimeout", "zeroDateTimeBehavior", "failOverReadOnly", "useLegacyDatetimeCode"}
 )
 """Properties that only Java drivers need; they are ignored."""
-
-_TLS = frozenset({"sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"})
-_VERIFIED = {"VERIFY_CA": ssl.CERT_REQUIRED, "VERIFY_IDENTITY": ssl.CERT_REQUIRED, "REQUIRED": ssl.CERT_NONE}
 
 _SESSION = (
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
@@ -64,9 +60,12 @@ class MySQL(Dialect):
         for name, value in address.properties:
             if name == "connectTimeout":
                 found["connect_timeout"] = max(1, int(value) // 1000)
-            elif name not in _OF_JAVA | _TLS:
+            elif name not in _OF_JAVA | TLS_PROPERTIES:
                 raise StorageConfigurationError(f"the property {name} in url is unknown for MySQL: remove it")
-        context = _secured({name: value for name, value in address.properties if name in _TLS})
+        try:
+            context = tls_context(dict(address.properties))
+        except StorageConfigurationError as error:
+            raise StorageConfigurationError(f"url: {error}") from None
         return found if context is None else {**found, "ssl": context}
 
     def begin_session(self, connection: Any) -> None:
@@ -99,23 +98,3 @@ class MySQL(Dialect):
 
     def message(self, error: BaseException) -> str:
         return f"{error.args[1]} (error {error.args[0]})" if len(error.args) > 1 else super().message(error)
-
-
-def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the TLS context from the JDBC properties; ``None`` without encryption."""
-    mode = written.get("sslMode", "").upper().replace("-", "_")
-    if not mode:
-        wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}
-        mode = "VERIFY_CA" if "ssl_ca" in written else "REQUIRED" if "true" in wanted else "DISABLED"
-    if mode in ("DISABLED", "PREFERRED"):
-        return None
-    if mode not in _VERIFIED:
-        raise StorageConfigurationError(
-            f"sslMode in url is {mode}: write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"
-        )
-    context = ssl.create_default_context(cafile=written.get("ssl_ca"))
-    context.check_hostname = mode == "VERIFY_IDENTITY"
-    context.verify_mode = _VERIFIED[mode]
-    if "ssl_cert" in written:
-        context.load_cert_chain(written["ssl_cert"], written.get("ssl_key"))
-    return context

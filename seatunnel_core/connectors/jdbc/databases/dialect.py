@@ -9,16 +9,17 @@ from decimal import Decimal
 from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
+import pyarrow.types as of
 
 from seatunnel_core.connector_api.errors import ConnectorError
 from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.collations import collated
-from seatunnel_core.connectors.jdbc.databases.column_type import column_type
+from seatunnel_core.connectors.jdbc.databases.column_type import column_type, fits, is_plain, plain_type
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.connectors.jdbc.pool import Pool, pool_of
-from seatunnel_core.connectors.tables.database import TableDatabase
+from seatunnel_core.connectors.tables.database import TableColumn, TableDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 from seatunnel_core.rows.extent import BEYOND, beyond
 
@@ -47,6 +48,8 @@ class Dialect(TableDatabase):
 
     Picklable; tasks open separate connections. Call the methods under "writing" only if ``not_written`` is empty.
     """
+
+    column_class: ClassVar[type[TableColumn]] = Column
 
     keeps_schemas: ClassVar[bool] = False
     """True if a table has a schema between the database and its name."""
@@ -77,6 +80,11 @@ class Dialect(TableDatabase):
     def __init__(self, address: Address, pool_size: int) -> None:
         self.address = address
         self._pool_size = pool_size
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Kind of the database, for messages."""
+        return self.address.kind
 
     @property
     def pool(self) -> Pool:
@@ -115,32 +123,11 @@ class Dialect(TableDatabase):
             connection.begin()
         return connection.connection.cursor()
 
-    def ask(self, connection: Any, statement: str) -> Sequence[Sequence[Any]]:
-        """Run a statement on a connection of SQLAlchemy, and return its rows."""
-        cursor = self.cursor(connection)
-        cursor.execute(statement)
-        found: Sequence[Sequence[Any]] = cursor.fetchall()
-        return found
-
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         with self.pool.lend() as connection:
             self.begin(connection)
             yield connection
-
-    def run(self, connection: Any, statement: str) -> None:
-        self.cursor(connection).execute(statement)
-
-    def changed_rows(self, connection: Any, statement: str) -> int:
-        cursor = self.cursor(connection)
-        cursor.execute(statement)
-        changed: int = cursor.rowcount
-        return changed
-
-    def column_names(self, connection: Any, table: str) -> list[str]:
-        cursor = self.cursor(connection)
-        cursor.execute(f"SELECT * FROM {table} WHERE 1 = 0")
-        return [column[0] for column in cursor.description]
 
     def export_snapshot(self, connection: Any) -> str:
         """Start a transaction whose snapshot other connections can read until it ends; return the snapshot's name."""
@@ -225,15 +212,26 @@ class Dialect(TableDatabase):
         """
         return column_type(arrow)
 
-    def declared(self, arrow: pa.DataType, *, is_key: bool = False) -> str:
-        """Return the type of a new column as the database writes it.
-
-        Raises:
-            TypeError: The database has none; the message is the Arrow type.
-        """
-        kind = self.key_type(arrow) if is_key else self.column_type(arrow)
-        said: str = _engine(self).dialect.type_compiler_instance.process(kind)
+    def declared_type(self, kind: pa.DataType, *, is_key: bool = False) -> str:
+        made = self.key_type(kind) if is_key else self.column_type(kind)
+        said: str = _engine(self).dialect.type_compiler_instance.process(made)
         return said
+
+    def stored_type(self, kind: pa.DataType) -> pa.DataType:
+        return plain_type(kind)
+
+    def table_columns(self, connection: Any, path: TablePath) -> Sequence[Column]:
+        table = self.table(connection, path)
+        return () if table is None else table.columns
+
+    def fits(self, kind: pa.DataType, column: TableColumn) -> bool:
+        return fits(kind, column)
+
+    def keeps_flag(self, kind: pa.DataType | None) -> bool:
+        return kind is not None and (of.is_boolean(kind) or of.is_integer(kind))
+
+    def may_widen(self, column: TableColumn) -> bool:
+        return is_plain(column)
 
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
@@ -246,20 +244,12 @@ class Dialect(TableDatabase):
         lines = []
         for column in columns:
             is_key = column.name in primary_key
-            declared = collated(self.declared(column.type, is_key=is_key), column)
+            declared = collated(self.declared_type(column.type, is_key=is_key), column)
             lines.append(f"{self.quoted(column.name)} {declared}{' NOT NULL' if is_key or not column.nullable else ''}")
         if primary_key:
             lines.append(f"PRIMARY KEY ({', '.join(self.quoted(name) for name in primary_key)})")
-        made = f"{self.quoted(*path)} ({', '.join(lines)})"
+        made = f"{self.quoted(*path)} ({', '.join(lines)}){self.table_options}"
         return f"CREATE TEMPORARY TABLE {made}" if temporary else f"CREATE TABLE IF NOT EXISTS {made}"
-
-    def add_column(self, path: TablePath, name: str, declared: str) -> str:
-        """Return the statement that adds a column to a table, with null in all rows."""
-        return f"ALTER TABLE {self.quoted(*path)} ADD COLUMN {self.quoted(name)} {declared}"
-
-    def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
-        """Return the statement that changes the type of a column and nothing else; ``None`` if there is none."""
-        return None
 
     def key_type(self, arrow: pa.DataType) -> Any:
         """Return SQLAlchemy's type for a new column of a primary key."""
@@ -276,23 +266,11 @@ class Dialect(TableDatabase):
         """
         return ()
 
-    def empty(self, path: TablePath) -> str:
-        """Return the statement that removes all rows of a table without ending the transaction."""
-        return f"DELETE FROM {self.quoted(*path)}"
-
     def begin(self, connection: Any) -> None:
-        """Start a transaction in which other writers of the same rows have to wait."""
-        raise NotImplementedError(self.not_written)
+        """Start a transaction in which other writers of the same rows have to wait, if SQLAlchemy has not begun it."""
 
     def begin_rows(self, connection: Any) -> None:
         """Begin a transaction on a connection for rows, if the driver does not do so implicitly."""
-
-    def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
-        """Lock a table until the transaction ends (not by DDL): against writers and, unless ``reads``, readers."""
-
-    def lock_row(self, statement: str) -> str:
-        """Return the SELECT in a form that locks its row until the transaction ends."""
-        raise NotImplementedError(self.not_written)
 
     def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
         """Insert rows into a table, by the names of the columns; ``connection`` is one for rows, in a transaction."""
@@ -300,11 +278,11 @@ class Dialect(TableDatabase):
 
     def execute(self, connection: Any, statement: str) -> None:
         """Run a statement on a connection for rows, in its transaction."""
-        raise NotImplementedError(self.not_written)
+        self.run(connection, statement)
 
     def first_row(self, connection: Any, statement: str) -> Sequence[Any] | None:
         """Run a statement on a connection for rows, and return its first row, or ``None``."""
-        raise NotImplementedError(self.not_written)
+        return next(iter(self.ask(connection, statement)), None)
 
     def drop_temporary(self, table: str) -> str:
         """Return the statement that drops a temporary table without ending the transaction."""
@@ -326,10 +304,6 @@ class Dialect(TableDatabase):
         changes = ", ".join(f"{self.quoted(name)} = excluded.{self.quoted(name)}" for name in names if name not in keys)
         then = f"UPDATE SET {changes}" if changes else "NOTHING"
         yield f"{self.insert(table, shown)} {rows} ON CONFLICT ({target}) DO {then}"
-
-    def differ(self, one: str, other: str) -> str:
-        """Return the condition that two values of a column's type are different, even if only in case."""
-        raise NotImplementedError(self.not_written)
 
     # -- failures -------------------------------------------------------------------------------------------------
 

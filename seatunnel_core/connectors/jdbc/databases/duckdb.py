@@ -127,10 +127,6 @@ class DuckDB(Dialect):
         found = self.ask(connection, f"SELECT estimated_size FROM duckdb_tables() WHERE {where}")
         return int(found[0][0]) if found and found[0][0] else None
 
-    def ask(self, connection: Any, statement: str) -> Sequence[Sequence[Any]]:
-        found: Sequence[Sequence[Any]] = connection.execute(statement).fetchall()
-        return found
-
     def read(
         self, statement: str, columns: Sequence[Column], fetch_size: int, snapshot: str | None
     ) -> Generator[Fetched, None, None]:

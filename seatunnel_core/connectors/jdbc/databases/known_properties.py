@@ -7,20 +7,10 @@ from seatunnel_core.connectors.jdbc.databases.mysql_properties import PROPERTIES
 from seatunnel_core.connectors.jdbc.databases.postgresql_properties import PROPERTIES as POSTGRESQL
 from seatunnel_core.connectors.jdbc.databases.sqlite_properties import PROPERTIES as SQLITE
 
-Properties = tuple[tuple[str, str], ...]
-
-_CHECKS: Mapping[str, Callable[[Properties], None]] = {
-    "mysql": MYSQL.require,
+CHECKS: Mapping[str, Callable[[tuple[tuple[str, str], ...]], None]] = {
     "postgresql": POSTGRESQL.require,
+    "mysql": MYSQL.require,
     "sqlite": SQLITE.require,
     "duckdb": duckdb_properties.require,
 }
-
-
-def require_known(kind: str, properties: Properties) -> None:
-    """Check that each property is supported or has no effect.
-
-    Raises:
-        UsageError: Some are not; the message lists all of them with alternatives.
-    """
-    _CHECKS[kind](properties)
+"""Functions that raise ``UsageError`` if a property is neither supported nor without effect, with alternatives."""

@@ -29,6 +29,7 @@ from seatunnel_core.connectors.jdbc.databases.mysql_values import (
 from seatunnel_core.connectors.jdbc.databases.windows import note_version
 from seatunnel_core.connectors.jdbc.fetched import Fetched, fetched, schema_of
 from seatunnel_core.connectors.jdbc.order import OWN, Order
+from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _READING = "reading"
@@ -188,20 +189,18 @@ class MySQL(Dialect):
         return tuple(fixed)
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        cursor = self.cursor(connection)
-        cursor.execute(
-            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND left(TABLE_NAME, %s) = %s",
-            (schema or self.address.database, len(prefix), prefix),
-        )
-        return [name for (name,) in cursor.fetchall()]
+        in_schema = f"TABLE_SCHEMA = {self.literal(schema or self.address.database)}"
+        asked = f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE {in_schema}"
+        found = self.ask(connection, f"{asked} AND left(TABLE_NAME, {len(prefix)}) = {self.literal(prefix)}")
+        return [name for (name,) in found]
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
-        cursor = self.cursor(connection)
-        cursor.execute(
-            "SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", path
+        schema, name = map(self.literal, path)
+        asked = (
+            f"SELECT TABLE_ROWS FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}"
         )
-        found = cursor.fetchone()
-        return int(found[0]) if found and found[0] else None
+        found = self.ask(connection, asked)
+        return int(found[0][0]) if found and found[0][0] else None
 
     def sampled(self, one_of: int) -> str:
         return f"rand() < {1 / one_of:.9f}"
@@ -257,13 +256,7 @@ class MySQL(Dialect):
             return sa.String(255)
         return sa.VARBINARY(255) if of.is_binary(arrow) else self.column_type(arrow)
 
-    def create_table(
-        self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
-    ) -> str:
-        made = super().create_table(path, columns, primary_key, temporary=temporary)
-        return made + self.table_options
-
-    def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
+    def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
         """Return a MODIFY statement; ``None`` for a column with a default or generated values, which it would drop."""
         cursor = self.cursor(connection)
         cursor.execute(f"{_SAID} AND COLUMN_NAME = %s", (*path, column.name))
@@ -278,9 +271,6 @@ class MySQL(Dialect):
     def differ(self, one: str, other: str) -> str:
         """Compare bytes, too: a collation may treat letters of different case, and trailing spaces, as equal."""
         return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
-
-    def begin(self, connection: Any) -> None:
-        """Do nothing: SQLAlchemy has begun a transaction."""
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
         self.cursor(connection).execute(f"SET SESSION innodb_lock_wait_timeout = {seconds}")
@@ -322,15 +312,6 @@ class MySQL(Dialect):
             parts.append(row)
             size += len(row) + 1
         cursor.execute(before + b",".join(parts))
-
-    def execute(self, connection: Any, statement: str) -> None:
-        self.cursor(connection).execute(statement)
-
-    def first_row(self, connection: Any, statement: str) -> Sequence[Any] | None:
-        cursor = self.cursor(connection)
-        cursor.execute(statement)
-        found: Sequence[Any] | None = cursor.fetchone()
-        return found
 
     def drop_temporary(self, table: str) -> str:
         return f"DROP TEMPORARY TABLE {table}"

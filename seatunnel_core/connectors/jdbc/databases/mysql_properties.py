@@ -1,11 +1,13 @@
 """Properties of Connector/J and of MariaDB's driver: those without effect, and alternatives for others."""
 
 from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties
+from seatunnel_storage_clients.jdbc.tls import TLS_PROPERTIES
 
 HONOURED = frozenset(
     [
         *("connectionTimeZone", "serverTimezone", "timezone", "sessionVariables", "connectTimeout", "socketTimeout"),
-        *("zeroDateTimeBehavior", "sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"),
+        "zeroDateTimeBehavior",
+        *TLS_PROPERTIES,
     ]
 )
 

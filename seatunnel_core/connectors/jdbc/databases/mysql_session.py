@@ -1,7 +1,6 @@
 """Connections to MySQL and MariaDB: their parameters, the statements of a new session, and the reader of rows."""
 
 import asyncio
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -10,11 +9,11 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.databases.mysql_properties import PROPERTIES
+from seatunnel_storage_api.errors import StorageConfigurationError
+from seatunnel_storage_clients.jdbc.tls import tls_context
 
 _ZONES = ("connectionTimeZone", "serverTimezone", "timezone")
 _ZERO_DATES = {"EXCEPTION": False, "CONVERT_TO_NULL": True, "CONVERTTONULL": True}
-_VERIFIED = {"VERIFY_CA": ssl.CERT_REQUIRED, "VERIFY_IDENTITY": ssl.CERT_REQUIRED, "REQUIRED": ssl.CERT_NONE}
-_OF_MARIADB = {"DISABLE": "DISABLED", "TRUST": "REQUIRED", "VERIFY_FULL": "VERIFY_IDENTITY"}
 
 _SESSION = (
     "SET SESSION sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), "
@@ -51,7 +50,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     """
     PROPERTIES.require(address.properties)
     found = _parameters(address)
-    statements, files, zero_is_null = [*_SESSION], dict[str, str](), False
+    statements, zero_is_null = [*_SESSION], False
     for name, value in address.properties:
         if name in _ZONES:
             statements.append(f"SET SESSION time_zone = {literal(_zone(value))}")
@@ -63,10 +62,10 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
             found["read_timeout"] = max(1, int(value) // 1000)
         elif name == "zeroDateTimeBehavior":
             zero_is_null = _zero_is_null(value)
-        elif name in ("sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"):
-            files[name] = value
-    if files:
-        found["ssl"] = _secured(files)
+    try:
+        found["ssl"] = tls_context(dict(address.properties))
+    except StorageConfigurationError as error:
+        raise UsageError(f"option 'properties': {error}") from None
     return Session(
         parameters={name: value for name, value in found.items() if value is not None},
         statements=tuple(statements),
@@ -103,27 +102,6 @@ def _zone(written: str) -> str:
             hours, _, minutes = (name[3:] or "+0").partition(":")
             return f"{int(hours):+03d}:{minutes or '00'}"
     return name
-
-
-def _secured(written: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the TLS context for JDBC's properties and PyMySQL's files; ``None`` without encryption."""
-    mode = written.get("sslMode", "").upper().replace("-", "_")
-    if not mode:
-        wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}
-        mode = "VERIFY_CA" if "ssl_ca" in written else "REQUIRED" if "true" in wanted else "DISABLED"
-    mode = _OF_MARIADB.get(mode, mode)
-    if mode in ("DISABLED", "PREFERRED"):
-        return None
-    if mode not in _VERIFIED:
-        raise UsageError(
-            f"option 'properties': sslMode = {mode} is unknown; write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"
-        )
-    context = ssl.create_default_context(cafile=written.get("ssl_ca"))
-    context.check_hostname = mode == "VERIFY_IDENTITY"
-    context.verify_mode = _VERIFIED[mode]
-    if "ssl_cert" in written:
-        context.load_cert_chain(written["ssl_cert"], written.get("ssl_key"))
-    return context
 
 
 class Reader:

@@ -25,6 +25,7 @@ from seatunnel_core.connectors.jdbc.databases.postgresql_values import (
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.order import OWN, Order, quoted
 from seatunnel_core.connectors.jdbc.pool import BULK
+from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
@@ -210,22 +211,15 @@ class PostgreSQL(Dialect):
         return bool(found[0][0]) if found else None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        cursor = self.cursor(connection)
-        cursor.execute(
-            "SELECT tablename::text FROM pg_catalog.pg_tables "
-            "WHERE schemaname = coalesce(%s, current_schema()) AND starts_with(tablename::text, %s)",
-            (schema, prefix),
-        )
-        return [name for (name,) in cursor.fetchall()]
+        named = "current_schema()" if schema is None else self.literal(schema)
+        asked = f"SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = {named}"
+        found = self.ask(connection, f"{asked} AND starts_with(tablename::text, {self.literal(prefix)})")
+        return [name for (name,) in found]
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
-        cursor = self.cursor(connection)
-        cursor.execute(
-            "SELECT reltuples::bigint FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(%s)",
-            (self.quoted(*path),),
-        )
-        found = cursor.fetchone()
-        return int(found[0]) if found and found[0] > 0 else None
+        oid = f"pg_catalog.to_regclass({self.literal(self.quoted(*path))})"
+        found = self.ask(connection, f"SELECT reltuples::bigint FROM pg_catalog.pg_class WHERE oid = {oid}")
+        return int(found[0][0]) if found and found[0][0] > 0 else None
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
         """Compare the bounds on the server for types that are read as texts: their literals may sort differently."""
@@ -288,7 +282,7 @@ class PostgreSQL(Dialect):
         cursor.execute("DEALLOCATE seatunnel_asked")
         return ["" if kind in _TAKES_TEXT else without_length(kind) for kind in found]
 
-    def widen_column(self, connection: Any, path: TablePath, column: Column, declared: str) -> str | None:
+    def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
         name = self.quoted(column.name)
         return f"ALTER TABLE {self.quoted(*path)} ALTER COLUMN {name} TYPE {declared} USING {name}::{declared}"
 
@@ -298,9 +292,6 @@ class PostgreSQL(Dialect):
     def differ(self, one: str, other: str) -> str:
         """Compare texts: json values cannot be compared, and citext ignores case."""
         return f"{one}::text IS DISTINCT FROM {other}::text"
-
-    def begin(self, connection: Any) -> None:
-        """Do nothing: SQLAlchemy has begun a transaction."""
 
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False

@@ -192,9 +192,6 @@ class SQLite(Dialect):
     def begin_rows(self, connection: Any) -> None:
         self.begin(connection)
 
-    def lock_row(self, statement: str) -> str:
-        return statement
-
     def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
         names = ", ".join(self.quoted(name) for name in rows.schema.names)
         marks = ", ".join("?" * rows.num_columns)
@@ -203,13 +200,6 @@ class SQLite(Dialect):
         kept = (plain(values, declared[name]) for name, values in zip(rows.schema.names, rows.columns, strict=True))
         values = zip(*kept, strict=True)
         self.cursor(connection).executemany(f"INSERT INTO {self.quoted(*path)} ({names}) VALUES ({marks})", values)
-
-    def execute(self, connection: Any, statement: str) -> None:
-        self.cursor(connection).execute(statement)
-
-    def first_row(self, connection: Any, statement: str) -> Sequence[Any] | None:
-        found: Sequence[Any] | None = self.cursor(connection).execute(statement).fetchone()
-        return found
 
     # -- failures -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""Fit the values of rows to the columns of a table, in a Spark task. Errors name the column and the row."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import pyarrow as pa
+from attrs import frozen
+
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import RowError
+from seatunnel_core.rows.extent import shown
+from seatunnel_core.rows.unknown import filled
+
+__all__ = ["Fitting"]
+
+_LONGEST = 60
+"""Maximum number of characters of a value in a message."""
+
+
+@frozen(kw_only=True)
+class Fitting:
+    """Values of one column of a batch."""
+
+    who: str
+    """Pipeline and sink, for messages."""
+
+    batch: Batch
+    column: str
+    """Name of the column in the rows."""
+
+    def refused(self, row: int, why: str) -> RowError:
+        """Return the error for a row, counted from 0."""
+        return RowError(f"{self.who}: column {self.column!r}, row {row + 1} of a batch of {self.batch.table}: {why}")
+
+    def require_values(self, values: pa.Array, target: str, *, is_key: bool) -> None:
+        """Reject null.
+
+        Args:
+            values: The values.
+            target: The column of the table and its table, for messages.
+            is_key: True if the column is part of the key.
+
+        Raises:
+            RowError: A value is null.
+        """
+        if values.null_count:
+            why = "is part of the key" if is_key else "may not be null"
+            raise self.refused(values.is_null().index(True).as_py(), f"it is null, and {target} {why}")
+
+    def cast(
+        self, values: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array] = filled
+    ) -> pa.Array:
+        """Return the values in a type.
+
+        Args:
+            values: The values.
+            kind: The type.
+            convert: Raises ``pa.ArrowException`` if a value would change.
+
+        Raises:
+            RowError: A value does not fit.
+        """
+        if values.type == kind:
+            return values
+        try:
+            return convert(values, kind)
+        except pa.ArrowException as error:
+            for row in range(len(values)):
+                with suppress(pa.ArrowException):
+                    convert(values.slice(row, 1), kind)
+                    continue
+                why = f"{shown(values[row])[:_LONGEST]!r} does not fit into {kind}"
+                raise self.refused(row, why) from error
+            raise

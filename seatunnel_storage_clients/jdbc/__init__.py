@@ -1,0 +1,1 @@
+"""Addresses of databases in JDBC URLs, and TLS by the properties of JDBC drivers. It imports no driver."""
