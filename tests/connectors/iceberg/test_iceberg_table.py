@@ -232,7 +232,7 @@ def test_a_table_is_created_again_with_the_columns_of_the_rows(sink_of: Any, cat
 
 @pytest.mark.parametrize("mode", ["ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"])
 def test_a_table_that_is_not_there_is_refused_when_asked_for(sink_of: Any, mode: str) -> None:
-    with pytest.raises(SinkError, match=f"there is no table shop.orders and schema_save_mode is {mode}"):
+    with pytest.raises(SinkError, match=f"the table shop.orders does not exist, and schema_save_mode is {mode}"):
         staged(sink_of(schema_save_mode=mode), 1)
 
 

@@ -139,7 +139,7 @@ def test_what_cannot_grow_is_refused_and_nothing_changes(
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_sqlite_changes_no_type(database: Database) -> None:
     run(database, "one", APPEND, id=[1], v=[7])
-    with pytest.raises(SinkError, match="does not fit into BIGINT of the table people, which schema_contract cannot widen"):
+    with pytest.raises(SinkError, match="fit into BIGINT of the table people, which schema_contract cannot widen"):
         run(database, "two", EVOLVE, id=[2], v=["x"])
 
 
@@ -165,7 +165,7 @@ def test_a_check_tells_what_would_grow_and_changes_nothing(database: Database) -
     schema, _ = rows_of(id=[1], name=["a"])
     with pytest.raises(SinkError, match="schema_contract = evolve"):
         sink(database).dry_run((schema,))
-    assert "when the job starts it gets the column 'name'" in sink(database, **EVOLVE).dry_run((schema,))[1]
+    assert "when the job starts, it gets the column 'name'" in sink(database, **EVOLVE).dry_run((schema,))[1]
     assert all_rows(database) == [(1,)]
 
 
