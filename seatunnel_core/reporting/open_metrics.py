@@ -229,7 +229,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "node_state",
         "gauge",
-        "1 for each process that runs jobs; its process ID is in the place of SeaTunnel's port.",
+        "1 for each process that runs jobs; the port of its address is its process ID.",
         ("cluster", "address"),
     ),
     Family("job_count", "gauge", "Jobs by their state.", ("cluster", "type")),

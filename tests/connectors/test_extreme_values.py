@@ -35,7 +35,7 @@ from seatunnel_core.rows.value_text import json_text
 from seatunnel_core.spark.bad_rows import write_around
 from tests.connectors.extreme_values import TYPES, VALUES, comparable, rows
 from tests.connectors.iceberg.iceberg_tables import catalog_of, shop_in, table_in
-from tests.connectors.kafka.test_kafka_messages import Message
+from tests.connectors.kafka.sources import Message
 
 OTHER_FORMATS = ("csv", "text", "json", "orc", "excel", "xml")
 COLUMNS = pa.schema([("id", pa.int64()), *TYPES.items()])

@@ -5,9 +5,9 @@ import pytest
 pytest.importorskip("botocore")
 from botocore.exceptions import ClientError
 
+from seatunnel_core.clients.s3.answers import translated
 from seatunnel_core.connectors.filesystems.s3.store import S3Store
 from seatunnel_storage_api.errors import StorageAccessError
-from seatunnel_storage_clients.s3.answers import translated
 
 
 def answered(status: int, code: str, *, body: dict[str, str] | None = None, header: str = "") -> ClientError:

@@ -20,7 +20,7 @@ from pathlib import Path
 from attrs import frozen
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients")
+PACKAGES = ("seatunnel_core", "seatunnel_storage_api")
 READ = ("README.md", "CONTRIBUTING.md", "docs", "examples", "plugins", *PACKAGES)
 """The files and folders that are read without arguments."""
 

@@ -9,17 +9,21 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from types import ModuleType
 
 import seatunnel_core
 import seatunnel_storage_api
+
+NEEDING = {"seatunnel_core.clients.kerberos": "gssapi"}
+"""Modules that need a library of the system, which need not be installed."""
 
 
 def _modules() -> Iterator[ModuleType]:
     for package in (seatunnel_core, seatunnel_storage_api):
         yield package
         for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            if not found.name.endswith("__main__"):
+            if not found.name.endswith("__main__") and (found.name not in NEEDING or find_spec(NEEDING[found.name])):
                 yield importlib.import_module(found.name)
 
 

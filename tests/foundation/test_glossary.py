@@ -8,7 +8,7 @@ from tests.foundation.clone import ROOT
 
 GLOSSARY = (ROOT / "docs" / "start" / "glossary.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([^|`]+) \| ((?:`\w+`(?:, )?)+) \| [^|]+ \|$", GLOSSARY, re.MULTILINE)
-FOLDERS = ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients", "plugins")
+FOLDERS = ("seatunnel_core", "seatunnel_storage_api", "plugins")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 

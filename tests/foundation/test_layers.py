@@ -10,7 +10,6 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "seatunnel_core",
     "seatunnel_storage_api",
-    "seatunnel_storage_clients",
     "seatunnel_storage_hdfs",
     "seatunnel_storage_jdbc",
     "seatunnel_storage_localfile",

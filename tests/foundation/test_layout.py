@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients", "plugins", "tests")
+PACKAGES = ("seatunnel_core", "seatunnel_storage_api", "plugins", "tests")
 MOST_MODULES = 25
 MOST_LINES = 400
 MOST_LINES_OF_CODE = 40

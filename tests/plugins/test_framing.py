@@ -12,8 +12,8 @@ import requests
 from botocore.credentials import Credentials
 from botocore.exceptions import ConnectionClosedError
 
-from seatunnel_storage_clients.framing import is_whole, require_whole
-from seatunnel_storage_clients.s3.client import open_client
+from seatunnel_core.clients.framing import is_whole, require_whole
+from seatunnel_core.clients.s3.client import open_client
 
 Speaker = Callable[[bytes], str]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from seatunnel_storage_clients import kerberos
+from seatunnel_core.clients import kerberos
 from tests.servers.hadoop import HdfsCluster
 from tests.servers.process import ServerProcess, cache_folder, free_port, only_one, unavailable
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from seatunnel_core.clients import keys
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.storage import CheckpointStorage
-from seatunnel_storage_clients import keys
 
 STORAGE_TYPE = "storage.type"
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from seatunnel_core.clients.keys import DEFAULT_FS
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.storage import CheckpointStorage, CheckpointStorageFactory
-from seatunnel_storage_clients.keys import DEFAULT_FS
 from seatunnel_storage_hdfs.backends import BACKENDS, STORAGE_TYPE, of_type
 
 _SHARED = frozenset({STORAGE_TYPE, DEFAULT_FS})

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from seatunnel_core.clients.jdbc import address
+from seatunnel_core.clients.jdbc.address import Address
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.jdbc import address
-from seatunnel_storage_clients.jdbc.address import Address
 
 __all__ = ["PASSWORD", "URL", "USER", "Address", "address_of"]
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from seatunnel_storage_hdfs.backends import STORAGE_TYPE
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 
+from seatunnel_core.clients.keys import DEFAULT_FS
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.errors import InvalidIdError, StorageConfigurationError
 from seatunnel_storage_api.layout import require_job_id
 from seatunnel_storage_api.mapstore import MapStoreFactory
-from seatunnel_storage_clients.keys import DEFAULT_FS
 from seatunnel_storage_mapstore.store import LoggedMap
 
 TYPE = "type"

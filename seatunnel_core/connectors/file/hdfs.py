@@ -74,7 +74,7 @@ class _Hdfs:
             missing = KEYTAB if options[PRINCIPAL] else PRINCIPAL
             raise UsageError(f"option {missing.key!r}: required with Kerberos")
         with usage_errors("HdfsFile", "hdfs", OPTION_NAMES):
-            from seatunnel_storage_clients.webhdfs import connection
+            from seatunnel_core.clients.webhdfs import connection
 
             name = connection.address_of(given).name
         return HdfsFileSystem(top=name, configuration=given)

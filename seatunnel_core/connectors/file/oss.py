@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from seatunnel_core.clients import keys
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import MAP, STRING, Option, Options
 from seatunnel_core.connector_api.several_tables import TABLES
@@ -15,7 +16,6 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.oss.store import OPTION_NAMES, OssStore
 from seatunnel_core.connectors.filesystems.server_clients import settings, usage_errors
-from seatunnel_storage_clients import keys
 
 BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as oss://name.")
 ENDPOINT = Option(
@@ -91,7 +91,7 @@ class _Oss:
         """Return the bucket of a source or a sink."""
         given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
         with usage_errors("OssFile", "oss", OPTION_NAMES):
-            from seatunnel_storage_clients.oss.client import connect
+            from seatunnel_core.clients.oss.client import connect
 
             bucket = connect(given).bucket_name  # Sends no request yet.
         store = OssStore(bucket=bucket, configuration=given)

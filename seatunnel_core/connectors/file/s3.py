@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from seatunnel_core.clients import keys
 from seatunnel_core.connector_api.option import ENUM, MAP, STRING, Option, Options
 from seatunnel_core.connector_api.several_tables import TABLES
 from seatunnel_core.connectors.file import sink_options, source_options
@@ -13,7 +14,6 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.s3.store import OPTION_NAMES, S3Store
 from seatunnel_core.connectors.filesystems.server_clients import settings, usage_errors
-from seatunnel_storage_clients import keys
 
 BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as s3a://name.")
 ENDPOINT = Option(
@@ -76,7 +76,7 @@ class _S3:
         """Return the bucket of a source or a sink."""
         given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
         with usage_errors("S3File", "s3", OPTION_NAMES):
-            from seatunnel_storage_clients.s3 import connection
+            from seatunnel_core.clients.s3 import connection
 
             connection.check(given)
             store = S3Store(bucket=connection.bucket_of(given), configuration=given)

@@ -24,7 +24,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.retry import Backoff
 
 if TYPE_CHECKING:
-    from seatunnel_storage_clients.webhdfs.client import WebHdfs
+    from seatunnel_core.clients.webhdfs.client import WebHdfs
 
 Answer = TypeVar("Answer")
 
@@ -47,7 +47,7 @@ OPTION_NAMES = {
 
 
 def _responding(configuration: Mapping[str, str]) -> "WebHdfs":
-    from seatunnel_storage_clients.webhdfs import connection
+    from seatunnel_core.clients.webhdfs import connection
 
     made = connection.connect(configuration)
     _FIRST.call(lambda: made.status("/"))
@@ -258,7 +258,7 @@ class _HdfsOpenFile(RemoteOpenFile):
 
 
 def _number(error: CheckpointStorageError) -> int | None:
-    from seatunnel_storage_clients.webhdfs.refusals import QuotaExceededError
+    from seatunnel_core.clients.webhdfs.refusals import QuotaExceededError
 
     return errno.EDQUOT if isinstance(error, QuotaExceededError) else None  # The next attempt uses another name.
 

@@ -3,12 +3,12 @@
 import attrs
 from attrs import frozen
 
+from seatunnel_core.clients.jdbc import address
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.databases.known_properties import CHECKS
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.jdbc import address
 
 
 @frozen(kw_only=True)

@@ -177,15 +177,22 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
                 else:
                     done = self._growth.carried_out(connection, path, columns, schema, names, keys)
                     table = self._dialect.table(connection, path) if done else table
-                    for told in done:
-                        _log.warning("the sink Jdbc: the table %s %s", self._dialect.table_name(path), told)
-                    if self.driver.save_mode_due and self._adds(keys) and has_rows(self._dialect, connection, path):
-                        self.note_rows(schema, f"the table {self._dialect.table_name(path)}, which had rows")
+                    self._note_existing(connection, path, schema, keys, done)
                 connection.commit()
             target = self._target(connection, table, path, schema, names, keys)
             if collecting is not None:
                 self._collect(connection, collecting, target)
             return evolve(target, without_values=found.without_values)
+
+    def _note_existing(
+        self, connection: Any, path: TablePath, schema: TableSchema, keys: Sequence[str], changes: Iterable[str]
+    ) -> None:
+        """Log what was changed in an existing table, and note if rows will be added to those that it has."""
+        name = self._dialect.table_name(path)
+        for change in changes:
+            _log.warning("the sink Jdbc: the table %s %s", name, change)
+        if self.driver.save_mode_due and self._adds(keys) and has_rows(self._dialect, connection, path):
+            self.note_rows(schema, f"the table {name}, which had rows")
 
     def _target(
         self,

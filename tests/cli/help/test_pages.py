@@ -16,7 +16,7 @@ from tests.foundation.clone import ROOT
 
 NAMED = {
     name
-    for folder in ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients", "plugins")
+    for folder in ("seatunnel_core", "seatunnel_storage_api", "plugins")
     for file in (ROOT / folder).rglob("*.py")
     for name in re.findall(r"`seatunnel\s+help\s+([a-z][a-z-]*)`", file.read_text(encoding="utf-8"))
 }
@@ -40,7 +40,7 @@ def test_the_wheel_brings_them() -> None:
 def test_no_message_names_a_file_of_the_clone() -> None:
     spoken = [
         f"{file.relative_to(ROOT)}:{number}"
-        for folder in ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients", "plugins")
+        for folder in ("seatunnel_core", "seatunnel_storage_api", "plugins")
         for file in (ROOT / folder).rglob("*.py")
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         if re.search(r"(?<!`)docs/[\w/-]+\.md", line)

@@ -7,9 +7,9 @@ from unittest.mock import Mock
 import hdfs
 import pytest
 
+from seatunnel_core.clients.webhdfs.refusals import refusal
 from seatunnel_core.connectors.filesystems.hdfs import HdfsFileSystem
 from seatunnel_core.connectors.staging.target import _TRANSIENT
-from seatunnel_storage_clients.webhdfs.refusals import refusal
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connector_api.testing.drive import Skipped
 from seatunnel_core.connectors.kafka.source import KafkaSource
 from seatunnel_core.errors import RowError
-from tests.connectors.kafka.test_kafka_messages import Message
+from tests.connectors.kafka.sources import Message
 
 CONNECT, TIME, DATA = "org.apache.kafka.connect.data.", "io.debezium.time.", "io.debezium.data."
 DECIMAL_2 = {"type": "bytes", "name": f"{CONNECT}Decimal", "parameters": {"scale": "2"}}

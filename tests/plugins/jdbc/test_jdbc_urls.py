@@ -3,13 +3,13 @@
 import pytest
 from seatunnel_storage_jdbc import address as of_storage
 
+from seatunnel_core.clients.jdbc.address import Address
+from seatunnel_core.clients.jdbc.tls import tls_context
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.jdbc import address as of_connector
 from seatunnel_core.connectors.jdbc.options import CONNECTION
 from seatunnel_core.errors import UsageError
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.jdbc.address import Address
-from seatunnel_storage_clients.jdbc.tls import tls_context
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ import pytest
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 from seatunnel_storage_hdfs.oss.storage import OssStorage
 
+from seatunnel_core.clients.oss.client import connect
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, at_once, checkpoint, claim, refs
-from seatunnel_storage_clients.oss.client import connect
 from tests.servers.objects import oss
 from tests.servers.objects.oss_stored import REGION
 

@@ -21,12 +21,12 @@ from botocore.parsers import ResponseParserError
 from seatunnel_storage_hdfs.backends import S3
 from seatunnel_storage_hdfs.s3.storage import S3Storage
 
+from seatunnel_core.clients.s3 import client as s3_client
+from seatunnel_core.clients.s3 import connection, role
+from seatunnel_core.clients.s3 import credentials as s3_credentials
+from seatunnel_core.clients.s3.answers import refusal, require_deleted, translated
 from seatunnel_storage_api.credentials import Credentials as Handed
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
-from seatunnel_storage_clients.s3 import client as s3_client
-from seatunnel_storage_clients.s3 import connection, role
-from seatunnel_storage_clients.s3 import credentials as s3_credentials
-from seatunnel_storage_clients.s3.answers import refusal, require_deleted, translated
 
 ENDPOINT = "fs.s3a.endpoint"
 KEYS = {"fs.s3a.access.key": "id-canary", "fs.s3a.secret.key": "secret-canary"}

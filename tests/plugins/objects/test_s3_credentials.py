@@ -11,11 +11,11 @@ import pytest
 from botocore.credentials import RefreshableCredentials
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 
+from seatunnel_core.clients.s3 import credentials as s3_credentials
 from seatunnel_storage_api.credentials import Credentials
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import claim
-from seatunnel_storage_clients.s3 import credentials as s3_credentials
 from tests.plugins import example
 from tests.servers.metadata import metadata_service
 from tests.servers.objects.aws import forget_credentials

@@ -15,7 +15,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 
-import seatunnel_storage_clients.s3.connection
+import seatunnel_core.clients.s3.connection
 from seatunnel_storage_api.errors import CheckpointStorageError
 from seatunnel_storage_api.testing.given import checkpoint, claim
 from tests.plugins import page
@@ -206,11 +206,11 @@ class Raw:
 
 def hook(monkeypatch: pytest.MonkeyPatch, event: str, handler: Callable[..., object]) -> None:
     """Lets a handler into every client of S3 that is made from now on."""
-    real = seatunnel_storage_clients.s3.connection.open_client  # type: ignore[attr-defined]
+    real = seatunnel_core.clients.s3.connection.open_client  # type: ignore[attr-defined]
 
     def opened(*arguments: Any, **more: Any) -> Any:
         client = real(*arguments, **more)
         client.meta.events.register(event, handler)
         return client
 
-    monkeypatch.setattr(seatunnel_storage_clients.s3.connection, "open_client", opened)
+    monkeypatch.setattr(seatunnel_core.clients.s3.connection, "open_client", opened)

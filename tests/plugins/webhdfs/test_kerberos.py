@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 
+from seatunnel_core.clients import kerberos
 from seatunnel_storage_api.errors import StorageAccessError
 from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import at_once, checkpoint, claim, refs
-from seatunnel_storage_clients import kerberos
 from tests.figures import Figure
 from tests.servers.kerberos import SecureHdfs, secure_hdfs
 

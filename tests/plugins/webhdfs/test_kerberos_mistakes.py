@@ -9,8 +9,8 @@ import pytest
 from attrs import frozen
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
 
+from seatunnel_core.clients import kerberos
 from seatunnel_storage_api.errors import CheckpointStorageError, StorageUnavailableError
-from seatunnel_storage_clients import kerberos
 from tests.plugins import page
 from tests.servers.kerberos import SecureHdfs, secure_hdfs
 
@@ -100,8 +100,8 @@ def _old_key_of_the_namenode(scene: Scene) -> None:
 
 def _without_packages(scene: Scene) -> None:
     with pytest.MonkeyPatch.context() as patches:
-        patches.delitem(sys.modules, "seatunnel_storage_clients.kerberos")
-        patches.delattr("seatunnel_storage_clients.kerberos")
+        patches.delitem(sys.modules, "seatunnel_core.clients.kerberos")
+        patches.delattr("seatunnel_core.clients.kerberos")
         patches.setitem(sys.modules, "gssapi", None)
         scene.open()
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_storage_clients.keytab import KeytabEntry, entries
+from seatunnel_core.clients.keytab import KeytabEntry, entries
 
 HEAD = b"\x05\x02"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from seatunnel_core.clients.webhdfs.address import cluster
+from seatunnel_core.clients.webhdfs.site import properties
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.webhdfs.address import cluster
-from seatunnel_storage_clients.webhdfs.site import properties
 
 PAIR = {
     "dfs.nameservices": "other, ha",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import requests
 
+from seatunnel_core.clients.webhdfs.client import WebHdfs
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
-from seatunnel_storage_clients.webhdfs.client import WebHdfs
 from tests.servers.http_stand_in import StandIn, serving
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import asdict, field, frozen
 
 ROOT = Path(__file__).parents[3]
-PRODUCT = ("seatunnel_core", "seatunnel_storage_api", "seatunnel_storage_clients", "plugins")
+PRODUCT = ("seatunnel_core", "seatunnel_storage_api", "plugins")
 STATE = Path(__file__).parent / "played.jsonl"
 
 

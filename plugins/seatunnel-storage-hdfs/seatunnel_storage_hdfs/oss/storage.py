@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import oss2
 
+from seatunnel_core.clients.oss.client import BUCKET, connect
+from seatunnel_core.clients.oss.errors import translated
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageAccessError
-from seatunnel_storage_clients.oss.client import BUCKET, connect
-from seatunnel_storage_clients.oss.errors import translated
 from seatunnel_storage_hdfs.probe import KEY as PROBE
 from seatunnel_storage_hdfs.probe import closed_on_failure, probe
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
+from seatunnel_core.clients.s3.connection import bucket_of, connect
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.errors import (
     NamespaceError,
     StorageAccessError,
     StorageUnavailableError,
 )
-from seatunnel_storage_clients.s3.connection import bucket_of, connect
 from seatunnel_storage_hdfs.probe import closed_on_failure
 from seatunnel_storage_hdfs.s3.probe import probe
 from seatunnel_storage_hdfs.s3.storage import BACKEND, PATIENCE, S3Storage

@@ -4,8 +4,8 @@ import logging
 
 from botocore.exceptions import ClientError
 
+from seatunnel_core.clients.s3.answers import require_deleted, translated
 from seatunnel_storage_api.errors import StorageAccessError
-from seatunnel_storage_clients.s3.answers import require_deleted, translated
 from seatunnel_storage_hdfs.probe import KEY, never_overwrites
 from seatunnel_storage_hdfs.s3.storage import S3Storage
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from seatunnel_core.clients.s3.answers import code_of, require_deleted, translated
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_clients.s3.answers import code_of, require_deleted, translated
 
 BACKEND = "hdfs on S3"
 

@@ -3,9 +3,9 @@
 import functools
 from collections.abc import Mapping
 
+from seatunnel_core.clients.webhdfs.connection import address_of, connect
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_clients.webhdfs.connection import address_of, connect
 from seatunnel_storage_hdfs.probe import closed_on_failure
 from seatunnel_storage_hdfs.webhdfs.storage import WebHdfsStorage
 

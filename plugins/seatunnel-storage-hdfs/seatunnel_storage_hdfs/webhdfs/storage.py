@@ -4,11 +4,11 @@ import contextlib
 import secrets
 from collections.abc import Iterable, Iterator
 
+from seatunnel_core.clients.webhdfs.client import WebHdfs
 from seatunnel_storage_api.blob import Blob, BlobStorage
 from seatunnel_storage_api.errors import StorageFailureError
 from seatunnel_storage_api.layout import TEMPORARY_FOLDER
 from seatunnel_storage_api.retry import Backoff
-from seatunnel_storage_clients.webhdfs.client import WebHdfs
 
 BACKEND = "HDFS"
 

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import sqlalchemy as sa
 
+from seatunnel_core.clients.jdbc.tls import TLS_PROPERTIES, tls_context
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.jdbc.tls import TLS_PROPERTIES, tls_context
 from seatunnel_storage_jdbc.address import Address
 from seatunnel_storage_jdbc.databases.dialect import CONNECT_S, IDLE_S, LOCK_S, Dialect
 

@@ -56,12 +56,12 @@ class OssStore(ObjectStore):
     @property
     def client(self) -> Any:
         """Only client of this process for the bucket, an ``oss2.Bucket``."""
-        from seatunnel_storage_clients.oss.client import connect
+        from seatunnel_core.clients.oss.client import connect
 
         return client_of(self.configuration, connect)
 
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
-        from seatunnel_storage_clients.oss.errors import translated
+        from seatunnel_core.clients.oss.errors import translated
 
         def asked() -> Answer:
             with translated():

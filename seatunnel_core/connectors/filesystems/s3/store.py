@@ -63,7 +63,7 @@ class S3Store(ObjectStore):
     @property
     def client(self) -> Any:
         """The boto3 client of this process for the bucket."""
-        from seatunnel_storage_clients.s3.connection import connect
+        from seatunnel_core.clients.s3.connection import connect
 
         return client_of(self.configuration, connect)
 
@@ -72,7 +72,7 @@ class S3Store(ObjectStore):
 
         Retries are few until the server has responded once: the address may be wrong, and the user is waiting.
         """
-        from seatunnel_storage_clients.s3.answers import translated
+        from seatunnel_core.clients.s3.answers import translated
 
         def asked(client: Any) -> Answer:
             try:
@@ -130,7 +130,7 @@ class S3Store(ObjectStore):
             self._ask(keys[0], lambda client: client.delete_object(Bucket=self.bucket, Key=keys[0]))
             return
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
-        from seatunnel_storage_clients.s3.answers import require_deleted
+        from seatunnel_core.clients.s3.answers import require_deleted
 
         self._ask("", lambda client: require_deleted(client.delete_objects(Bucket=self.bucket, Delete=wanted)))
 

@@ -1,7 +1,7 @@
 """Properties of Connector/J and of MariaDB's driver: those without effect, and alternatives for others."""
 
+from seatunnel_core.clients.jdbc.tls import TLS_PROPERTIES
 from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties
-from seatunnel_storage_clients.jdbc.tls import TLS_PROPERTIES
 
 HONOURED = frozenset(
     [

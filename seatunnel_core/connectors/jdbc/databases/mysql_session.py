@@ -6,11 +6,11 @@ from typing import Any
 
 from attrs import field, frozen
 
+from seatunnel_core.clients.jdbc.tls import tls_context
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.jdbc.databases.mysql_properties import PROPERTIES
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.jdbc.tls import tls_context
 
 _ZONES = ("connectionTimeZone", "serverTimezone", "timezone")
 _ZERO_DATES = {"EXCEPTION": False, "CONVERT_TO_NULL": True, "CONVERTTONULL": True}

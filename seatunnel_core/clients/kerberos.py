@@ -21,8 +21,8 @@ import gssapi
 import requests
 from attrs import define, field
 
+from seatunnel_core.clients import keytab
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
-from seatunnel_storage_clients import keytab
 
 PRINCIPAL = "kerberosPrincipal"
 KEYTAB = "kerberosKeytabFilePath"

@@ -13,8 +13,8 @@ import requests
 from attrs import frozen
 from hdfs import HdfsError
 
+from seatunnel_core.clients.webhdfs.site import HTTP_ADDRESS, PROXY_USER, SITE_PATH, USER
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
-from seatunnel_storage_clients.webhdfs.site import HTTP_ADDRESS, PROXY_USER, SITE_PATH, USER
 
 _CLEAR = "Set another namespace in plugin-config, or remove what is in the way"
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
+from seatunnel_core.clients.keys import DEFAULT_FS
+from seatunnel_core.clients.webhdfs.site import HTTP_ADDRESS, SITE_PATH
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.keys import DEFAULT_FS
-from seatunnel_storage_clients.webhdfs.site import HTTP_ADDRESS, SITE_PATH
 
 _DEFAULT_PORTS = {"http": 9870, "https": 9871}
 _OVER_HTTP = {"webhdfs": "http", "swebhdfs": "https"}

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 from botocore.credentials import Credentials, RefreshableCredentials
 
+from seatunnel_core.clients.s3 import role
+from seatunnel_core.clients.s3.answers import translated
+from seatunnel_core.clients.s3.client import UNSIGNED, new_session
 from seatunnel_storage_api.credentials import GROUP, load_provider, provider_names
 from seatunnel_storage_api.credentials import Credentials as Handed
 from seatunnel_storage_api.errors import StorageConfigurationError, StorageUnavailableError
-from seatunnel_storage_clients.s3 import role
-from seatunnel_storage_clients.s3.answers import translated
-from seatunnel_storage_clients.s3.client import UNSIGNED, new_session
 
 PROVIDERS = "fs.s3a.aws.credentials.provider"
 ROLE_PROVIDERS = "fs.s3a.assumed.role.credentials.provider"

@@ -14,9 +14,8 @@ from attrs import define, field
 from hdfs.client import _Request, _to_error
 from requests.adapters import HTTPAdapter
 
-from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
-from seatunnel_storage_clients.framing import require_whole
-from seatunnel_storage_clients.webhdfs.refusals import (
+from seatunnel_core.clients.framing import require_whole
+from seatunnel_core.clients.webhdfs.refusals import (
     NotWebHdfs,
     Server,
     innermost_cause,
@@ -24,6 +23,7 @@ from seatunnel_storage_clients.webhdfs.refusals import (
     no_datanode,
     refusal,
 )
+from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
 
 _CONNECT_WITHIN_S = 10.0
 _ANSWER_WITHIN_S = 60.0
@@ -141,6 +141,7 @@ class WebHdfs:
             return _boolean(self._namenodes._delete(path, recursive=recursive))
 
     def close(self) -> None:
+        """Close its connections."""
         self._session.close()
 
     @contextlib.contextmanager

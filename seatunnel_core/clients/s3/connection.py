@@ -6,10 +6,10 @@ from typing import Any
 
 from botocore.credentials import Credentials
 
+from seatunnel_core.clients.s3 import credentials
+from seatunnel_core.clients.s3.client import UNSIGNED, endpoint_of, open_client, region_of
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.s3 import credentials
-from seatunnel_storage_clients.s3.client import UNSIGNED, endpoint_of, open_client, region_of
 
 BUCKET = "s3.bucket"
 

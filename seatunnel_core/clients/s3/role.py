@@ -6,10 +6,10 @@ from typing import Any
 
 from botocore.credentials import Credentials
 
+from seatunnel_core.clients.s3.answers import translated
+from seatunnel_core.clients.s3.client import endpoint_of, open_client, region_of
 from seatunnel_storage_api.credentials import Credentials as Handed
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.s3.answers import translated
-from seatunnel_storage_clients.s3.client import endpoint_of, open_client, region_of
 
 ARN = "fs.s3a.assumed.role.arn"
 SESSION_NAME = "fs.s3a.assumed.role.session.name"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import requests
 
+from seatunnel_core.clients.keys import DEFAULT_FS
+from seatunnel_core.clients.webhdfs.address import Cluster, cluster
+from seatunnel_core.clients.webhdfs.client import WebHdfs
+from seatunnel_core.clients.webhdfs.site import PROXY_USER, USER, properties
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.keys import DEFAULT_FS
-from seatunnel_storage_clients.webhdfs.address import Cluster, cluster
-from seatunnel_storage_clients.webhdfs.client import WebHdfs
-from seatunnel_storage_clients.webhdfs.site import PROXY_USER, USER, properties
 
 _CREATION = {"dfs.replication": "replication", "dfs.blocksize": "blocksize"}
 """Parameters of CREATE, by the Hadoop property of their value."""
@@ -56,7 +56,7 @@ def _session(configuration: Mapping[str, str], known: Mapping[str, str]) -> requ
 
 def _kerberos(configuration: Mapping[str, str]) -> requests.Session | None:
     try:
-        from seatunnel_storage_clients import kerberos
+        from seatunnel_core.clients import kerberos
     except ModuleNotFoundError as cause:
         raise StorageConfigurationError(
             f"Kerberos needs the package {cause.name}, which is not installed: in a clone of this project, run "

@@ -17,10 +17,10 @@ from botocore.exceptions import ConnectionClosedError
 from botocore.response import StreamingBody
 from botocore.session import Session
 
+from seatunnel_core.clients.framing import is_whole
+from seatunnel_core.clients.proxy import proxies
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.framing import is_whole
-from seatunnel_storage_clients.proxy import proxies
 
 ENDPOINT = "fs.s3a.endpoint"
 REGION = "fs.s3a.endpoint.region"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import oss2
 
+from seatunnel_core.clients.framing import require_whole
+from seatunnel_core.clients.oss import credentials
+from seatunnel_core.clients.proxy import proxies
 from seatunnel_storage_api import configuration as shared
 from seatunnel_storage_api.errors import StorageConfigurationError
-from seatunnel_storage_clients.framing import require_whole
-from seatunnel_storage_clients.oss import credentials
-from seatunnel_storage_clients.proxy import proxies
 
 BUCKET = "oss.bucket"
 ENDPOINT = "fs.oss.endpoint"
