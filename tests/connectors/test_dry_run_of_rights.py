@@ -81,7 +81,7 @@ def test_a_table_that_grows_is_asked_for_the_columns_that_it_has(made: Database)
     options = {**as_reader(made, "INSERT"), "schema_contract": "evolve"}
     made.run("ALTER TABLE t DROP COLUMN name")
     found = look(options)[1:]
-    assert "when the job starts it gets the column 'name'" in found[0]
+    assert "when the job starts, it gets the column 'name'" in found[0]
     assert found[1:] == ["reader may INSERT there", "whether reader may ALTER it was not checked"]
 
 

@@ -23,6 +23,8 @@ _EXAMPLES = {
 _PORTS = {"postgresql": 5432, "mysql": 3306}
 _ASSIGNED = re.compile(r"(?i)(password|pwd)=[^&\s]*")
 _SWITCHES = ("true", "false")
+_KEY_FILES = {"sslkey", "ssl_key"}
+"""Properties that contain the path of a key."""
 
 
 @frozen(kw_only=True)
@@ -48,10 +50,11 @@ class Address:
 
     def hide(self, text: str) -> str:
         """Return a text, such as a driver's message, with ``***`` in place of the password and of secret properties."""
-        kept = [value for key, value in self.properties if secret.holds_secret(key) and value.lower() not in _SWITCHES]
+        secret_keys = {key for key, _ in self.properties if secret.holds_secret(key)} - _KEY_FILES
+        kept = [value for key, value in self.properties if key in secret_keys and value.lower() not in _SWITCHES]
         secrets = [self.password or "", *kept]
-        hidden = _ASSIGNED.sub(rf"\1={secret.HIDDEN}", text)
-        return secret.masked(hidden, (*secrets, *(quote(each, safe="") for each in secrets)))
+        hidden = secret.masked(text, (*secrets, *(quote(each, safe="") for each in secrets)))
+        return _ASSIGNED.sub(rf"\1={secret.HIDDEN}", hidden)
 
 
 def address_of(

@@ -87,7 +87,10 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
         self._statement = None if generates else statement_of(query_of(options))
         if options[opt.GENERATE] and not generates:
-            _log.warning("the sink Jdbc: query and generate_sink_sql = true exclude each other; remove one of the two")
+            _log.warning(
+                "the sink Jdbc: query and generate_sink_sql = true exclude each other; rows are written with query. "
+                "Remove one of the two"
+            )
         if self._statement is not None and options.is_set(TARGET_CONTRACT):
             raise UsageError(
                 "option 'schema_contract': it requires a table, but rows are written with query; remove it"
@@ -176,7 +179,8 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
                     table = self._dialect.table(connection, path)
                 else:
                     done = self._growth.carried_out(connection, path, columns, schema, names, keys)
-                    table = self._dialect.table(connection, path) if done else table
+                    contract = self._growth.contract  # another process may have made the changes
+                    table = self._dialect.table(connection, path) if contract.adds or contract.widens else table
                     self._note_existing(connection, path, schema, keys, done)
                 connection.commit()
             target = self._target(connection, table, path, schema, names, keys)

@@ -42,6 +42,9 @@ class TableDatabase(ABC):
     column_class: ClassVar[type[TableColumn]] = TableColumn
     """Class of the columns that ``table_columns`` returns."""
 
+    ignores_case: ClassVar[bool] = True
+    """True if column names that differ only in case are equal."""
+
     ddl_commits: ClassVar[bool] = False
     """True if a statement that creates or drops a table ends the transaction."""
 

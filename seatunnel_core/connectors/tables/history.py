@@ -60,9 +60,10 @@ def require_history(
         SinkError: The message contains the column.
     """
     named = database.table_name(path)
-    by_name = {column.name.lower(): column for column in columns}
+    fold = str.lower if database.ignores_case else str
+    by_name = {fold(column.name): column for column in columns}
     for wanted in history_columns(database, history):
-        column, is_flag = by_name.get(wanted.name.lower()), of.is_boolean(wanted.type)
+        column, is_flag = by_name.get(fold(wanted.name)), of.is_boolean(wanted.type)
         if column is None or not (database.keeps_flag(column.arrow) if is_flag else _is_moment(column.arrow)):
             have = "has none" if column is None else f"has {column.declared}"
             raise SinkError(
@@ -71,14 +72,14 @@ def require_history(
                 "choose a new table"
             )
     for key in unique:
-        if history[0].lower() not in map(str.lower, key):
+        if fold(history[0]) not in map(fold, key):
             raise SinkError(
                 f"the table {named} has a unique key of {', '.join(key)}, but keep_history adds rows with the same "
                 "values; create the table again without it, or choose a new table"
             )
-    kept = {name.lower() for name in (*history, *written)}
+    kept = {fold(name) for name in (*history, *written)}
     for column in columns:
-        if column.name.lower() not in kept and not column.generated:
+        if fold(column.name) not in kept and not column.generated:
             raise SinkError(
                 f"the table {named} has a column {column.name!r}, which the rows lack, so new versions would lose its "
                 "values; remove keep_history, or add that column to the rows"

@@ -249,7 +249,7 @@ sink { Console {} }
         ("tinyint.min = -300", "int", "", "job.conf:2:19: the source FakeSource: 'tinyint.min': expected a whole"),
         ("rows = [{ fields = [1] }]", "int", "", "job.conf:2:5: the source FakeSource: option 'rows', row 1: found 1"),
         ("", "itn", "", "job.conf:5:7: the source FakeSource: option 'schema': column 'v': 'itn' is not a type"),
-        ("", "binary_vector, columnScale = 9", "", "job.conf:5:7: .*'v': binary_vector.9. cannot be"),
+        ("", "binary_vector, columnScale = 9", "", "job.conf:5:7: .*'v': binary_vector.9. is invalid"),
         ("", "date, defaultValue = now", "", "job.conf:3:5: .*'schema': column 'v': defaultValue 'now' is not of type"),
         ("", "int", "primaryKey { columnNames = [a] }", "job.conf:3:5: .*'schema': the primary key contains .'a'."),
     ],

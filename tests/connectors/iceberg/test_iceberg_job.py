@@ -93,5 +93,5 @@ def test_rows_that_do_not_fit_fail_the_job_before_any_moves(tmp_path: Path) -> N
         report, _ = run_through(ground.run(text(ground, more="schema_save_mode = IGNORE", rows_per_second=None)))
         assert report.outcome is JobOutcome.FAILED
         (view,) = report.pipelines
-        assert "there is no table shop.a and schema_save_mode is IGNORE" in str(view.failure)
+        assert "the table shop.a does not exist, and schema_save_mode is IGNORE" in str(view.failure)
         assert (view.rows_committed, list(ground.work.rglob("*.parquet"))) == (0, [])

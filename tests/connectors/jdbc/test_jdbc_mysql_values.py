@@ -105,7 +105,7 @@ def test_properties_of_java_become_those_of_a_session() -> None:
         ({"sslMode": "SOMETIMES"}, "write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"),
         (
             {"tinyInt1isBit": "false"},
-            "tinyInt1isBit = false has another name here: write .* int_type_narrowing = false",
+            "tinyInt1isBit = false has another name here: set .* int_type_narrowing = false",
         ),
         ({"useSSl": "true"}, "useSSl is unknown for MySQL. Did you mean useSSL"),
         ({"colour": "red"}, "colour is unknown for MySQL. For a variable .* sessionVariables=colour="),

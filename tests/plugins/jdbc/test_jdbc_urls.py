@@ -45,6 +45,7 @@ def test_secrets_are_masked_and_switches_are_not() -> None:
     """Each true in a message of the server became ***, because a property with Key in its name was true."""
     properties = (("allowPublicKeyRetrieval", "true"), ("sslpassword", "in the url"))
     found = Address(kind="mysql", database="d", password="p w x", properties=properties)
+    assert found.hide("password=p w x&host=h") == "password=***&host=h"
     assert found.hide("true, p w x, p%20w%20x, in the url, pwd=x") == "true, ***, ***, ***, pwd=***"
 
 

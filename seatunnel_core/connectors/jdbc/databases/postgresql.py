@@ -85,6 +85,7 @@ class PostgreSQL(Dialect):
         "text": Order(by='{}::text COLLATE "C"', shown="{}::text", description="in string order"),
     }
     plain_order: ClassVar[str] = "text"
+    ignores_case: ClassVar[bool] = False
     keeps_schemas: ClassVar[bool] = True
     shares_snapshots: ClassVar[bool] = True
 

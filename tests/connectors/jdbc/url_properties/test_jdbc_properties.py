@@ -24,7 +24,7 @@ def source(url: str) -> JdbcSource:
         (f"{PG}?readOnly=true", ["options=-c default_transaction_read_only=on"]),
         (f"{PG}?sslfactory=org.postgresql.ssl.NonValidatingFactory", ["sslmode=require"]),
         (f"{PG}?defaultTransactionIsolation=x&aplicationName=y", ["-c default_transaction_iso", "ApplicationName?"]),
-        (f"{PG}?work_mem=1", ["work_mem is not known", "options=-c work_mem="]),
+        (f"{PG}?work_mem=1", ["work_mem is unknown", "options=-c work_mem="]),
         (f"{PG}?targetServerType=boss&connectTimeout=soon", ["not one of any", "connectTimeout = soon"]),
         (f"{LITE}?date_class=INTEGER&foreign_keys=maybe", ["strftime", "foreign_keys = maybe is not one of"]),
         (f"{LITE}?locking_mode=EXCLUSIVE&forein_keys=on&busy_timeout=x", ["NORMAL", "foreign_keys?", "busy_timeout"]),
