@@ -4,8 +4,10 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,10 @@ class Variables:
 
     kept: bool = field(default=False, kw_only=True)
     """True to keep variables as written, for a file that is printed again."""
+
+    loads_sinks: bool = field(default=True, kw_only=True)
+    """True if sinks are loaded to learn which of their options may contain names of columns. If not, a placeholder
+    without a value in an option of a sink is kept: only for texts that were parsed before."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""
@@ -163,24 +169,39 @@ def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
     return _ADDRESS.match(text) is not None or any(holds_secret(key) or is_place(key) for key in keys)
 
 
-def _may_be_columns(keys: Sequence[str]) -> bool:
+def _may_be_columns(keys: Sequence[str], *, loads_sinks: bool) -> bool:
     """Return True if placeholders in the value at this path of a job file may be columns.
 
     In a list of sinks the path has no name of a plugin; then any sink may have the option.
     """
     if len(keys) not in (2, 3) or keys[0].lower() != "sink":
         return False
-    name, key = keys[-2].lower(), keys[-1].lower()
-    points = (point for point in entry_points(group=SINKS) if len(keys) == 2 or point.name.lower() == name)
-    return any(key in _options_with_columns(point) for point in points)
+    if not loads_sinks:
+        return True
+    points = chain(*_sinks().values()) if len(keys) == 2 else _sinks().get(keys[-2].lower(), ())
+    return any(keys[-1].lower() in _options_with_columns(point) for point in points)
 
 
-def _options_with_columns(point: EntryPoint) -> Iterable[str]:
+@cache
+def _sinks() -> Mapping[str, Sequence[EntryPoint]]:
+    """Return the installed sinks by name in lower case; cached, because it reads the metadata of all packages."""
+    found: dict[str, list[EntryPoint]] = {}
+    for point in entry_points(group=SINKS):
+        found.setdefault(point.name.lower(), []).append(point)
+    return found
+
+
+def _options_with_columns(point: EntryPoint) -> Collection[str]:
     """Return the names of such options of a sink; none if it cannot be loaded, which is reported where it is used."""
     try:
-        return [option.key.lower() for option in point.load().declared if option.names_columns]
+        return _declared_with_columns(point)
     except Exception:
         return ()
+
+
+@cache  # an exception is not cached
+def _declared_with_columns(point: EntryPoint) -> Collection[str]:
+    return frozenset(option.key.lower() for option in point.load().declared if option.names_columns)
 
 
 def _text_filled(text: str, position: Position, variables: Variables, problems: Problems, keys: Sequence[str]) -> str:
@@ -198,7 +219,7 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
             return known
         if default is not None:
             return default.strip().strip("\"'")
-        if name in variables.placeholders or _may_be_columns(keys):
+        if name in variables.placeholders or _may_be_columns(keys, loads_sinks=variables.loads_sinks):
             return match[0]
         message, suggestion = variables.missing(name, keys)
         if match[0] == text:

@@ -160,6 +160,6 @@ def _refuse_doubled(table: str, names: Sequence[str]) -> None:
     if doubled:
         what = f"of the table {table} two columns" if table else "two tables"
         raise ValueError(
-            f"{what} would be named {doubled[0]!r}with these values of nesting and column_names; declare the "
+            f"{what} would be named {doubled[0]!r} with these values of nesting and column_names; declare the "
             "columns in schema, or set nesting = keep or column_names = written"
         )

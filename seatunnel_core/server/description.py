@@ -46,7 +46,7 @@ def describe(job: SubmittedJob) -> Description:
     """Return the description of a job; only the text if it is invalid, which the worker process then reports."""
     text = masked_job(job.text, FORMATS[job.format])
     try:
-        raw = job.read()
+        raw = job.read(loads_sinks=False)
     except SeaTunnelError:  # the version that accepted the job could parse it
         return Description(text=text)
     problems = Problems()

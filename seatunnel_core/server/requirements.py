@@ -14,7 +14,7 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 def requirements_of(job: SubmittedJob) -> Requirements:
     """Return the requirements of a job; minimal ones if it is invalid, which the worker process then reports."""
     try:
-        return requirements_in(job.read())
+        return requirements_in(job.read(loads_sinks=False))
     except SeaTunnelError:  # the version that accepted the job could parse it
         return Requirements()
 

@@ -38,13 +38,16 @@ class SubmittedJob:
         """Return the job of a record."""
         return cls(record.text, record.format, tuple(record.variables.items()), record.origin)
 
-    def read(self) -> RawJob:
+    def read(self, *, loads_sinks: bool = True) -> RawJob:
         """Parse the text, with the submitted variables and this process's environment.
+
+        Args:
+            loads_sinks: False in the event loop of a node, which runs no plugins (see ``Variables.loads_sinks``).
 
         Raises:
             ConfigError: The text is invalid; the message lists all problems.
         """
-        raw = self._read()
+        raw = self._read(loads_sinks=loads_sinks)
         raw.problems.raise_errors()
         return raw
 
@@ -66,10 +69,10 @@ class SubmittedJob:
         require_absolute_paths(raw, raw.problems)
         return raw
 
-    def _read(self) -> RawJob:
+    def _read(self, *, loads_sinks: bool = True) -> RawJob:
         problems, file = Problems(), FORMATS[self.format]
         origin = self.origin or file
-        variables = Variables(dict(self.variables), of_node=True)
+        variables = Variables(dict(self.variables), of_node=True, loads_sinks=loads_sinks)
         return read_job(parse(self.text, origin, variables, problems, like=file), origin, problems)
 
 

@@ -12,6 +12,7 @@ from seatunnel_core.config.file import parse
 from seatunnel_core.config.option import STRING, Option
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
+from seatunnel_core.server.submitted_job import SubmittedJob
 
 JOB = """source { Http { url = "http://h/x", params { at = "${startAt}", p = "${page}", user = "${user}" }
   pageing { page_field = startAt } } }"""
@@ -60,12 +61,23 @@ def test_an_option_declares_that_its_placeholders_are_columns(monkeypatch: pytes
     queue = EntryPoint("Queue", f"{__name__}:QueueSink", variables.SINKS)
     broken = EntryPoint("Broken", "seatunnel_core.no_such_module:Sink", variables.SINKS)
     monkeypatch.setattr(variables, "entry_points", lambda group: [broken, queue])
+    monkeypatch.setattr(variables, "_sinks", variables._sinks.__wrapped__)
     monkeypatch.setitem(sys.modules, __name__, sys.modules[QueueSink.__module__])
     found, errors = read('sink { queue { Exchange = "${a}" }, Broken { exchange = "a-${b}" } }')
     assert (found["sink"]["queue"]["Exchange"], errors) == ("${a}", [])
     for wrong in ('{"sink": [{"plugin_name": "Queue", "queue": "${a}"}]}', 'sink { Broken { exchange = "${a}" } }'):
         assert "${a} is not set" in read(wrong)[1][0]
     assert read('{"sink": [{"plugin_name": "Queue", "exchange": "${a}"}]}')[1] == []
+
+
+def test_texts_that_were_parsed_before_load_no_sinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leader of a cluster reads them in its event loop."""
+    monkeypatch.setattr(variables, "_sinks", None)
+    text = '{"source": [{"plugin_name": "FakeSource"}], "sink": [{"plugin_name": "Queue", "exchange": "a-${b}"}]}'
+    job = SubmittedJob(text=text, format="json", variables=(), origin="")
+    assert job.read(loads_sinks=False).blocks[1].identifier == "Queue"
+    with pytest.raises(TypeError):
+        job.read()
 
 
 def test_a_source_has_no_columns_for_its_topic() -> None:

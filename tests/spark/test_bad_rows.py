@@ -61,7 +61,9 @@ def test_they_are_left_out_and_counted(tmp_path: Path, options: dict[str, Any]) 
     assert (result.failure, result.rows_read, result.rows_skipped) == (None, 12, 4)
     text = written(result, made, tmp_path) if "partition_by" not in options else ""
     assert [n for n in range(12) if f"<id>{n}</id>" in text] == (sorted({*range(12)} - BAD) if text else [])
-    assert result.notes[0].startswith("sink 'xml': 4 rows are skipped, as the sink cannot write them; such as pipeline")
+    assert result.notes[0].startswith(
+        "sink 'xml': 4 rows are skipped, because the sink cannot write them; such as pipeline"
+    )
 
 
 def test_bad_values_become_null(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
         names: Their displayed names.
     """
     return (
-        f"{holder} also has {', '.join(names)}, which this job does not have: restore them, or restore with "
+        f"{holder} also has {', '.join(names)}, which this job does not have: add them to the job again, or restore with "
         "allow_non_restored_state=True to continue without their stored state"
     )
 
@@ -142,7 +142,7 @@ def _require_published(states: VertexStates, topology: Topology) -> None:
         if name not in named and sink.uncommitted:
             raise RestoreRefusedError(
                 f"sink {name!r} was removed from the job but may have {len(sink.uncommitted)} committables to publish: "
-                "restore it, run the job, stop it with a savepoint, then remove the sink"
+                "add it again, run the job, stop it with a savepoint, then remove the sink"
             )
 
 

@@ -170,7 +170,7 @@ def _disconnection(error: BotoCoreError) -> StorageFailureError:
             "the proxy rejected the request. Check fs.s3a.proxy.host, fs.s3a.proxy.port, "
             "fs.s3a.proxy.username and fs.s3a.proxy.password"
         )
-    if isinstance(error, botocore_errors.EndpointConnectionError):
+    if isinstance(error, botocore_errors.EndpointConnectionError | botocore_errors.ConnectTimeoutError):
         return _unreachable(error)
     if isinstance(error, botocore_errors.HTTPClientError | botocore_errors.IncompleteReadError):
         return _broken(type(error))

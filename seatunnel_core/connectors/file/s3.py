@@ -60,8 +60,11 @@ logger = logging.getLogger("seatunnel.connectors")
 
 
 def _properties(written: Mapping[str, Any]) -> dict[str, str]:
-    """Return the Hadoop properties that the client supports. Warn about others."""
-    known = keys.S3 - {_KEYS[BUCKET]}
+    """Return the Hadoop properties that the client supports. Warn about others.
+
+    The bucket and the endpoint are options: state of a sink is bound to them.
+    """
+    known = keys.S3 - {_KEYS[BUCKET], _KEYS[ENDPOINT]}
     given = {key: str(value) for key, value in written.items() if key in known or key.startswith(keys.OF_PROVIDERS)}
     for key in written.keys() - given.keys():
         logger.warning("hadoop_s3_properties: %r has no effect", key)

@@ -16,17 +16,23 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StorageConfigur
 Client = TypeVar("Client")
 
 _making = threading.Lock()
+_turns: dict[object, threading.Lock] = {}
+"""Locks by client, held while it is made, which may wait for its server."""
+
 _clients: dict[object, Any] = {}
 
 
 def client_of(configuration: Mapping[str, str], make: Callable[[Mapping[str, str]], Client]) -> Client:
     """Return the only client of this process for a configuration. After a fork, the child has clients of its own."""
     key = (os.getpid(), make, *sorted(configuration.items()))
-    with _making:
-        if key not in _clients:
-            _clients[key] = make(configuration)
-        client: Client = _clients[key]
-        return client
+    if key not in _clients:
+        with _making:
+            turn = _turns.setdefault(key, threading.Lock())
+        with turn:
+            if key not in _clients:
+                _clients[key] = make(configuration)
+    client: Client = _clients[key]
+    return client
 
 
 def settings(options: Options, keys: Mapping[Option[Any], str]) -> dict[str, str]:

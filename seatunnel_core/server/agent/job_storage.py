@@ -91,7 +91,7 @@ class JobStorage:
         if job is None:
             return self._engine.storage
         try:
-            return override_storage(self._engine, SubmittedJob.of(job).read().storage, Problems())
+            return override_storage(self._engine, SubmittedJob.of(job).read(loads_sinks=False).storage, Problems())
         except SeaTunnelError:  # the version that accepted the job could parse it
             return self._engine.storage
 

@@ -137,7 +137,7 @@ def test_a_commit_that_is_repeated_finds_what_it_published_and_nothing_else(
     server.delete(path)
     commit(made, [committable], place(), may_be_committed=True)  # somebody took it away: the staging folder is there
     server.delete(folder)
-    with pytest.raises(CommitError, match=r"the staging folder hdfs://.*/\.seatunnel/job/1/1 is gone"):
+    with pytest.raises(CommitError, match=r"the staging folder hdfs://.*/\.seatunnel/job/1/1 no longer exists"):
         commit(made, [committable], place(), may_be_committed=True)
 
 

@@ -166,7 +166,7 @@ def staged_file(server: OssStandIn, folder: str) -> tuple[OssFileSink, Any, str]
 def test_what_is_gone_without_a_copy_is_an_error_that_names_both(server: OssStandIn, bucket: Any, folder: str) -> None:
     made, committable, key = staged_file(server, folder)
     bucket.delete_object(f"{folder[1:]}/.seatunnel/job/1/1/{key.rpartition('/')[2]}")
-    with pytest.raises(CommitError, match=rf"and oss://{BUCKET}/{key}:.*missing_staged = published"):
+    with pytest.raises(CommitError, match=rf"and oss://{BUCKET}/{key} no longer exist:.*missing_staged = published"):
         commit(made, [committable], place(), may_be_committed=True)
     commit(sink(server, folder, missing_staged="published"), [committable], place(), may_be_committed=True)
 
@@ -283,7 +283,10 @@ def test_an_object_that_comes_between_the_look_and_the_copy_is_not_replaced(
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"access_secret": "wrong"}, r"SignatureDoesNotMatch.*write access_key and access_secret as shown in the console"),
+        (
+            {"access_secret": "wrong"},
+            r"SignatureDoesNotMatch.*write access_key and access_secret as shown in the console",
+        ),
         ({"access_key": "nobody"}, "InvalidAccessKeyId"),
         ({"bucket": "no-such-bucket-here"}, "NoSuchBucket: .*Create the bucket, or correct bucket and endpoint"),
         ({"security_token": "ended"}, "InvalidAccessKeyId.*security_token if they are temporary"),

@@ -108,7 +108,7 @@ ON_A_SERVER: dict[str, Callable[[MinIO], Mapping[str, str]]] = {
 ANSWERED: dict[str, tuple[int, str]] = {
     "the session token has expired": (400, "ExpiredToken"),
     "the region is wrong, and the server does not say which is right": (400, "AuthorizationHeaderMalformed"),
-    "the server requires fewer requests": (503, "SlowDown"),
+    "the server asks for fewer requests": (503, "SlowDown"),
 }
 ELSEWHERE = {
     "the clock is wrong",

@@ -34,6 +34,12 @@ OPTION_NAMES = {
     "Raise the checkpoint interval, or spread jobs over more buckets": "Run fewer tasks at once",
     ", or lower max-retained": "",
     "Check the keys in plugin-config": "Check the options",
+    "fs.s3a.path.style.access: true": "fs.s3a.path.style.access = true in hadoop_s3_properties",
+    "fs.s3a.connection.ssl.enabled: false": "fs.s3a.connection.ssl.enabled = false in hadoop_s3_properties",
+    **{
+        key: f"{key} in hadoop_s3_properties"
+        for key in ("fs.s3a.endpoint.region", "fs.s3a.ssl.ca-file", "fs.s3a.session.token")
+    },
 }
 """Names of options in messages of the client, with their names in the connector."""
 
@@ -44,6 +50,9 @@ _CODES = {
     "NoSuchUpload": errno.ENOENT,
     **dict.fromkeys(("XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "QuotaExceeded"), errno.ENOSPC),
 }
+
+_OF_CREDENTIALS = ("AssumeRole", "AssumeRoleWithWebIdentity", "CreateToken", "GetRoleCredentials")
+"""Operations for credentials: their error responses state nothing about an object."""
 
 
 @frozen(kw_only=True)
@@ -198,7 +207,7 @@ def _found(key: str, size: int, answer: Mapping[str, Any], mark: str = "") -> Fo
 def _number(error: CheckpointStorageError) -> int | None:
     """Return the ``errno`` of an error response."""
     response = getattr(error.__cause__, "response", None)
-    if not response:
+    if not response or getattr(error.__cause__, "operation_name", "") in _OF_CREDENTIALS:
         return None
     code = str(response.get("Error", {}).get("Code", ""))
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

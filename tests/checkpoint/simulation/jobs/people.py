@@ -166,7 +166,7 @@ class People:
             "Undo that change",
             "undo that change",
             "restore them",
-            "restore it, run the job",
+            "add it again, run the job",
         )
         return any(each in str(refusal) for each in said)
 
