@@ -181,7 +181,7 @@ class StorageUnavailableError(StorageFailureError):
     automatically. Resume a failed one with `seatunnel -r JOB_ID`; nothing is lost. `seatunnel help failures` describes
     how a job can survive an outage.
 
-    Message: cannot put …: …. Check that the storage is up and has room, then try again
+    Message: cannot put …: …. Check that the storage is up and has free space, then try again
     """
 
     retryable = True

@@ -48,7 +48,7 @@ def what_helps(cause: OSError) -> str:
     """
     if cause.errno == errno.EROFS:
         return "Make its file system writable, or choose another namespace"
-    return "Check that the storage is up and has room, then try again"
+    return "Check that the storage is up and has free space, then try again"
 
 
 def as_storage_errors(action: Callable[[], Answer]) -> Answer:

@@ -101,8 +101,8 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
         names: Their displayed names.
     """
     return (
-        f"{holder} also has {', '.join(names)}, which this job does not have: add them to the job again, or restore with "
-        "allow_non_restored_state=True to continue without their stored state"
+        f"{holder} also has {', '.join(names)}, which this job does not have: add them to the job again, or restore "
+        "with allow_non_restored_state=True to continue without their stored state"
     )
 
 

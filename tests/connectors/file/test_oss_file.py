@@ -285,7 +285,7 @@ def test_an_object_that_comes_between_the_look_and_the_copy_is_not_replaced(
     [
         (
             {"access_secret": "wrong"},
-            r"SignatureDoesNotMatch.*write access_key and access_secret as shown in the console",
+            r"SignatureDoesNotMatch.*access_key and access_secret as shown in the console",
         ),
         ({"access_key": "nobody"}, "InvalidAccessKeyId"),
         ({"bucket": "no-such-bucket-here"}, "NoSuchBucket: .*Create the bucket, or correct bucket and endpoint"),

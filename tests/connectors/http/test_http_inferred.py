@@ -49,7 +49,9 @@ def test_columns_are_those_of_the_first_rows_over_as_many_pages_as_it_takes(
 
 def test_rows_behind_the_sample_follow_the_contract(options: dict[str, Any]) -> None:
     made = source_of(**options, schema_sample=1)
-    with pytest.raises(RowError, match=r"page 2, row 1, column 'price': '1.5' is not a bigint, which the first 1 rows"):
+    with pytest.raises(
+        RowError, match=r"page 2, row 1, column 'price': '1.5' is not a bigint, the type inferred from the first 1 rows"
+    ):
         read(made)
     made = source_of(**options, schema_sample=2, schema_contract="discard_value")
     assert [row["at"] is None for row in read(made)] == [False, False, True]

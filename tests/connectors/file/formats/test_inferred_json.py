@@ -104,9 +104,7 @@ def test_members_of_an_archive_are_all_looked_at(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["evolve", "freeze"])
 def test_a_row_behind_the_sample_that_does_not_fit_is_refused_where_it_stands(sampled: Path, word: str) -> None:
     made = source(sampled, file_format_type="json", schema_sample=2, schema_contract=word)
-    with pytest.raises(
-        RowError, match=r"a\.json, line 4, column 'id': 'x' is not a bigint, the type inferred from the first 2 rows of"
-    ):
+    with pytest.raises(RowError, match=r"a\.json, line 4, column 'id': 'x' is not a bigint, the type inferred"):
         read(made)
     write(sampled / "a.json", [*ROWS_SEEN, LATER[2]])
     with pytest.raises(RowError, match=r"line 3, column 'email': the first 2 rows of each file have no such field"):
