@@ -1,4 +1,4 @@
-"""Clients of S3, OSS and HDFS, by Hadoop's names of settings, and JDBC URLs: for connectors and checkpoint storages.
+"""Clients of S3, OSS and HDFS with Hadoop's setting names, and JDBC URLs, for connectors and checkpoint storages.
 
 Configurations are mappings of texts. Errors are those of ``seatunnel_storage_api.errors``. Each package imports its
 server's client library, so import only the one that you use.

@@ -32,7 +32,7 @@ def require_whole(response: "requests.Response", **_: Any) -> None:
     Raises:
         requests.ConnectionError: The head of the response is incomplete.
     """
-    import requests  # boto3 needs the rest of this module, but is installed without it
+    import requests  # boto3 needs the rest of this module, but does not install requests
 
     if not is_whole(response.status_code, response.headers):
         response.close()  # no other code has this object, so the change is local

@@ -123,7 +123,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
             raise self._failure(f"log in as {self.principal} with {self.keytab}", cause) from cause
 
     def _explain(self, response: requests.Response, **_: object) -> None:
-        """Raise for a rejected ticket: its response is a web page or empty, but JSON for a rejected user."""
+        """Raise an error for a rejected ticket: the response is a web page or empty, but JSON for a rejected user."""
         if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
             title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
             raise StorageAccessError(
@@ -206,7 +206,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
 
 
 def _refuse_other_configuration(path: str | None) -> None:
-    """Raise if the library would not read this ``krb5.conf``, but the default one or that of a variable."""
+    """Raise if the library would read another file than this ``krb5.conf``: the default one or that of a variable."""
     read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(

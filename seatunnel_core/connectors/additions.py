@@ -7,7 +7,7 @@ from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.quantity import count, pick
 
 MOST_TABLES = 5
-"""Maximum number of tables with a separate sentence; further ones are counted."""
+"""Maximum number of tables listed one by one; further tables are only counted."""
 
 
 class AddingSink(Sink):
@@ -17,7 +17,7 @@ class AddingSink(Sink):
     """
 
     adds_to: Mapping[str, str] = MappingProxyType({})
-    """Description of the existing content, by the name of the table; the name ``""`` stands for all rows. Set when the
+    """Description of the existing content, by the name of the table; the name ``""`` means all rows. Set when the
     target is prepared.
     """
 

@@ -118,7 +118,7 @@ def _column(column: pa.Field, values: pa.Array) -> list[str]:
 
 
 def _shown(value: Any, kind: pa.DataType) -> str:
-    """Return a value as JSON, except texts, dates and times, which have no quotes, as in SeaTunnel."""
+    """Return a value as JSON; strings, dates and times without quotes, as in SeaTunnel."""
     if isinstance(value, str):
         return value
     text = json_text(value, kind)

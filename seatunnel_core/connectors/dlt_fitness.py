@@ -51,7 +51,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return True if it declares ``dlt.sources.incremental``; one created only at run time is detected by its state."""
+    """Return True if it declares ``dlt.sources.incremental``; its state shows one that is created at run time."""
     step = resource.incremental
     if step is None:
         return False

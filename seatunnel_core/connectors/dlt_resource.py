@@ -186,7 +186,7 @@ class DltRows:
         return True
 
     def _chosen(self, made: Any) -> Any:
-        """Return a source of dlt with only the configured resource, created like in a pipeline of dlt."""
+        """Return a source of dlt with only the configured resource, created as in a pipeline of dlt."""
         if isinstance(made, extract().DltResource):
             if self.resource not in (None, made.name):
                 raise SourceError(
@@ -286,7 +286,7 @@ def _rows_of(item: Any) -> Iterator[Row]:
 
 
 def _raised_by_resource(error: Exception) -> BaseException:
-    """Return the original error, without the one in which dlt wraps errors from the code of a resource."""
+    """Return the original error of the code of a resource, without dlt's wrapper."""
     from dlt.extract.exceptions import ResourceExtractionError
 
     return (error.__cause__ or error) if isinstance(error, ResourceExtractionError) else error

@@ -74,7 +74,7 @@ class PythonFunctionSource(Source):
         self._function = self._given(options)
         self._nesting = nesting_of(options)
         said = self._function.replayable if options[REPLAYABLE] is None else options[REPLAYABLE]
-        self.replayable = bool(said)  # what the user says of this one function
+        self.replayable = bool(said)  # set by the user for this function
         if said is None:
             self.remarks = (NOT_SAID,)
         self._schema = self._declared(options)
@@ -125,7 +125,7 @@ class PythonFunctionSource(Source):
         return ({"splits": self._function.planned_splits(), "rows": self.options[SAMPLE]},)
 
     def inspect(self, item: DiscoveredObject, planning: PlanningContext) -> DiscoveredObject:
-        """Read the first rows, of as many splits as needed, and return their columns with the splits."""
+        """Read the first rows, from as many splits as needed, and return their columns with the splits."""
         seen = PythonRows(None)
         seen.see(list(islice(chain.from_iterable(map(self._function.rows, item["splits"])), item["rows"])))
         return {"splits": item["splits"], "columns": schema_to_text(seen.columns), "rows": seen.count}

@@ -43,14 +43,14 @@ class SparkSource(FrameSource):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.replayable = options[REPLAYABLE]  # what the user says of this one table
+        self.replayable = options[REPLAYABLE]  # set by the user for this table
         self._data_source: Any = options[DATA_SOURCE]
         if options[FORMAT] is None and self._data_source is None:
             raise UsageError("missing: format, such as json or jdbc, or data_source, a Python class")
         check_data_source(self._data_source)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the options, which may contain passwords, and the class: only the driver reads."""
+        """Omit the options, which may contain passwords, and the class: only the driver uses them."""
         return {**self.__dict__, "options": None, "_data_source": None}
 
     @property

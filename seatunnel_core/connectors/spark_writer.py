@@ -117,13 +117,13 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._columns: pa.Schema | None = None
         self.weakness = "may write a checkpoint's rows again if it is stopped before it records the write"
         if options[IDEMPOTENT]:
-            self.guarantee = Guarantee.IDEMPOTENT  # what the user says of this one target
+            self.guarantee = Guarantee.IDEMPOTENT  # set by the user for this target
             self.weakness += "; the option idempotent states that this changes nothing"
 
         self._table: str | None = options[TABLE]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the options, which may contain passwords, and the class: only the driver makes Spark write."""
+        """Omit the options, which may contain passwords, and the class: only the driver uses them."""
         return {**self.__dict__, "options": None, "_data_source": None}
 
     @property
@@ -189,7 +189,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._makes_target = not self._made_target
 
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Create the target: write a frame without rows in the configured ``mode``, so that Spark reports errors."""
+        """Create the target by writing an empty DataFrame in the configured ``mode``, so that Spark reports errors."""
         self.check_schemas(schemas)
         if self._columns is not None:
             _refuse_other(self._columns, schemas[0])
@@ -212,7 +212,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
     def _require_target(self, spark: "SparkSession", context: SinkContext, kind: type[SinkError]) -> None:
         """Raise ``kind`` if rows were published to the table and it no longer exists: Spark would create it again.
 
-        Spark's default in-memory catalog does not know tables of an earlier process.
+        Spark's default in-memory catalog lacks the tables of an earlier process.
         """
         table = self.options[TABLE]
         lasts = spark.conf.get("spark.sql.catalogImplementation") == "hive" or (table or "").count(".") > 1

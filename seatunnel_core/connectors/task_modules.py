@@ -34,7 +34,7 @@ def missing(plugin: Any) -> str | None:
 
 
 def packages(modules: Iterable[str]) -> str:
-    """Return the pip requirements for the modules, as far as known on this machine."""
+    """Return the pip requirements for the modules, as far as this machine can determine them."""
     distributions = packages_distributions()
     return " ".join(sorted({distributions.get(module, [_OTHER_NAMES.get(module, module)])[0] for module in modules}))
 

@@ -6,11 +6,11 @@ from seatunnel_core.connector_api.option import Option, Options
 
 
 def without_effect(options: Options, *needed: tuple[Option[Any], str, Any]) -> tuple[str, ...]:
-    """Return a warning for each option that is set although what it requires is not given.
+    """Return a warning for each option that is set although its prerequisite is missing.
 
     Args:
         options: The options of a source or sink.
-        needed: An option, the description of what it requires, and a true value if that is given.
+        needed: An option, the description of its prerequisite, and a true value if that is set.
     """
     return tuple(
         f"option {option.key!r} has no effect: it requires {what}"

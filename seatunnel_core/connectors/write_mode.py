@@ -213,7 +213,7 @@ def _history(options: Options) -> tuple[str, ...]:
 
 
 def _refuse_early(options: Options, mode: str) -> None:
-    """Reject save modes that change the target before the first row, if the write mode keeps it until the last one."""
+    """Reject save modes that change the target before the first row, if the write mode does so after the last."""
     early: dict[str, tuple[Any, ...]] = {
         "data_save_mode": ("DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
         "schema_save_mode": ("RECREATE_SCHEMA",),

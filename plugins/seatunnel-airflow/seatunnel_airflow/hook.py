@@ -38,7 +38,7 @@ class SeaTunnelHook(BaseHook):
         self.patience_s = patience_s
 
     def get_conn(self) -> ClusterJobs:
-        """Return the jobs of the cluster.
+        """Return the client for the jobs of the cluster.
 
         Raises:
             UsageError: a field of the connection is invalid.
@@ -46,11 +46,11 @@ class SeaTunnelHook(BaseHook):
         return self.jobs_of(self.get_connection(self.seatunnel_conn_id))
 
     async def aget_conn(self) -> ClusterJobs:
-        """Return the jobs of the cluster, for use in a trigger."""
+        """Return the client for the jobs of the cluster, for use in a trigger."""
         return self.jobs_of(await self.aget_connection(self.seatunnel_conn_id))
 
     def jobs_of(self, connection: Any) -> ClusterJobs:
-        """Return the jobs of the cluster of a connection.
+        """Return the client for the jobs of the cluster of a connection.
 
         Raises:
             UsageError: a field of the connection is invalid.
@@ -61,7 +61,7 @@ class SeaTunnelHook(BaseHook):
             raise UsageError(f"the connection {self.seatunnel_conn_id}: {error}") from error
 
     def test_connection(self) -> tuple[bool, str]:
-        """Return whether a node answers, for the test button of Airflow's connection page."""
+        """Test if a node answers, for the test button of Airflow's connection page; return the result and a message."""
         try:
             ClusterJobs(RestClient(_address(self.get_connection(self.seatunnel_conn_id))), patience_s=0.0).view("0")
         except Exception as error:

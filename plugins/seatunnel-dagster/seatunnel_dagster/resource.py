@@ -49,7 +49,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         return f"SeaTunnelCluster(nodes={self.nodes!r}, user={self.user!r})"
 
     def jobs(self) -> ClusterJobs:
-        """Return the jobs of the cluster.
+        """Return the client for the jobs of the cluster.
 
         Raises:
             UsageError: the address is invalid, or a certificate file cannot be read.

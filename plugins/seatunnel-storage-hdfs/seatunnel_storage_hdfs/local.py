@@ -1,9 +1,9 @@
 """Checkpoints in local files.
 
 A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
-is atomic, so a partial file is never visible, and one of several writers wins. What survives a crash then depends only
-on the disk. On file systems where a file without a name (``O_TMPFILE``) is not known to be synced like any other, the
-file first has a name in ``.tmp/`` next to its target.
+is atomic, so a partial file is never visible, and one of several writers wins. Only the disk then determines which data
+survives a crash. On file systems where a file without a name (``O_TMPFILE``) is not known to be synced like any other,
+the file first has a name in ``.tmp/`` next to its target.
 """
 
 import contextlib
@@ -30,12 +30,12 @@ _OWN_FILE, _OWN_FOLDER = 0o600, 0o700
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOOKED_AT = 100
-"""Maximum number of entries of a namespace that are inspected for access by others."""
+"""Maximum number of entries of a namespace that are inspected for access by other users."""
 
 PROBE = ".probe-"
 
 _NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
-"""File systems that sync nameless files. Btrfs logged nothing of them until 2025: a crash could leave an empty file."""
+"""File systems that sync nameless files. Until 2025, Btrfs did not log them: a crash could leave an empty file."""
 
 _NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV))
 """Errors of a file system without nameless files: a job's folder may be a link to another file system."""
@@ -231,7 +231,7 @@ def _require_usable(namespace: str, backend: str) -> bool:
 
 
 def _exposed(namespace: str) -> list[str]:
-    """Return a warning if other users may replace the namespace's entries, or read some that exist."""
+    """Return a warning if other users may replace the namespace's entries, or read existing ones."""
     found = os.stat(namespace)
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX:
         return [f"other users may write to {namespace}, which holds state: chmod go-w {namespace}"]
@@ -249,7 +249,7 @@ def _exposed(namespace: str) -> list[str]:
 
 
 def _probe(namespace: str) -> bool:
-    """Do once what every put does, under names that no listing returns; return True if nameless files work."""
+    """Do the steps of a put once, under names that no listing returns; return True if nameless files work."""
     probe = f"{namespace}{PROBE}{os.getpid()}-{secrets.token_hex(4)}"
     try:
         _write_file(probe, [])
@@ -323,7 +323,7 @@ def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
 
 
 def _make_folders(path: str, *, within: str) -> None:
-    """Create a folder and its parents, each durable in its parent; others may enter those above the namespace."""
+    """Create a folder and its parents, each durable in its parent; other users may enter those above the namespace."""
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
         _make_folders(parent, within=within)

@@ -1,4 +1,4 @@
-"""Startup test with one fixed key: it does what every checkpoint needs, so that problems are found immediately."""
+"""Startup test with one fixed key: it runs the operations of a checkpoint, so that problems are found immediately."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

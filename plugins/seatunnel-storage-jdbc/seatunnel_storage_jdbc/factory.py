@@ -60,7 +60,7 @@ def open_database(configuration: Mapping[str, str], *, answer_s: int | None = No
 
     Args:
         configuration: contains the keys.
-        answer_s: time limit of a connection attempt and of a response; ``None``: that of checkpoints.
+        answer_s: time limit of a connection attempt and of a response; ``None``: the limit of checkpoints.
 
     Raises:
         StorageConfigurationError: The keys are invalid, or a package is not installed.

@@ -49,7 +49,7 @@ class JdbcStorage(BlobStorage):
         self._absent = False
 
     def prepare(self) -> tuple[str, ...]:
-        """Create the table, test what each checkpoint needs, and return a sentence for each guarantee the server lacks.
+        """Create the table, test a checkpoint's operations, and return a sentence for each guarantee the server lacks.
 
         Raises:
             StorageUnavailableError, StorageAccessError: The database cannot be used.
@@ -151,7 +151,7 @@ class JdbcStorage(BlobStorage):
         return found
 
     def _confirm(self, path: str) -> None:
-        """Ensure that an observed blob survives a crash of the server, by a commit after its own."""
+        """Ensure that an observed blob survives a crash of the server, by a commit after that of the blob."""
         if self._database.dialect.shows_before_durable and not self.read_only:
             with self._database.transaction(writes=True) as connection:
                 connection.execute(self._confirming(path))
@@ -163,7 +163,7 @@ class JdbcStorage(BlobStorage):
 
 
 def _parts(pieces: Sequence[bytes]) -> Iterator[bytes]:
-    """Return the concatenation of pieces in parts of ``PART_BYTES``, at least one, without joining all of it."""
+    """Return the concatenation of pieces in parts of ``PART_BYTES``, at least one, without joining them all."""
     part = bytearray()
     for piece in pieces:
         view = memoryview(piece)

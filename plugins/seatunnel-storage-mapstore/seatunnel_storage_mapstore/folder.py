@@ -98,7 +98,7 @@ class Folder:
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
-        """Return True if these bytes exist and this call put them; a repeated put may find its own success."""
+        """Put the bytes unless the object exists; return True if it now has these bytes, as after a repeated put."""
         key = self.prefix + name
         put = functools.partial(self.storage.put_if_absent, key, body)
         return self.storage.attempt("put", key, put) or self.read(name) == body

@@ -170,7 +170,7 @@ def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
 
     Raises:
         IncompleteFrameError: ``data`` ends before the frame does.
-        CheckpointCorruptedError: A byte differs from what was written.
+        CheckpointCorruptedError: A byte differs from the written one.
         UnsupportedFormatError: The frame is intact but has a newer format.
     """
     if len(data) < _BODY_AT:

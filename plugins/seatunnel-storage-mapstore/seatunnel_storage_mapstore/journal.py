@@ -1,7 +1,7 @@
 """The write-ahead log of one map, from one writer's claim to its end.
 
 **Opening.** A writer claims an epoch, *then* reads (``recovery``), puts all entries as the first snapshot of its own
-epoch, and checks that its epoch is still the newest. Only then it serves requests and removes the objects of older
+epoch, and checks that its epoch is still the newest. Only then does it serve requests and remove the objects of older
 epochs. So a map is always read from a single epoch: its newest snapshot and the groups after it.
 
 **Group commit.** Threads that change the map while a group is being written form the next group; the first of them
@@ -12,7 +12,7 @@ only if no newer epoch exists, applied to the entries, and its threads continue.
 shallow copy, the only part for which writers wait), the next group starts a new segment, and a thread puts the
 snapshot, checks that the epoch is still the newest, and removes the objects that the snapshot includes.
 
-**Why no acknowledged change is lost, whatever the interleaving.**
+**No acknowledged change is lost, regardless of the interleaving.**
 
 - *Two writers.* The old one writes, then checks; the new one claims, then reads. If the old one's check succeeded, its
   group was durable before the marker, so the new one reads it. Otherwise the group is not acknowledged.
@@ -115,7 +115,7 @@ class Journal:
     # -- changes
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Make the changes durable atomically, together with those of other threads.
+        """Make the changes durable atomically, together with changes of other threads.
 
         Raises:
             StaleEpochError: The map has another writer, or was removed.
@@ -140,7 +140,7 @@ class Journal:
             raise _again(group.error)
 
     def confirm(self) -> None:
-        """Check that this writer still owns the map, so that ``entries`` is what every reader sees.
+        """Check that this writer still owns the map, so that every reader sees ``entries``.
 
         Raises:
             StaleEpochError: Another writer claimed it, or it was removed.
@@ -298,7 +298,7 @@ class Journal:
                 for piece in pieces
                 if (piece.epoch, piece.number) <= (self.epoch, number) and piece != snapshot
             )
-        except Exception as error:  # whatever the error is, the log remains valid, only longer
+        except Exception as error:  # after any error, the log remains valid, only longer
             logger.warning("a map could not be compacted; the next change retries it: %s", error)
         finally:
             self._compaction = None

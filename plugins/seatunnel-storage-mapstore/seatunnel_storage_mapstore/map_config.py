@@ -30,10 +30,10 @@ class InitialMode(enum.Enum):
     """Time at which a map is read."""
 
     EAGER = "EAGER"
-    """At its creation."""
+    """When the map is created."""
 
     LAZY = "LAZY"
-    """At its first use."""
+    """When the map is first used."""
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""The map stores of ``type: hdfs``, which store the maps of a cluster."""
+"""Map stores of ``type: hdfs``, for the maps of a cluster."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ _NO_EFFECT = frozenset({"businessName", "writeDataTimeoutMilliseconds"})
 class FileMapStoreFactory(MapStoreFactory):
     """Creates maps in ``<namespace>/<clusterName>/<name>/``, on any backend of the plugin seatunnel-storage-hdfs.
 
-    The keys are those of ``properties`` in a ``map-store`` block: ``type`` (hdfs), ``namespace`` (absolute, with or
+    The keys are the ``properties`` in a ``map-store`` block: ``type`` (hdfs), ``namespace`` (absolute, with or
     without a trailing "/"), ``clusterName``, ``fs.defaultFS``, ``storage.type`` and the keys of that backend.
     """
 

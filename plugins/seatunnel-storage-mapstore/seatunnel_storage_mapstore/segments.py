@@ -1,4 +1,4 @@
-"""Durable writing of groups: the only difference between local files and object stores."""
+"""Durable writing of groups, which differs between local files and object stores."""
 
 import os
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ class SegmentWriter(ABC):
 
     @abstractmethod
     def write(self, number: int, frame: bytes) -> None:
-        """Write a group, durable when the call returns; after an error it is unknown whether the group is durable."""
+        """Write a group, durable when the call returns; after an error, the group may or may not be durable."""
 
     def roll(self) -> None:
         """Start a new segment with the next group."""

@@ -135,7 +135,7 @@ def fetch(folder: Folder, entry: Entry) -> bytes | None:
     """Return the bytes of an entry, or ``None`` if they were removed since the entry was read.
 
     Raises:
-        CheckpointCorruptedError: They differ from what was stored.
+        CheckpointCorruptedError: They differ from the stored bytes.
     """
     if not isinstance(entry, Remote):
         return entry

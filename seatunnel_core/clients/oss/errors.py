@@ -36,7 +36,7 @@ _REMEDIES = {
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Convert the client's errors to those of the storage, with the server's message and a remedy.
+    """Convert the client's errors to storage errors, with the server's message and a remedy.
 
     Raises:
         StorageUnavailableError: The failure is retryable.

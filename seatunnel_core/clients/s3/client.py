@@ -50,7 +50,7 @@ def open_client(
     endpoint: str | None,
     region: str | None,
 ) -> Any:
-    """Return a boto3 client that sends each request once: its caller knows which ones to repeat.
+    """Return a boto3 client that sends each request once: its caller decides about retries.
 
     Args:
         service: boto3's name of the service, ``s3`` or ``sts``.
@@ -106,7 +106,7 @@ def _loader() -> Any:
 
 
 class _Fixed:
-    """Credential provider that returns credentials found earlier, as sessions expect one."""
+    """Credential provider that returns the given credentials, because sessions require a provider."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials

@@ -26,7 +26,7 @@ SESSION_TOKEN = "fs.s3a.session.token"
 KEYSTORES = ("fs.s3a.security.credential.provider.path", "hadoop.security.credential.provider.path")
 
 DEFAULT_PROVIDERS = "TemporaryAWSCredentialsProvider, SimpleAWSCredentialsProvider, DefaultCredentialsProvider"
-"""Default providers: the keys of the configuration if set, else whatever boto3 finds."""
+"""Default providers: the keys of the configuration if set, else the credentials that boto3 finds."""
 
 DEFAULT_ROLE_PROVIDERS = "SimpleAWSCredentialsProvider, EnvironmentVariableCredentialsProvider"
 """Hadoop's default providers of the credentials that assume the role."""

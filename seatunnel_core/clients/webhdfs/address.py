@@ -23,7 +23,7 @@ class Cluster:
     """The configured name: ``hdfs://host:port`` or ``hdfs://nameservice``."""
 
     urls: tuple[str, ...]
-    """URL of each NameNode's web server, without a path; more than one for a highly available pair."""
+    """URL of each NameNode's web server, without a path; several for high availability."""
 
 
 def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:

@@ -160,7 +160,7 @@ class WebHdfs:
             raise self._of_all(no_answer(error, server), server.role == "NameNode") from innermost_cause(error)
 
     def _of_all(self, failure: StorageFailureError, of_namenode: bool) -> StorageFailureError:
-        """Return the error to raise after all NameNodes failed: that of the last one queried."""
+        """Return the error to raise after all NameNodes failed: the error of the last one queried."""
         names = self._namenodes.names
         if not of_namenode or len(names) == 1:
             return failure
@@ -225,7 +225,7 @@ class _Done:
 
 @contextlib.contextmanager
 def _unless(*names: str) -> Iterator[_Done]:
-    """Yield a result that remains "not done" if one of these Java exceptions is raised inside, and suppress it."""
+    """Yield a result that remains "not done" if one of these Java exceptions is raised; suppress the exception."""
     done = _Done()
     try:
         yield done

@@ -1,7 +1,7 @@
 """Classification of a cluster's responses and of missing responses: retryable or permanent, with a remedy.
 
 Only the first line of a Java message is used; a stack trace follows it. Messages of ``requests`` are never shown: they
-contain the URL, and that of a DataNode contains a delegation token.
+contain the URL, and a DataNode's URL contains a delegation token.
 """
 
 import re

@@ -31,7 +31,7 @@ def fits(found: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def expected_name(expected: pa.DataType) -> str:
-    """Return the name of an expected type for messages; vectors are named without a dimension."""
+    """Return the name of an expected type for messages; the names of vectors have no dimension."""
     return (vector_name(expected) or "") if _of_any_dimension(expected) else type_name(expected)
 
 

@@ -58,7 +58,7 @@ class ValueRule:
                 raise ValueError(f"equals_to does not have the type of the column: {error}") from error
 
     def broken_at(self, values: pa.Array) -> tuple[int, str] | None:
-        """Return the index of the first value that breaks the rule and what is expected; ``None`` if there is none."""
+        """Return the index of the first value that breaks the rule, and the expectation; ``None`` if all are valid."""
         if self.kind is not None:
             found = _first(_broken(self, values))
             if found is not None:

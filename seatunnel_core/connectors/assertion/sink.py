@@ -60,7 +60,7 @@ class AssertSink(Sink, SupportsConclude):
         check_each(lambda rules: rules.check_schema(schema), concerned, RuleError)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Record the tables of a source: ``conclude`` must also know those without rows."""
+        """Record the tables of a source, because ``conclude`` also checks tables without rows."""
         self._came.append(frozenset(schema.table for schema in schemas))
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> "AssertWriter":

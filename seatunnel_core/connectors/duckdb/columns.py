@@ -17,7 +17,7 @@ any timestamp, with any zone           ``TIMESTAMP``, ``TIMESTAMP WITH TIME ZONE
 
 Timestamps and times are staged in microseconds; a finer value is an error of its row.
 
-A column of an existing table may have another type, if it keeps or rejects each value.
+A column of an existing table may have another type, if each value is either stored unchanged or rejected.
 """
 
 from collections.abc import Mapping

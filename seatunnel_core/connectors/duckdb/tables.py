@@ -42,7 +42,7 @@ class DuckDBTables(SqlDatabase):
         return self.file.transaction()
 
     def cursor(self, connection: Any) -> Any:
-        return connection  # a cursor of DuckDB has a transaction of its own
+        return connection  # each DuckDB cursor has its own transaction
 
     def changed_rows(self, connection: Any, statement: str) -> int:
         ((changed,),) = self.ask(connection, statement)

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 Draw = Callable[[int, int], pa.Array]
-"""Function that returns a number below its second argument for each row; the first one distinguishes draws for one
-value.
+"""Function that returns a number below its second argument for each row; the first argument distinguishes several draws
+for one value.
 """
 
 YEARS = range(2000, 2025)

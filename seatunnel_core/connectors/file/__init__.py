@@ -1,1 +1,1 @@
-"""The file connectors: a source and a sink for each place, with the options that they share."""
+"""File connectors: a source and a sink for each file system, and their common options."""

@@ -59,7 +59,7 @@ _KEYS = {
     KEYTAB: "kerberosKeytabFilePath",
     KRB5: "krb5_path",
 }
-"""The client's keys for them."""
+"""The client's key for each option."""
 
 
 class _Hdfs:

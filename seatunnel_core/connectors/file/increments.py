@@ -113,7 +113,7 @@ class FileIncrements:
         """Require that ``start`` is a valid value.
 
         Raises:
-            SourceError: It is not.
+            SourceError: The value is invalid.
         """
         if self.increment.start is not None:
             self._read(self.increment.start)

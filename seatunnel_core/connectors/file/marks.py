@@ -3,8 +3,8 @@
 A small set of marks is part of each checkpoint, as text. A large one is a sequence of *runs* and a rest. A run is an
 immutable difference to the runs before it, as bytes, which the engine stores once; the rest is the difference to all of
 them, and part of each checkpoint. When the rest has grown too large, it becomes a run, merged with the last runs that
-are not much larger. So there are few runs, a mark is written again only when as much has changed as its run is long,
-and a set is exact at any time: it is never changed in place, only compared.
+are not much larger. So there are few runs, and a mark is rewritten only after as many changes as its run has marks. A
+set is always exact: it is never changed in place, only compared.
 """
 
 import binascii
@@ -65,7 +65,7 @@ def read(body: Any, key: str) -> tuple[Marks, Runs]:
 
 
 def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
-    """Merge the new run with the last runs, each at most twice as long as what follows it."""
+    """Merge the new run with the last runs, as long as each is at most twice as long as the runs after it."""
     kept = len(runs)
     while kept and len(runs[kept - 1]) <= 2 * size:
         kept -= 1

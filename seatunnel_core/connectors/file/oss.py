@@ -46,7 +46,7 @@ _KEYS = {
     ACCESS_SECRET: "fs.oss.accessKeySecret",
     TOKEN: "fs.oss.securityToken",
 }
-"""The client's keys for them."""
+"""The client's key for each option."""
 
 _TUNING = (
     "fs.AbstractFileSystem.oss.impl",

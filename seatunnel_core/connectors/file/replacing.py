@@ -8,9 +8,9 @@
         <pipeline>-<sink>-<epoch>/             the files while an engine moves them to their places
         <pipeline>-<sink>-done                 marker: all folders are replaced
 
-A new folder replaces an old one, in one step on a local disk; the old one is then removed. File names, which contain
-the job, show which of the two is where. An engine first renames the waiting folder to one with its epoch. A later
-engine takes that over by another rename, so that a suspended one that resumes finds nothing to move.
+A new folder replaces an old one, in one step on a local disk; the old one is then removed. File names contain the job,
+so they show which of the two folders is in place. An engine first renames the waiting folder to one with its epoch. A
+later engine takes that over by another rename, so that a suspended one that resumes finds nothing to move.
 
 A bucket has no folders to rename: there the new files are added next to the old ones, and then the old ones are
 removed, protected by the fence of ``save_mode``.
@@ -106,7 +106,7 @@ class Replacing:
 
     @property
     def waiting(self) -> str:
-        """Folder of committed files that wait."""
+        """Folder of committed files that are not in place yet."""
         return os.path.join(self._folder, f"{self.target.pipeline_id}-{self.target.sink_ordinal}")
 
     @property
@@ -130,9 +130,9 @@ class Replacing:
                 self._files.sync_folder(noted)
 
     def collected(self, files: Sequence[StagedFile], *, may_be_committed: bool) -> list[StagedFile]:
-        """Return the staged files with the folder where they wait as their target.
+        """Return the staged files, with the waiting folder as their target.
 
-        In a bucket, those already moved to the target before a kill are omitted.
+        In a bucket, files that were moved to the target before a kill are omitted.
         """
         beside = self.waiting[len(self.target.root) :].strip("/")
         looked = may_be_committed and not self._files.has_folders

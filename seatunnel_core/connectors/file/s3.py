@@ -54,7 +54,7 @@ _KEYS = {
     ACCESS_KEY: "fs.s3a.access.key",
     SECRET_KEY: "fs.s3a.secret.key",
 }
-"""The client's keys for them."""
+"""The client's key for each option."""
 
 logger = logging.getLogger("seatunnel.connectors")
 

@@ -74,7 +74,7 @@ class Fence:
                 self._files.leave_note(self._fence)
 
     def clear(self, *, fences: bool) -> None:
-        """Remove the fences of an ended job. Without ``fences`` it created none, and nothing is listed."""
+        """Remove the fences of an ended job. If ``fences`` is false, it has created none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
         with self._sink_errors("cannot be swept"):
@@ -141,7 +141,7 @@ class Fence:
         return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
 
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:
-        """Return the number of foreign files in the target, in words; empty if there are none or they cannot be listed.
+        """Return a text with the number of foreign files in the target; empty if there are none or listing fails.
 
         Args:
             expression: as for ``existing``.

@@ -62,7 +62,7 @@ class FileSink(
         style, replaces = self.layout.style, self.layout.mode.replaces
         self.isolates_bad_rows = not style.writer.keeps_names
         self.takes_any_moment = style.format == "parquet" and not style.int96
-        # Files of this sink are recognised by name alone.
+        # Files of this sink are recognised only by their name.
         if style.writer.keeps_names or replaces:
             self.disable(SupportsRollback)
         self.needs_end = replaces

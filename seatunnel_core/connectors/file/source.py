@@ -1,7 +1,7 @@
 """File sources, which read byte ranges or row groups; and ``LocalFile``, for local files.
 
-The driver lists the files with size and time and opens none. Tasks inspect what needs it: the quotes of a large CSV
-file, a Parquet footer, the first lines if there is no schema. The body of a split contains ``path``, ``size``,
+The driver lists the files with size and time and opens none. Tasks inspect files where necessary: the quotes of a large
+CSV file, a Parquet footer, the first lines if there is no schema. The body of a split contains ``path``, ``size``,
 ``mtime_ns`` and the format's description of the range; ``columns`` if the job declares none, and ``keys`` if folders
 become columns.
 """
@@ -91,7 +91,7 @@ class FileSource(IncrementalFiles, Source):
         if self._reading.declared is None and not self.bounded:
             raise UsageError(f"option 'discovery_mode': the columns of future files are unknown. {_DECLARE}")
         self._checked: Sequence[FileVersion] = ()
-        """Result of ``planned_schemas``, so that ``--check``, which then discovers, lists a large folder only once."""
+        """Files listed by ``planned_schemas``, so that ``discover`` in ``--check`` does not list them again."""
 
         self._doubt = ""
         """Likely mistake found by ``planned_schemas``, for ``--check``."""
@@ -224,7 +224,7 @@ class FileSource(IncrementalFiles, Source):
         return with_columns(table, self._with_partitions(chosen, keys))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
-        """Return the keys of the folders; of a watched folder only those in its path, such as ``/data/year=*``."""
+        """Return the keys of partition folders; for watched folders only those in the path: ``/data/year=*``."""
         if not self.options[opt.PARTITIONS]:
             return ()
         return partition_keys(files) if self.bounded else tuple(partitions(f"{self._listing.path}/"))
@@ -316,7 +316,7 @@ def _named(version: FileVersion) -> Iterator[None]:
     except SeaTunnelError:
         raise
     except (OSError, pa.ArrowException, UnicodeError, zlib.error) as error:
-        # Libraries give errors about the content no error number: a retry would find the same.
+        # Errors of libraries about the content have no error number; a retry would fail again.
         numbered = isinstance(error, OSError) and error.errno
         said = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise SourceError(f"{version.path} cannot be read: {said}") from (error if numbered else None)

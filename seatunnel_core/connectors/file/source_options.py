@@ -257,7 +257,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
 
 
 def source_options(*of_system: Option[Any]) -> tuple[Option[Any], ...]:
-    """Return the options of a file source, including those of its file system."""
+    """Return the options of a file source, including the options of its file system."""
     own = (*of_system, *OF_A_TABLE)
     return (*own, INCREMENTAL, tables_option(each for each in own if each != ROW_ERRORS))
 

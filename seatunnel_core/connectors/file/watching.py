@@ -1,9 +1,8 @@
 """Detection of new files in a watched folder, and the state that this needs.
 
 A file is identified by a hash of its path, regardless of its time: an ``a.csv`` that arrives late is found after
-``b.csv``. It is read once two listings, the scan interval apart, show it with the same size and time, and it is read
-only once. A file that has disappeared is dropped after two further listings, so the state is about as long as the
-folder.
+``b.csv``. It is read when two listings, a scan interval apart, show the same size and time, and it is read only once. A
+file that has disappeared is dropped after two further listings, so the state is about as long as the folder.
 """
 
 from collections.abc import Iterable, Mapping

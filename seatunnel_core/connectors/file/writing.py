@@ -86,7 +86,7 @@ class FileSinkWriter(SinkWriter):
         return self._layout.written(schema)
 
     def _parts(self, batch: Batch) -> Iterator[tuple[Destination, pa.Schema, pa.RecordBatch]]:
-        """Yield, for each file, its folder and name pattern, its columns and its rows, prepared for the format."""
+        """Yield the folder and name pattern, the columns, and the rows, prepared for the format, of each file."""
         chosen = self._columns[batch.table]
         folder, expression = self._destinations[batch.table]
         if not self._layout.partition_by:

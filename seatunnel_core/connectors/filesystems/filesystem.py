@@ -267,7 +267,7 @@ class FileSystem(MarkedStaging):
     def fixed_part(self, path: str) -> str:
         """Return the folder that contains everything matched by ``path``.
 
-        That is a folder itself, the one of a file, or the fixed part of a pattern.
+        That is the folder itself, the folder of a file, or the fixed part of a pattern.
         """
         if self.is_folder(path):
             return path
@@ -319,7 +319,7 @@ class FileSystem(MarkedStaging):
                 yield from self.folders(entry.path)
 
     def require_writable(self, path: str) -> bool:
-        """Return True if ``path`` is known to be writable; leave nothing there.
+        """Return True if ``path`` is known to be writable; leave no file there.
 
         Raises:
             OSError: It is not writable.
@@ -387,7 +387,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Return why it is unknown whether a missing staged file was published; empty if it was published."""
+        """Return the reason why a missing staged file may not have been published; empty if it was published."""
 
     @abstractmethod
     def discard(self, staged: str) -> bool:

@@ -73,7 +73,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return (f"webhdfs://{self.top.partition('://')[2]}",)
 
     def _client(self) -> "WebHdfs":
-        """Return the only client of this process for the cluster, after its first response."""
+        """Return this process's shared client for the cluster, after its first response."""
         return client_of(self.configuration, _responding)
 
     def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:
@@ -152,7 +152,7 @@ class HdfsFileSystem(RemoteFileSystem):
     def make_staging(self, folder: str, root: str) -> None:
         """Create the folder, and write and remove a file in it.
 
-        An existing folder proves nothing about permissions, quotas and full disks.
+        The existence of a folder does not prove permissions, free quota and free space.
         """
         self._ask(folder, lambda client, within: client.make_folder(within))
         probe = f"{folder}/{PROBE}{secrets.token_hex(8)}"
@@ -224,7 +224,7 @@ class HdfsFileSystem(RemoteFileSystem):
 class _HdfsOpenFile(RemoteOpenFile):
     """A file of HDFS that is open for reading.
 
-    A file changes only by growing, or if another one with another number takes its path.
+    A file can only grow, or be replaced by a file with another number.
     """
 
     def __init__(self, files: HdfsFileSystem, version: FileVersion) -> None:

@@ -143,10 +143,7 @@ class LocalFileSystem(FileSystem):
         return LocalOutput(staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file without replacing another one.
-
-        An earlier process that resumed may just have done so.
-        """
+        """Rename the file without replacing another one. A resumed earlier process may have renamed it already."""
         try:
             rename_new(staged, target)
         except FileNotFoundError:
@@ -158,7 +155,7 @@ class LocalFileSystem(FileSystem):
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
         """Treat a missing file as published while its staging folder exists: the folder disappears only with its disk.
 
-        A missing target proves nothing, because a consumer may have moved it.
+        A missing target does not matter, because a consumer may have moved it.
         """
         return self.not_prepared(staged, target)
 
@@ -280,7 +277,7 @@ def _version(path: str, found: os.stat_result) -> FileVersion:
 
 
 def _create_folder(folder: str) -> None:
-    """Create a folder and those above it that are missing; the name of each one survives a crash of the machine."""
+    """Create a folder and its missing parents; their names survive a crash of the machine."""
     above = os.path.dirname(folder)
     if not os.path.isdir(above):
         _create_folder(above)
@@ -289,7 +286,7 @@ def _create_folder(folder: str) -> None:
 
 
 def _make_folder(folder: str) -> bool:
-    """Create a folder, and return whether this call did it."""
+    """Create a folder; return True if this call created it."""
     try:
         os.mkdir(folder)
     except FileExistsError as error:

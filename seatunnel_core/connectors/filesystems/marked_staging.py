@@ -1,4 +1,4 @@
-"""The marker of a staging folder: a missing staged file proves nothing in an unmarked folder.
+"""The marker of a staging folder: in an unmarked folder, a missing staged file does not count as published.
 
 Only the driver creates and marks the folder, at the start of an epoch (protocol rule R8). On some servers a task
 creates missing parent folders of its file; such a folder has no marker.
@@ -43,7 +43,7 @@ class MarkedStaging(ABC):
         return self.is_folder(f"{folder}/{PREPARED}")
 
     def not_prepared(self, staged: str, target: str) -> str:
-        """Return why it is unknown whether a staged file was published; empty if its staging folder is unchanged."""
+        """Return the reason why a staged file may not have been published; empty if its staging folder is unchanged."""
         folder = staged.rpartition("/")[0]
         if self.is_prepared(folder):
             return ""

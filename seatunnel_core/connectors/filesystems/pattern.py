@@ -1,4 +1,4 @@
-"""Path patterns on every file system: a path matches a file, all files of a folder, or what its wildcards match.
+"""Path patterns on every file system: a path matches a file, a folder's files, or all matches of its wildcards.
 
 ``*`` and ``?`` match characters of one name, ``[ab]`` and ``[!ab]`` one of them, ``{a,b}`` each of its parts, and a
 whole name ``**`` any number of folders.
@@ -76,7 +76,7 @@ class Pattern:
         )
 
     def leaves_out(self, state: MatchState, name: str) -> bool:
-        """Return True if a file that does not match would do so without a leading ``_``, and no engine wrote it."""
+        """Return True if only a leading ``_`` keeps a file from matching, and no engine wrote the file."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(state, name))
 

@@ -127,10 +127,10 @@ class CopiedOutput(StagedOutput):
     """An output that is collected on the task's machine, and sent when it is complete."""
 
     def __init__(self, send: Callable[[BinaryIO, int], Receipt]) -> None:
-        """Take the function that sends the file, which is at its beginning, with its size in bytes."""
+        """Create an output; ``send`` sends the file, which is at its beginning, given its size in bytes."""
         self._send = send
         opened = ExitStack()
-        weakref.finalize(self, opened.close)  # Even if it is abandoned, and before there is anything to close.
+        weakref.finalize(self, opened.close)  # Also closes an abandoned output; registered first.
         self._copy = opened.enter_context(cast(BinaryIO, tempfile.TemporaryFile()))  # noqa: SIM115
         self.stream = pa.OSFile(f"/dev/fd/{self._copy.fileno()}", "wb")
 

@@ -23,7 +23,7 @@ _clients: dict[object, Any] = {}
 
 
 def client_of(configuration: Mapping[str, str], make: Callable[[Mapping[str, str]], Client]) -> Client:
-    """Return the only client of this process for a configuration. After a fork, the child has clients of its own."""
+    """Return this process's shared client for a configuration. After a fork, the child creates its own clients."""
     key = (os.getpid(), make, *sorted(configuration.items()))
     if key not in _clients:
         with _making:

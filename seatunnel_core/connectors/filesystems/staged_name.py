@@ -26,7 +26,7 @@ REPLACING = "replacing"
 """Folder of committed files that replace others after the last row."""
 
 REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
-"""Pattern for the beginning of its entries: the sink that replaces something."""
+"""Pattern for the beginning of the names of its entries, which identifies the sink."""
 
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 
@@ -36,7 +36,7 @@ an epoch. A staging folder without it does not belong to the epoch, even if it e
 """
 
 PROBE = ".probe-"
-"""Prefix of files that a task writes for the driver to find."""
+"""Prefix of files that a task writes to test that the driver sees them."""
 
 
 def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:

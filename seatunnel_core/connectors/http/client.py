@@ -123,7 +123,7 @@ class Client:
             )
 
     def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
-        """Yield the headers and the content in pieces of ``size`` bytes, at least one; errors are those of ``send``."""
+        """Yield the headers and the content in pieces of ``size`` bytes, at least one; raise the errors of ``send``."""
         with self._errors_explained(request), self._opened(request) as response:
             held = bytearray()
             given = False

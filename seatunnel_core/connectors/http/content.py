@@ -190,7 +190,7 @@ class Content:
             yield pa.RecordBatch.from_pydict({"content": rows[start : start + BATCH_ROWS]}, schema=CONTENT)
 
     def elements(self, documents: Sequence[Any], where: str) -> list[Any]:
-        """Return the JSON values that become a row each: those at ``content_field``, or objects of ``json_field``.
+        """Return the JSON values that each become a row: values at ``content_field``, or objects of ``json_field``.
 
         Raises:
             SourceError: A path finds nothing, or the response has none of the columns.
@@ -256,7 +256,7 @@ class Content:
         return f"first {self.sample:,} rows"
 
     def shape(self, pages: Iterable[Sequence[Any]], *, every: bool = False) -> Shape:
-        """Return the shape of the rows in the elements of some pages: of the first ones, or of every one."""
+        """Return the shape of the rows in the elements of pages, either of the first rows or of all."""
         shape, left = Shape(), sys.maxsize if every else self.sample or 0
         for page in pages:
             some = [exact(element) for element in page if isinstance(element, dict)][:left]

@@ -1,8 +1,8 @@
 """Incremental reads of a service: select rows by the values of a column.
 
 A service cannot report its largest value, so an increment is requested twice: when the job is planned, to learn the
-largest value and the rows at the boundary, and when it is read. All pages of an increment are one split. So whatever
-changes between the two, or between two attempts, each version of a row belongs to one job.
+largest value and the rows at the boundary, and when it is read. All pages of an increment are one split. So each
+version of a row belongs to one job, even if the data changes between the two requests or two attempts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,8 @@ class RowIncrements:
         """Return the window of a job that starts now, from all rows in the responses.
 
         Raises:
-            SourceError: A row has no value in the column, or one in the future; or too many rows are at the boundary.
+            SourceError: A row has no value in the column, or a value in the future; or too many rows are at the
+                boundary.
         """
         return self.window_of(map(self._marked, pages), after)
 
@@ -128,7 +129,7 @@ class RowIncrements:
             yield values[-1], digest(values)
 
     def _since(self, last: Any, after: Cursor | None) -> Any:
-        """Return the lower boundary of a window. Values that were not requested are not part of it."""
+        """Return the lower boundary of a window. A value below it was not requested, so the window excludes it."""
         low, since = self.asked_from(after), self._behind(last)
         return since if low is None or self.increment.param is None else max(since, self._read(low))
 

@@ -10,7 +10,8 @@ timestamps with ``Z`` or an offset               points in time
 other texts                                      texts, character by character
 ================================================ ====================================
 
-The text of a cursor shows the same, so each job, and any process that resumes it, compares like the previous job.
+The text of a cursor has the same form, so each job, and any process that resumes it, compares values like the previous
+job.
 """
 
 import re
@@ -63,7 +64,7 @@ class InferredIncrements:
 
         Raises:
             SourceError: As ``RowIncrements.window``; or the values of the column differ in kind, from each other or
-                from those of the previous increment.
+                from the previous increment.
         """
         shape, raw = Shape(), list[tuple[Any, ...]]()
         for page in pages:

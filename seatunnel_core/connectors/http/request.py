@@ -37,7 +37,7 @@ class Request:
 
     @property
     def shown(self) -> str:
-        """URL for messages, without user, password, query, and tokens of headers in its path."""
+        """URL for messages: without user, password and query, and without tokens of headers in its path."""
         parts = urlsplit(self.url)
         path = "/…" if self.hides_path else parts.path
         for secret in sorted(self.header_secrets(), key=len, reverse=True):
@@ -57,7 +57,7 @@ class Request:
 
     @property
     def is_form(self) -> bool:
-        """True if the header ``Content-Type`` is that of a form."""
+        """True if the header ``Content-Type`` denotes a form."""
         return self._header("content-type").partition(";")[0].strip().lower() == FORM_TYPE
 
     def _header(self, name: str) -> str:
@@ -90,7 +90,8 @@ class Request:
     def with_key(self, name: str, value: str | None) -> "Request":
         """Return the request with a value for a key in params, in the JSON body, or in the headers.
 
-        The first of these that has the key gets the value, or params if none has it. ``None`` changes nothing.
+        The value goes into the first of these that has the key, or into params if none has it. ``None`` changes
+        nothing.
         """
         if value is None:
             return self

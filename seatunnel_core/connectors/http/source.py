@@ -127,7 +127,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         )
 
     def identity(self, client: Client) -> Mapping[str, str]:
-        """Return headers with credentials, in addition to those of the job; services override it, and may log in."""
+        """Return headers with credentials, in addition to the job's headers; services override it, and may log in."""
         return {}
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         return count, (rows for elements in found for rows in content.batches(elements, where, context, unread))
 
     def _elements(self, answer: Answer, where: str) -> tuple[int, Iterator[list[Any]]]:
-        """Return the number of rows in a response, and the JSON values that become a row each, as one list."""
+        """Return the number of rows in a response, and a list of the JSON values that each become a row."""
         documents = self._content.documents(answer.decoded(where), where)
         elements = self._content.elements(documents, where)
         return self._content.of_page(documents, len(elements)), iter((elements,))

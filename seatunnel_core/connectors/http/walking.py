@@ -23,7 +23,7 @@ _DIGEST_BYTES = 12
 
 @frozen(kw_only=True)
 class Walk:
-    """The pages of one request, one after the other."""
+    """The pages of one request, in order."""
 
     client: Client
     content: Content

@@ -131,7 +131,7 @@ def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[
 
 
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
-    """Return the field of the table for a column: the one of the same name, else the one that differs only in case."""
+    """Return the table's field for a column: the field of the same name, else one that differs only in case."""
     by_name = {field.name: field for field in table.fields}
     if name in by_name or case_sensitive:
         return by_name.get(name)
@@ -139,7 +139,7 @@ def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
 
 
 def _fits(have: Any, wanted: Any) -> bool:
-    """Return True if every value of the one type is a value of the other."""
+    """Return True if the type ``wanted`` can represent every value of the type ``have``."""
     from pyiceberg import types as ice
     from pyiceberg.exceptions import ResolveError
     from pyiceberg.schema import promote

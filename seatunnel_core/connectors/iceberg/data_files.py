@@ -1,4 +1,4 @@
-"""Data files of a snapshot, and their rows without those that later files delete.
+"""Data files of a snapshot, and their rows except for rows that later files delete.
 
 An equality delete file removes rows from data files with a smaller sequence number, in its partition or, if it has no
 partition, in all. A position delete file does so up to its own number. pyiceberg reads data files by column IDs and

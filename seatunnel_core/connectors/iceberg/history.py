@@ -137,7 +137,7 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
 
 
 def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lambda _path: True) -> "list[DataFile]":
-    """Return the data files in the newest snapshot of a branch whose paths meet ``chosen``."""
+    """Return the data files in the newest snapshot of a branch whose paths ``chosen`` accepts."""
     snapshot = table.snapshot_by_name(branch)
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))
@@ -147,7 +147,7 @@ def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lamb
 
 
 def _snapshots(table: "Table", after: int) -> "list[Snapshot]":
-    """Return the snapshots after a sequence number, of all branches and also those that main was rolled back from."""
+    """Return the snapshots after a sequence number, of all branches, including ones that main was rolled back from."""
     every = table.metadata.snapshots
     return [snapshot for snapshot in every if (snapshot.sequence_number or 0) > after] if after else list(every)
 

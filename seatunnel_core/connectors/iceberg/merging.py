@@ -3,7 +3,7 @@
 A unit stages its rows and their keys. Its snapshot contains both, and Iceberg's readers skip rows of older snapshots
 with these keys (equality deletes). Rows of the unit that a later row of the same unit replaces are deleted by their
 positions in its files (position deletes). Later units have later snapshots, all in one commit, so that their rows
-replace those of earlier units.
+replace the rows of earlier units.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def refuse_unmergeable(
     """Check before any row is written that rows can be merged into a table.
 
     Raises:
-        SinkError: They cannot; the message contains the reason.
+        SinkError: The table does not support that; the message contains the reason.
     """
     schema = table.schema()
     if table.metadata.format_version != 2:
@@ -164,10 +164,10 @@ def _deleting(
 
 
 def refuse_clashing(table: "Table", unit: Sequence[StagedFiles], folder: str, named: str) -> None:
-    """Check that no two tasks of a query return the same key, because their rows have no relative order.
+    """Check that no two tasks of a query return the same key: their rows have no relative order.
 
     Raises:
-        CommitError: Two tasks do.
+        CommitError: Two tasks returned the same key.
     """
     names = [name for each in unit for name, _ in each.keys]
     if len(unit) < 2 or not names:

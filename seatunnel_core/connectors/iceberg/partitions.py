@@ -165,7 +165,7 @@ def _transforms(spec: "PartitionSpec", schema: "Schema") -> list[Callable[[pa.Ar
 
 
 def codes_of(values: Sequence[pa.Array]) -> pa.Array:
-    """Return a number for each row, which is equal for rows with equal values in all columns."""
+    """Return a number for each row; rows with equal values in all columns have equal numbers."""
     total = None
     for column in values:
         found = pc.dictionary_encode(column, null_encoding="encode")
@@ -176,7 +176,7 @@ def codes_of(values: Sequence[pa.Array]) -> pa.Array:
 
 
 def comparable(partition: "Record") -> tuple[Any, ...]:
-    """Return the values of a partition so that equal ones compare as equal: NaN does not equal itself."""
+    """Return the values of a partition in a form in which equal ones compare as equal, including NaN."""
     values = (partition[place] for place in range(len(partition)))
     return tuple("NaN" if value != value else value for value in values)
 

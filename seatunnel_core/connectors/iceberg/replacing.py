@@ -135,7 +135,7 @@ class Replacing:
             table.manage_snapshots().remove_branch(self.target.branch).commit()
 
     def _repeat(self, commit: Callable[[], None]) -> None:
-        """Commit, and retry if another writer of the table has committed in between."""
+        """Commit, and retry if another writer of the table has committed meanwhile."""
         from pyiceberg.exceptions import CommitFailedException
 
         for _ in range(TRIES):

@@ -94,7 +94,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The catalog, the write mode, and the table if there is only one; otherwise, a committable has its table."""
+        """The catalog, the write mode, and the table if there is only one; otherwise, committables contain it."""
         how = written_options(self.options, WRITE_MODE, MERGE_KEY, REPLACE_PARTITIONS, opt.UPSERT)
         bound = {**located(self._properties), **how}
         return bound if self._ids.one is None else {**bound, opt.TABLE.key: str(self._ids)}
@@ -221,7 +221,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     # -- committing, sweeping and rollback -------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
-        """Make one commit per table; after a kill between two of them, a retry skips those that were made."""
+        """Make one commit per table; after a kill between two commits, a retry skips the completed ones."""
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
@@ -304,7 +304,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         table: TargetTable | None = None,
         kind: Callable[[str], SinkError] = SinkError,
     ) -> Iterator[None]:
-        """Turn errors of the catalog and of files into ``kind``, marked as retryable if a retry may help."""
+        """Convert errors of the catalog and of files to ``kind``, marked as retryable if a retry may help."""
         try:
             yield
         except SinkError:

@@ -64,7 +64,7 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
 
 
 class Chain(Transaction):  # type: ignore[misc]
-    """A transaction of many snapshots: pyiceberg's own reapplies all its changes each time its state is requested."""
+    """A transaction of many snapshots. pyiceberg's own class reapplies all changes each time its state is requested."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)

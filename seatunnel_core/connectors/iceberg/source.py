@@ -123,7 +123,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return self._chosen or names
 
     def _schema_id(self, table: "Table", snapshot: "Snapshot | None") -> int:
-        """Return the ID of the read schema: that of the snapshot if the job sets one, else the current one."""
+        """Return the ID of the read schema: the snapshot's if the job sets a snapshot, else the current one."""
         named = self.options[opt.SNAPSHOT] is not None or self.options[opt.SNAPSHOT_TIME] is not None
         at = snapshot.schema_id if named and snapshot is not None else None
         return int(table.metadata.current_schema_id if at is None else at)

@@ -1,4 +1,4 @@
-"""Location of staged data files: below that of the table, under their final names.
+"""Location of staged data files: below the table's location, under their final names.
 
 ::
 
@@ -55,7 +55,7 @@ def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: in
 
 
 def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
-    """Return True if it is the name of a file of this sink for the unit; a committable must not contain any other."""
+    """Return True if this sink gives the name to a file of the unit; a committable must not contain other names."""
     own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None

@@ -83,7 +83,7 @@ class TargetTable:
         return table
 
     def require_same(self, table: "Table | None", kind: type[SinkError] = SinkError) -> None:
-        """Raise ``kind`` if rows were published to the table, and it is missing or another one without our commits."""
+        """Raise ``kind`` if rows were published to the table, and it is missing or was replaced by one without them."""
         identity = None if table is None else history.identity_of(table)
         is_known = self.context.published_to.get(self.named, identity) == identity
         if table is not None and not is_known and history.committed_ids(table, self.context):
@@ -300,7 +300,7 @@ class TargetTable:
     def _fence(self) -> None:
         """Commit this epoch without files, so that an engine of an older epoch cannot commit files that are swept.
 
-        The commit of the older engine then fails, because another one came before it. That engine loads the table
+        The commit of the older engine then fails, because this one precedes it. That engine loads the table
         again, finds the newer epoch, and stops.
         """
         from pyiceberg.exceptions import CommitFailedException

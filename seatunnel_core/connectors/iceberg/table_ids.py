@@ -1,4 +1,4 @@
-"""The tables of a catalog that a sink writes, from the options ``namespace`` and ``table`` with their variables."""
+"""IDs of the tables that a sink writes, from the options ``namespace`` and ``table`` with their variables."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -54,7 +54,7 @@ class StagingTable:
 
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
-    """Properties of the table, overridden by those of the job."""
+    """Properties of the table, overridden by properties of the job."""
 
     io_properties: Mapping[str, Any] = field(repr=False)
     """Properties of its file system, including credentials."""
@@ -115,7 +115,7 @@ class IcebergWriter(SinkWriter):
         return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes, tables=identities)
 
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
-        """Write what is known only after the last row, and return the additions to each table's part of the body."""
+        """Write the data known only after the last row, and return the additions to each table's part of the body."""
         return {}
 
     def abort(self) -> None:
@@ -175,7 +175,7 @@ class IcebergWriter(SinkWriter):
 
     @contextmanager
     def _failing(self, table: StagingTable) -> Iterator[None]:
-        """Turn errors of files into a ``SinkError``, marked as retryable if a retry may help."""
+        """Convert errors of files to a ``SinkError``, marked as retryable if a retry may help."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:

@@ -1,1 +1,1 @@
-"""Databases: the source and the sink ``Jdbc``, without jars."""
+"""The source and the sink ``Jdbc`` for databases; no JDBC driver jars are needed."""

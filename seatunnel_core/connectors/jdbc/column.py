@@ -37,10 +37,10 @@ class Column(TableColumn):
     """Key in ``Dialect.orders`` of the order in which its rows are divided into splits."""
 
     in_utc: bool = False
-    """True if it has no time zone and stores timestamps with one converted to UTC."""
+    """True if the column has no time zone, so that timestamps with a time zone are stored in UTC."""
 
     zone: str = ""
-    """Zone of the session, if its values are shown and compared in it."""
+    """Session time zone, if values of the column are displayed and compared in it."""
 
 
 @frozen(kw_only=True)

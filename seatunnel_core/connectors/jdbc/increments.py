@@ -55,7 +55,8 @@ class Increments:
         """Return the window of a job that starts now.
 
         Raises:
-            SourceError: A row has no value in the column, or one in the future; or too many rows are at the boundary.
+            SourceError: A row has no value in the column, or a value in the future; or too many rows are at the
+                boundary.
         """
         self._require_values(ask)
         low = self._low(after)
@@ -119,7 +120,7 @@ class Increments:
             )
 
     def _behind(self, value: str) -> str:
-        """Return a value reduced by the lag; a smaller one if that cannot be represented exactly."""
+        """Return a value minus the lag, rounded down if the result cannot be represented exactly."""
         lag = self.increment.lag.strip()
         if lag.strip("0.") == "":
             return value

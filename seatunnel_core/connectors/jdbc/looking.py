@@ -20,7 +20,7 @@ class LookedMode:
     """The properties of a sink that decide which permissions it needs."""
 
     upserts: bool
-    """True if a row replaces the one with its key."""
+    """True if a row replaces the row with the same key."""
 
     replaces: bool
     """True if the rows of the run replace the existing ones."""
@@ -84,7 +84,7 @@ def look_at_table(
     keys: Sequence[str],
     mode: LookedMode,
 ) -> list[str]:
-    """Return what is known about a table: that it accepts the rows or will be created, and the user's permissions.
+    """Return the findings about a table: it accepts the rows or will be created; and the user's permissions.
 
     Raises:
         SinkError: it cannot accept the rows, it is missing and must not be created, or the user may not create tables.
@@ -133,7 +133,7 @@ def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequ
 
 
 def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
-    """EXPLAIN statements that need permissions: the server checks these, and executes nothing.
+    """Run EXPLAIN for statements that need permissions: the server checks the permissions and executes nothing.
 
     Raises:
         Exception: the driver's error for a missing permission.
@@ -151,7 +151,7 @@ def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequen
 
 
 def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
-    """Return what is known about the permission to create tables next to a table; staging tables have no schema.
+    """Return the findings about the permission to create tables next to a table; staging tables have no schema.
 
     Raises:
         SinkError: the permission is missing.

@@ -1,7 +1,7 @@
 """Find the value that made a database reject a batch of rows.
 
-Databases report it in different ways, and some not at all. So each column is inserted by itself into a temporary table,
-and its values are bisected until the first rejected one is alone.
+Databases report the value in different ways, and some do not report it. So each column is inserted by itself into a
+temporary table, and its values are bisected until the first rejected one is alone.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 The bounds of splits are found in the order in which a split's SELECT later compares them. If the values of a column
 sort in another order than they compare with a literal, or cannot be written as literals, rows are divided by an
-expression whose order is reliable. That loses the use of an index, but never a row.
+expression whose order is reliable. Such a split cannot use an index, but no row is lost.
 """
 
 import re
@@ -24,7 +24,7 @@ def quoted(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return the text of a number, which is its own SQL literal.
+    """Return the text of a number, which is also its SQL literal.
 
     Raises:
         StoredValueError: It is not a number.
@@ -71,7 +71,7 @@ class Order:
     """Description of the order for users, if it is not the column's own and no index supports it; else ``""``."""
 
     def rising(self, borders: list[str]) -> list[str]:
-        """Return the bounds without those that are not larger than their predecessor."""
+        """Return the bounds that are larger than their predecessor."""
         if self.key is None:
             return borders
         kept: list[str] = []

@@ -1,8 +1,8 @@
 """Pools of connections, one for each process and database, of ``connection_pool_size`` connections.
 
 A holder that has a connection to any database gets further ones without waiting. A work unit that reads from a database
-and writes into it holds one connection for each; if it waited for the second one, units could wait for each other
-forever. So a pool may exceed its size, by at most one connection for each reader and writer of a unit.
+and writes into it holds one connection for each; if it waited for the second one, units could deadlock. So a pool may
+exceed its size, by at most one connection for each reader and writer of a unit.
 
 A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count. A returned
 connection is reused for the next request of its kind, and closed when another kind is requested.
@@ -134,7 +134,7 @@ class Pool:
         """Roll back uncommitted work, and make the connection available to others."""
         try:
             lent.connection.rollback()
-        except Exception:  # It is broken; the holder has seen that or does not need it.
+        except Exception:  # It is broken; the holder got an error or no longer needs it.
             self.discard(lent)
             return
         with self._free:

@@ -19,7 +19,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 def require_key_of(
     dialect: Dialect, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> bool:
-    """Return True if the table exists from which rows are deleted by key; if not, another sink may still create it.
+    """Return True if the target of deletions by key exists; if not, another sink may still create it.
 
     Args:
         dialect: The database.

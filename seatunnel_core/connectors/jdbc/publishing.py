@@ -160,7 +160,7 @@ class Publishing:
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
-        """Make other jobs with history in the same tables wait: each might add its row as the current version."""
+        """Block other jobs that keep history in the same tables: each might add a row as the current version."""
         paths = {tuple(part["target"]) for committable in committables for part in self._parts(committable)}
         with ExitStack() as locks:
             for path in sorted(paths):
@@ -182,7 +182,7 @@ class Publishing:
             self._drop(done)
 
     def _drop(self, paths: Iterable[TablePath]) -> None:
-        """Drop staging tables whose rows were moved; the sweep drops those that cannot be dropped now."""
+        """Drop staging tables whose rows were moved; the sweep drops any that cannot be dropped now."""
         with suppress(Exception), self.dialect.transaction() as connection:
             for path in paths:
                 self.dialect.run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(*path)}")
@@ -235,7 +235,7 @@ class Publishing:
 
     @contextmanager
     def _existing(self, path: TablePath) -> Iterator[None]:
-        """Turn a database error about a missing table into a ``CommitError`` with a remedy."""
+        """Convert a database error about a missing table to a ``CommitError`` with a remedy."""
         try:
             yield
         except Exception as error:
@@ -297,7 +297,7 @@ class Publishing:
 
         Args:
             keep: The ids of committables whose staging tables are retained.
-            final: True to drop tables of this epoch, too, and not only those of older ones.
+            final: True to drop tables of this epoch, too, and not only tables of older epochs.
         """
         removed = 0
         with self.dialect.transaction() as connection:

@@ -279,5 +279,5 @@ def _condition(text: str | None) -> str:
 
 
 def only_shown(found: Found) -> Found:
-    """Return the table without what only the driver needs, to be sent to a task."""
+    """Return the table for a task, without the data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))

@@ -191,7 +191,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _note_existing(
         self, connection: Any, path: TablePath, schema: TableSchema, keys: Sequence[str], changes: Iterable[str]
     ) -> None:
-        """Log what was changed in an existing table, and note if rows will be added to those that it has."""
+        """Log the changes of an existing table, and record if the job adds rows to existing ones."""
         name = self._dialect.table_name(path)
         for change in changes:
             _log.warning("the sink Jdbc: the table %s %s", name, change)
@@ -260,7 +260,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
-        """Return the key of a new table; rows are also found by it, unless they replace all."""
+        """Return the key of a new table; existing rows are matched by it, unless all of them are replaced."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
         if self._root(schema):
             return ()
@@ -352,7 +352,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Query this even if rows are now written directly: earlier processes of the job may have staged them."""
+        """Query this even if rows are now written directly, because earlier processes may have staged rows."""
         with self._errors_wrapped(context, "the record of commits cannot be read"):
             return self._publishing(context).committed()
 
@@ -382,7 +382,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _errors_wrapped(
         self, context: SinkContext, what: str, kind: Callable[[str], SinkError] = SinkError
     ) -> AbstractContextManager[None]:
-        """Turn errors of the database into ``kind``, marked as retryable if a retry may help."""
+        """Convert errors of the database to ``kind``, marked as retryable if a retry may help."""
         who, dialect = f"pipeline {context.pipeline_id}, sink Jdbc", self._dialect
         where = f"{who}: {dialect.address}: {what}"
         return named_errors(who, what, kind, lambda error: dialect.failed(kind, where, error))

@@ -203,7 +203,7 @@ class JdbcSource(Source, Incremental):
         with (
             self._errors_wrapped(f"{where} cannot be read"),
             closing(rows),
-        ):  # It has a connection, for which others wait.
+        ):  # It holds a connection that others wait for.
             for each in rows:
                 named = f"{self._dialect.address}, {where}"
                 fitting = each.fitting(first, named, schema.primary_key, context, nulls=self._nulls)
@@ -227,7 +227,7 @@ class JdbcSource(Source, Incremental):
 
     @contextmanager
     def _errors_wrapped(self, what: str) -> Iterator[None]:
-        """Turn errors of the database into ``SourceError``, retryable if a retry may help."""
+        """Convert errors of the database to ``SourceError``, retryable if a retry may help."""
         try:
             yield
         except SourceError:

@@ -67,7 +67,7 @@ class Divided:
         """Return the pieces, ordered by their bounds.
 
         Args:
-            number: Desired number; ``None`` for as many as ``split.size`` gives.
+            number: Desired number; ``None`` to use ``split.size``.
             at_least: Minimum number. There are fewer if the column has too few distinct values.
         """
         wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
@@ -82,7 +82,7 @@ class Divided:
         return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
     def _even(self, wanted: int, *, asked: bool) -> list[str]:
-        """Return bounds of pieces of equal width; none if values have no distance or are not evenly distributed."""
+        """Return bounds of pieces of equal width; none if values have no distances or an uneven distribution."""
         order = self.dialect.orders[self.column.order]
         if not order.ranges or not _is_even_kind(self.column.arrow):
             return []
@@ -123,7 +123,7 @@ class Divided:
         )
         different = list(dict.fromkeys(str(value) for (value,) in found))
         borders = order.rising(different)[1:]
-        if order.ranges and _is_moment(self.column.arrow):  # No server accepts all of its output.
+        if order.ranges and _is_moment(self.column.arrow):  # No server parses all texts that it prints.
             return [border for border in borders if _native(border, self.column.arrow) is not None]
         return borders
 

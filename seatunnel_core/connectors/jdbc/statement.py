@@ -19,7 +19,7 @@ _TOKENS = re.compile(
 
 @frozen(kw_only=True)
 class Statement:
-    """``INSERT … VALUES (…)`` of a user, whose parameters stand for columns of the rows."""
+    """``INSERT … VALUES (…)`` of a user, whose parameters are filled from columns of the rows."""
 
     before: str
     values: tuple[str | int, ...]
@@ -52,7 +52,7 @@ class Statement:
 
     @property
     def repeats(self) -> bool:
-        """True if several parameters stand for the same column."""
+        """True if several parameters are filled from the same column."""
         numbers = [each for each in self.values if isinstance(each, int)]
         return len(numbers) > len(set(numbers))
 

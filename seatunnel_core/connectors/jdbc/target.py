@@ -38,7 +38,7 @@ class Target:
     """
 
     given: tuple[str, ...] = field(default=(), repr=False)
-    """Name in the rows of each of ``columns``."""
+    """Names of ``columns`` in the rows."""
 
     keys: tuple[str, ...] = ()
     """Columns of the table that identify a row; if empty, rows are only inserted."""

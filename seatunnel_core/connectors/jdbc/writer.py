@@ -33,7 +33,7 @@ _RAW = "seatunnel_raw"
 
 @define
 class _Table:
-    """The rows of one table of the unit: the buffered ones, and the number of those sent."""
+    """Rows of one table of the unit: the buffered rows, and the number of rows sent."""
 
     target: Target
     number: int
@@ -64,7 +64,7 @@ class JdbcWriter(SinkWriter):
     It has one transaction, except in databases with one writer at a time: there it has one per send, so that no lock is
     held while rows are read. Another writer of the same unit would wait for that lock forever.
 
-    A writer that is killed leaves nothing behind, with two exceptions: in those databases, and in databases in which
+    A writer that is killed leaves no tables, with two exceptions: in those databases, and in databases in which
     DDL ends the transaction, its staging tables remain, and the sink sweeps them.
     """
 

@@ -26,7 +26,7 @@ _MARGIN_S = 5.0
 """Additional time to wait for the response to a request, so that the client reports the timeout."""
 
 EARLIEST, LATEST = "earliest", "latest"
-"""Offsets of the first message of a partition, and after the last one."""
+"""Offset of the first message of a partition, and offset after the last one."""
 
 TASK_MODULES = ("confluent_kafka",)
 
@@ -160,7 +160,7 @@ class Cluster:
     def offsets(
         self, places: Iterable[tuple[str, int]], at: str | int, *, committed: bool = True
     ) -> dict[tuple[str, int], int]:
-        """Return an offset of each partition; -1 if no message is as late as a time.
+        """Return an offset of each partition; -1 if no message is at or after the time.
 
         Args:
             places: The partitions.
@@ -193,9 +193,9 @@ class Cluster:
         return any(behind[place] > first[place] for place in first)
 
     def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:
-        """Return the committed offsets of a group with their metadata, for those partitions that have one.
+        """Return the committed offsets of a group with their metadata, for partitions with an offset.
 
-        It retries, as a new group has no coordinator for some seconds.
+        It retries, because a new group has no coordinator for some seconds.
         """
         from confluent_kafka import KafkaException, TopicPartition
 
@@ -228,7 +228,7 @@ class Cluster:
 
     @contextmanager
     def _member(self, group: str, done: str) -> Iterator[Any]:
-        """Yield a consumer of a group, and translate its errors; ``done`` is what its offsets are to be."""
+        """Yield a consumer of a group, and translate its errors; ``done`` is the verb in their messages."""
         import confluent_kafka
 
         background = BackgroundErrors()
@@ -251,7 +251,7 @@ class Cluster:
             found = admin.describe_configs([resource], request_timeout=LOOK_S)[resource].result(LOOK_S)
             value: str = found[name].value
             return value
-        except Exception as error:  # Reading it may be forbidden, and only serves to report mistakes earlier.
+        except Exception as error:  # Reading it may be denied, and only serves to report mistakes earlier.
             _log.debug("the setting %s of %s cannot be read: %s", name, topic, error)
             return None
 
@@ -276,7 +276,7 @@ def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
 
 @contextmanager
 def errors_of_source() -> Iterator[None]:
-    """Turn errors of queries to the brokers into ``SourceError``."""
+    """Convert errors of queries to the brokers to ``SourceError``."""
     try:
         yield
     except (SourceError, UsageError):
@@ -292,7 +292,7 @@ class BackgroundErrors(list[Any]):
 
     @property
     def worst(self) -> Any:
-        """Error that explains a failure: the first for which no retry helps, else the last that has a reason."""
+        """Most informative error: the first permanent one, else the last one that has a reason."""
         final = [error for error in self if not _may_pass(error)]
         named = [error for error in self if error.name() not in ("_ALL_BROKERS_DOWN", "_TIMED_OUT")]
         return (final or named[-1:] or [None])[0]

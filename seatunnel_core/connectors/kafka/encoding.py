@@ -15,7 +15,7 @@ Message = tuple[str, int, bytes | None, bytes]
 """Topic, partition (-1: the client chooses), key and value."""
 
 _OVERHEAD = 200
-"""Maximum overhead of a batch of one message, in addition to key and value; the brokers' limit applies to the batch."""
+"""Maximum overhead of a batch of one message, without key and value; the brokers' limit applies to whole batches."""
 
 
 @frozen(kw_only=True)
@@ -32,7 +32,7 @@ class Encoder(RowFormat):
     partition: int | None
     assigned: tuple[str, ...]
     largest: Mapping[str, int] = field(factory=dict)
-    """Maximum size of a message in bytes for each known topic; that of ``""`` for all others."""
+    """Maximum size of a message in bytes for each known topic; the key ``""`` means all others."""
 
     partitions: Mapping[str, int] = field(factory=dict)
     """Number of partitions of each known topic."""

@@ -16,7 +16,7 @@ _idle: Idle[Any] = Idle(most=4)
 
 
 def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
-    """Return the IDs of topics, except of those that do not exist or whose brokers have no IDs.
+    """Return the IDs of topics, except for topics that do not exist or whose brokers have no IDs.
 
     Raises:
         ConnectorError: The brokers cannot be reached, or reject the client.
@@ -54,7 +54,7 @@ def require_same(cluster: Cluster, topic: str, expected: str | None, found: str 
         return
     if found is None:
         gone = SourceError(f"{cluster.names}: topic {topic} with the ID {expected} no longer exists")
-        gone.retryable = True  # A broker that has just started may not know it yet.
+        gone.retryable = True  # A broker that has just started may not have its metadata yet.
         raise gone
     raise SourceChangedError(
         f"{cluster.names}: topic {topic} was deleted and created again: its ID was {expected} and is now "

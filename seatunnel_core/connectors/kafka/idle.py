@@ -30,7 +30,7 @@ class Idle(Generic[T]):
         return None
 
     def give_back(self, cluster: Cluster, client: T) -> T | None:
-        """Keep a client; return the oldest one if there are too many, which the caller closes."""
+        """Keep a client; if there are too many, return the oldest one, which the caller must close."""
         with self._lock:
             self._kept.append((cluster, client))
             return self._kept.pop(0)[1] if len(self._kept) > self.most else None

@@ -20,13 +20,13 @@ class OpenTransactions:
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)
-    """End offset of each of them, and the time at which waiting started."""
+    """End offset of each such partition, and the time at which waiting started."""
 
     _reported: set[Place] = field(factory=set)
     _checked_s: float = float("-inf")
 
     def warnings(self, known: Mapping[Place, int], ends: Mapping[Place, int]) -> list[str]:
-        """Return a warning for each partition that has waited for long; only one per partition.
+        """Return a warning for each partition that has waited too long; only one per partition.
 
         Args:
             known: The offsets up to which the job has read before this poll.

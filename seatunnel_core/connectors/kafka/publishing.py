@@ -1,8 +1,8 @@
 """Send staged messages in transactions that also record which files they sent.
 
 Each sink of a pipeline has a commit topic for these records, and one transactional id. An engine that initializes the
-id aborts the open transaction of the previous engine, and fences it. Then it reads the topic to learn what was sent,
-and whether an engine with a newer epoch has taken over the job.
+id aborts the open transaction of the previous engine, and fences it. Then it reads the topic to find the sent files,
+and to detect an engine with a newer epoch that has taken over the job.
 """
 
 import hashlib
@@ -210,7 +210,7 @@ class Publishing:
     def _sorted(
         self, engine: SendingEngine, files: Sequence[StagedFile], *, may_be_committed: bool
     ) -> tuple[list[StagedFile], list[tuple[StagedFile, str]]]:
-        """Return the files that were sent, and those that were not with their paths."""
+        """Return the files that were sent, and the unsent files with their paths."""
         done: list[StagedFile] = []
         left: list[tuple[StagedFile, str]] = []
         for file in files:
@@ -290,7 +290,7 @@ class Publishing:
         place = TopicPartition(self.name, 0, offset)
         try:
             admin.delete_records([place])[place].result(LOOK_S)
-        except Exception as error:  # It only takes space.
+        except Exception as error:  # The remaining records only use space.
             _log.debug("%s: old records of sent files cannot be deleted: %s", self.who, error)
 
     def remove_topic(self) -> None:

@@ -1,4 +1,4 @@
-"""Translate ``kafka.config`` from the names of Kafka's Java client to those of librdkafka, or reject it by name."""
+"""Translate the settings in ``kafka.config`` from Kafka's Java client to librdkafka, or reject them by name."""
 
 import re
 from collections.abc import Mapping

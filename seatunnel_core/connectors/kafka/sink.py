@@ -223,7 +223,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @contextmanager
     def _errors_wrapped(self, context: SinkContext, kind: Callable[[str], SinkError]) -> Iterator[None]:
-        """Turn errors of the cluster into ``kind``, with the name of this sink."""
+        """Convert errors of the cluster to ``kind``, with the name of this sink."""
         who = f"pipeline {context.pipeline_id}, sink Kafka"
         try:
             yield

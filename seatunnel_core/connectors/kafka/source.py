@@ -192,7 +192,7 @@ class KafkaSource(Source):
                 new = self._starting.places()
             elif self._discovers and abs(now_ms - listed_ms) >= self.options[opt.DISCOVERY]:
                 new, listed_ms = [place for place in self._starting.places() if place not in known], now_ms
-            ids = self._same_topics(known, new, cursor)  # First: offsets of a topic older than its ID cannot be read.
+            ids = self._same_topics(known, new, cursor)  # First: reading cannot detect offsets older than the ID.
             known = {**known, **(self._starting.firsts(new) if cursor else self._starting.starts(new))}
             ends = self._starting.ends_behind(known)
             for warning in self._open_transactions.warnings(known, ends):
@@ -212,7 +212,7 @@ class KafkaSource(Source):
         return ids
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Store where to resume each partition: its first unpublished range, or after everything found."""
+        """Store the resume offset of each partition: its first unpublished range, or the end of all ranges found."""
         offsets: dict[Place, int] = _known(cursor)[0] if cursor else {}
         ids = _known_ids(cursor)
         for each in (_range(split.body) for split in planned):
@@ -290,7 +290,7 @@ def _where(message: Any) -> str:
 
 
 def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: PlanningContext) -> list[Range]:
-    """Divide partitions into ranges; they alternate between partitions, and those of one partition are in order."""
+    """Divide partitions into ranges; they alternate between partitions; each partition's ranges are in order."""
     total = sum(end - start for start, end in bounds.values())
     size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
     if planning.rows_per_second:

@@ -13,7 +13,7 @@ from seatunnel_core.connectors.kafka.identity import noted_id, require_same, top
 from seatunnel_core.connectors.unused_options import without_effect
 
 SHORTER_S = 10.0
-"""Time for which a partition may end before its known offset: a new leader may briefly know less."""
+"""Time for which a partition may end before its known offset: a new leader may briefly have fewer messages."""
 
 Place = tuple[str, int]
 """A topic and one of its partitions."""
@@ -153,7 +153,7 @@ class Starting:
         return patiently(asked, SHORTER_S)
 
     def last(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the offset before which a batch job ends in each partition.
+        """Return the exclusive end offset of a batch job in each partition.
 
         Args:
             places: The partitions.
@@ -201,7 +201,7 @@ class Starting:
     def _of_group(
         self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
     ) -> Mapping[Place, int]:
-        """Return the offsets of the group, with those of ``auto.offset.reset`` where it has none."""
+        """Return the offsets of the group; a partition without one has the offset of ``auto.offset.reset``."""
         committed = self.cluster.committed(self.group, places)
         found = {place: offset for place, (offset, _) in committed.items()}
         ids = topic_ids(self.cluster, (topic for topic, _ in found))

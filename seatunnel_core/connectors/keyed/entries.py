@@ -37,7 +37,7 @@ class Entries:
     """Column of the field of a hash; ``None`` for values without one."""
 
     by_column: bool
-    """True if each column is a field of a hash; a null column is removed from it."""
+    """True if each column is a field of a hash; null removes the field."""
 
     format: RowFormat
 

@@ -1,4 +1,4 @@
-"""Rows from keys and values: objects, hashes of fields, and values that belong into one column."""
+"""Rows from keys and values: objects, hashes of fields, and values for a single column."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,13 +48,13 @@ class KeyedRows:
         self._key, self._option = key, option
         self._binary = frozenset(each.name for each in schema.columns if pa.types.is_binary(each.type))
         self.uses_value_column = key is not None or value in self._binary
-        """True if values other than objects go into the column for them."""
+        """True if values that are not objects are stored in the value column."""
 
         self._value: str | None = names[0] if len(names) == 1 and self._binary else value or None
         self._whole = not (key or hashes or self._value in self._binary)
 
     def decoder(self, format: str, delimiter: str) -> Decoder:
-        """Return the decoder of messages; ``format`` is that of values which are decoded as a whole."""
+        """Return the decoder of messages; ``format`` is the format of values that are decoded as a whole."""
         return Decoder(
             schema=self._schema,
             format=format if self._whole else ROW,
@@ -99,7 +99,7 @@ class KeyedRows:
         return {name: self._plain(name, value) for name, value in texts.items()}
 
     def _of_value(self, content: bytes) -> dict[str, Any]:
-        """Return the object that a value contains, unless it is bytes; else the value in its column."""
+        """Return the JSON object in a value; otherwise, or if the value column is binary, the value in that column."""
         if self._value is None or self._value not in self._binary:
             try:
                 row = parsed(content)
@@ -112,7 +112,7 @@ class KeyedRows:
         return {self._value: self._plain(self._value, content)}
 
     def _plain(self, column: str, value: bytes) -> str | bytes:
-        """Return the bytes for a column of bytes, and for one that nothing reads; else the text."""
+        """Return the bytes for a binary column and for a column that is not read, otherwise the text."""
         return value if column in self._binary or column not in self._schema.columns.names else value.decode()
 
 

@@ -1,1 +1,1 @@
-"""The source and the sink ``Memory``: tables of a Python program as the two ends of a job."""
+"""The source and the sink ``Memory``, which read and write tables of a Python program."""

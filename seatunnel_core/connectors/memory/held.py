@@ -40,7 +40,7 @@ class Held:
     rows: int
     columns: pa.Schema = field(repr=False)
     read_once: bool = False
-    """True if they come from an iterator, which cannot be read again."""
+    """True if the rows are from an iterator, which cannot be read again."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrived, (self.stream, self.digest, self.rows)
@@ -177,7 +177,7 @@ def _known_columns(table: pa.Table) -> pa.Table:
 
 
 def _cast(array: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast values by Arrow, or through Python where Arrow cannot; its cast of list views gives wrong values."""
+    """Cast values by Arrow, or through Python where Arrow cannot; its cast of list views returns wrong values."""
     if array.type == kind:
         return array
     if not _has_list_view(array.type):

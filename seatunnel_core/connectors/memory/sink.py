@@ -169,7 +169,7 @@ def _text(batches: Sequence[pa.RecordBatch]) -> str:
 
 
 def _rows(pair: Any) -> tuple[str, pa.Table]:
-    """Return the table's name and its rows; raise ``ValueError`` (as Arrow's errors are) for anything else."""
+    """Return a table's name and rows; raise ``ValueError``, like Arrow, for any other content."""
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
         raise ValueError("'rows' must be a list of [table, rows]")
     return pair[0], pa.ipc.open_stream(base64.b64decode(pair[1], validate=True)).read_all()

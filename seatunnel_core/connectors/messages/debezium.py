@@ -1,4 +1,4 @@
-"""Decode values in Debezium messages: by the schema in the message, and without one as SeaTunnel does.
+"""Decode values in Debezium messages by the schema in the message or, without a schema, as SeaTunnel does.
 
 The JSON of Kafka Connect has base64 for bytes and numbers for dates; the schema gives their types. Without a schema
 (``value.converter.schemas.enable = false``) the column decides: bytes in a decimal column have the column's scale, and
@@ -187,7 +187,7 @@ def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
 
 
 def _iso(value: Any, kind: pa.DataType, _: Schema) -> Any:
-    """Return the text of ``time.precision.mode = isostring``, without its ``Z``, which does not mean UTC."""
+    """Return the text of ``time.precision.mode = isostring`` without its ``Z``, which does not mean UTC there."""
     with_zone = pa.types.is_string(kind) or (pa.types.is_timestamp(kind) and kind.tz)
     return value if with_zone or not isinstance(value, str) else value.removesuffix("Z")
 

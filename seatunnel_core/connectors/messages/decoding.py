@@ -52,7 +52,7 @@ Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 
 
 ROW = "row"
-"""Format of messages whose value is a row already, by the names of its columns."""
+"""Format of messages whose value is already a row: a mapping from column names."""
 
 
 @frozen
@@ -76,7 +76,7 @@ class Decoder:
     """True if the job declares columns."""
 
     delimiter: str = ","
-    """Delimiter of the format ``text``: a regular expression, or one text (``file/delimiter_pattern.py``)."""
+    """Delimiter of the format ``text``: a regular expression, or one text (``file/formats/delimited/delimiter.py``)."""
 
     nulls: tuple[str, ...] = ("",)
     """Texts that mean null in fields of ``text``."""

@@ -52,7 +52,7 @@ class RowFormat:
             raise SinkError(f"the table {schema.table}: {error}") from None
 
     def lines(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return the rows as JSON or text, whatever their kinds: no row contains a line break, so each is a line."""
+        """Return the rows, of any kind, as lines of JSON or text: no row contains a line break."""
         style = FileStyle(format="json")
         if self.format == "text":
             style = FileStyle(format="text", delimiter=self.delimiter, null=self.null)

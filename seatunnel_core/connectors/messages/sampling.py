@@ -31,7 +31,7 @@ class Sampling:
     """Inference of columns from JSON messages, and handling of messages that do not fit."""
 
     messages: int
-    """Number of messages of each partition to inspect, the first ones that are read."""
+    """Number of messages to inspect in each partition: the first ones that are read."""
 
     contract: SchemaContract
     levels: int
@@ -39,10 +39,10 @@ class Sampling:
 
     nesting: Nesting
     decoder: Decoder
-    """Gives the value and the location of a message."""
+    """Decoder, for the value and the location of a message."""
 
     identity: Callable[[Any], tuple[Any, ...]]
-    """Returns what identifies a message among all messages of the source."""
+    """Returns the identity of a message among all messages of the source."""
 
     @classmethod
     def of(cls, options: Options, decoder: Decoder, identity: Callable[[Any], tuple[Any, ...]]) -> "Sampling | None":

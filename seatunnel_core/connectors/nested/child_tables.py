@@ -33,7 +33,7 @@ class Rows:
     """A table, or a subquery of staged rows, in statements."""
 
     table: str
-    """Quoted name of the table, which distinguishes parents and children: a prefix of those of its children."""
+    """Quoted name of the table, which is a prefix of its children's names and so distinguishes parents and children."""
 
     source: str
     """Expression after FROM."""

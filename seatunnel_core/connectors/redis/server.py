@@ -63,7 +63,7 @@ class Server:
 
     @contextmanager
     def client(self, kind: Callable[[str], ConnectorError]) -> Iterator[Any]:
-        """Yield the client of this process, and turn its errors into ``kind``."""
+        """Yield the client of this process, and convert its errors to ``kind``."""
         import redis
 
         try:
@@ -72,7 +72,7 @@ class Server:
             raise self.failed(kind, error) from None
 
     def failed(self, kind: Callable[[str], ConnectorError], error: Exception | str, where: str = "") -> Any:
-        """Return an error for one of the server, with advice; ``where`` names the key."""
+        """Return an error for an error of the server, with advice; ``where`` contains the key."""
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         _, retryable, advice = next(meaning for meaning in _MEANINGS if re.search(meaning[0], text))
         found = kind(f"{self}: {where}{text.removeprefix('ResponseError: ')}; {advice}")
@@ -82,7 +82,7 @@ class Server:
 
 @lru_cache(maxsize=8)
 def _client(server: Server) -> Any:
-    """Return a client that does not retry by itself: a request that arrived must not be carried out twice."""
+    """Return a client that does not retry by itself: a request that arrived must not be executed twice."""
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry

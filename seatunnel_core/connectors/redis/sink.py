@@ -40,7 +40,7 @@ class RowCommands:
     """Commands for the rows of one table."""
 
     def __init__(self, options: Options, schema: TableSchema) -> None:
-        """Raise ``SinkError`` if an option names an absent column, or the format cannot hold a column."""
+        """Raise ``SinkError`` if an option refers to a missing column, or the format cannot represent a column."""
         is_hash, key, placeholders = options[opt.DATA_TYPE] == "hash", options[opt.KEY], options[opt.CUSTOM]
         if not placeholders and "${" in VARIABLE.sub("", key):
             raise SinkError(f"option 'key': {key!r} has columns; also set support_custom_key = true")

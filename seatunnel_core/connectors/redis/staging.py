@@ -1,4 +1,4 @@
-"""State of the sink in Redis for a pipeline, and the scripts that change it, each in one atomic step.
+"""State of a pipeline's sink in Redis, and the scripts that change it, each in one atomic step.
 
 ::
 
@@ -66,10 +66,10 @@ if done < left then return result end
 redis.call('SREM', KEYS[1] .. 'staged', ARGV[2])
 return {'done'}
 """
-"""Carry out and remove commands of a list, by its name, the number of all its commands, and the keys' time to live.
+"""Execute and remove commands of a list, by its name, the number of all its commands, and the keys' time to live.
 
-Of the first ``ARGV[5]`` commands, which the client has carried out, only remove them; carry out those up to
-``ARGV[6]``, so that the server serves others in between. A failed command stops it; those before it are removed.
+Of the first ``ARGV[5]`` commands, which the client has executed, only remove them; execute those up to ``ARGV[6]``, so
+that the server serves others in between. A failed command stops it; those before it are removed.
 
 A script that raises is not rolled back. So the four calls before the loop have no effect, but fail where the later ones
 would: if the user may not call them, or the memory is full.
@@ -95,7 +95,7 @@ for _, name in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
 end
 return {'done', tostring(swept)}
 """
-"""Remove lists of epochs below one, and records of epochs below another, except of ids to keep; return the lists."""
+"""Remove lists of epochs below one and records of epochs below another, except for ids to keep; return the lists."""
 
 MOST = 1_000
 """Maximum number of commands in a request; the server serves no other client meanwhile."""
@@ -122,7 +122,7 @@ class RedisLists(StagedLists):
         return f"seatunnel:{{{self.context.job_id}:{self.context.pipeline_id}:{self.context.sink_ordinal}}}:"
 
     def _run(self, script: str, *arguments: Any) -> list[str]:
-        """Return the outcome of a script; raise an error if the server knows another epoch."""
+        """Return the outcome of a script; raise an error if the server has another epoch."""
         with self.server.client(self.kind) as client:
             found = client.eval(script, 1, self.prefix, self.context.epoch, *arguments)
         outcome = [part.decode(errors="backslashreplace") for part in found]
@@ -147,7 +147,7 @@ class RedisLists(StagedLists):
         return _DONE[outcome[0]]
 
     def _carry_out(self, name: str) -> int:
-        """Carry out the first commands of a staged list in a cluster, and return their number."""
+        """Execute the first commands of a staged list in a cluster, and return their number."""
         keys: list[bytes] = []
         with self.server.client(self.kind) as client:
             found = client.lrange(f"{self.prefix}rows:{name}", 0, MOST * 5 - 1)
@@ -172,7 +172,7 @@ class RedisLists(StagedLists):
         return int(self._run(SWEEP, lists_below, records_below, *keep)[1])
 
     def discard(self, name: str) -> None:
-        """Remove a list; its name last, by which ``sweep`` finds it."""
+        """Remove a list, and its name last, because ``sweep`` needs the name."""
         with self.server.client(self.kind) as client:
             client.unlink(f"{self.prefix}rows:{name}")
             client.srem(f"{self.prefix}staged", name)

@@ -66,7 +66,7 @@ def _file(found: object, committable: Committable, target: Target, parts: int) -
 
 
 def _given_by(name: str, committable: Committable, target: Target) -> bool:
-    """Return True if ``staged_name`` gives the name to this sink, epoch and unit."""
+    """Return True if ``staged_name`` creates this name for the sink, epoch and unit."""
     sink = f"{target.job_id}-p{target.pipeline_id}-s{target.sink_ordinal}-o"
     unit = f"-e{committable.epoch}-u{committable.unit}-a"
     return re.search(re.escape(sink) + "[0-9]+" + re.escape(unit), name) is not None

@@ -1,7 +1,7 @@
 """Sinks that stage rows as items of lists in the target itself, such as a queue or a key-value store.
 
 The target appends to a list, and publishes items of it, in atomic steps that it also counts. So a commit that was
-interrupted continues behind the last published item. Items are published in the order of the rows.
+interrupted continues after the last published item. Items are published in the order of the rows.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from seatunnel_core.connector_api.sink import Sink, SinkContext, SinkWriter, Sta
 from seatunnel_core.connector_api.values import Committable
 
 Item = tuple[str | bytes, ...]
-"""The parts of what is published for a row, such as a command with its arguments."""
+"""Parts of the output for a row, such as a command with its arguments."""
 
 LOST = (
     "the server lost the job's staged rows and records: it was emptied, restarted without its data or "
@@ -53,7 +53,10 @@ class StagedLists(ABC):
 
     @abstractmethod
     def publish(self, name: str, total: int) -> Published:
-        """Publish the items of a list of so many, or those that an earlier call left; raise an error at a bad one."""
+        """Publish the items of a list that are not published yet; ``total`` is its length.
+
+        Raise an error at a bad item.
+        """
 
     @abstractmethod
     def published(self) -> Mapping[str, int]:
@@ -61,7 +64,7 @@ class StagedLists(ABC):
 
     @abstractmethod
     def sweep(self, lists_below: int, records_below: int, keep: frozenset[str]) -> int:
-        """Remove lists and records of older epochs, except of the ids to keep; return the number of lists."""
+        """Remove lists and records of older epochs, except for the ids to keep; return the number of lists."""
 
     @abstractmethod
     def discard(self, name: str) -> None:
@@ -90,11 +93,11 @@ class ListSink(Sink, SupportsPublishedQuery):
     """Maximum number of items in a request."""
 
     most_bytes: ClassVar[int] = 4_000_000
-    """Maximum size of the items of a request; one larger item is a request, too."""
+    """Maximum size of the items of a request; a larger item is sent in its own request."""
 
     @abstractmethod
     def items(self, schema: TableSchema) -> Callable[[Batch], Iterable[Item]]:
-        """Return the function that turns rows of a table into items; raise ``SinkError`` if the options do not fit."""
+        """Return the function that converts rows of a table to items; raise ``SinkError`` if the options do not fit."""
 
     @abstractmethod
     def lists(self, context: SinkContext | WriterContext, kind: type[SinkError] = SinkError) -> StagedLists:
@@ -118,7 +121,7 @@ class ListSink(Sink, SupportsPublishedQuery):
                     raise CommitError(f"{lists}: the staged rows {name}: {LOST}")
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return also those that are published in part: a rewind would publish that part again."""
+        """Return also the lists that are published in part: a rewind would publish that part again."""
         return {name.partition(":")[0] for name, count in self.lists(context).published().items() if count}
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
@@ -152,13 +155,13 @@ class ListWriter(SinkWriter):
     def __init__(
         self, sink: ListSink, items: Mapping[str, Callable[[Batch], Iterable[Item]]], context: WriterContext
     ) -> None:
-        """Create it with the functions that turn the rows of each table into items."""
+        """Create a writer with the functions that convert the rows of each table to items."""
         self._sink, self._items, self._lists = sink, items, sink.lists(context)
         self._name = f"{context.source_ordinal}-{context.epoch}-{context.unit}:{context.attempt}"
         self._staged = self._rows = self._bytes = 0
 
     def write(self, batch: Batch) -> None:
-        items = list(self._items[batch.table](batch))  # all of them first: a bad row stages none
+        items = list(self._items[batch.table](batch))  # convert all first: a bad row stages none
         for request in requests(items, self._sink.most_items, self._sink.most_bytes):
             self._lists.append(self._name, request)
         self._staged += len(items)

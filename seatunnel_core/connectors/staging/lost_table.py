@@ -17,7 +17,7 @@ def require_same_table(
     *,
     what: str = "table",
 ) -> None:
-    """Check that a table is the one to which this sink has published rows, if any.
+    """Check that a table is the table to which this sink has published rows, if any.
 
     Log a warning about a table that does not exist yet, if the job reads an increment only.
 
@@ -30,7 +30,7 @@ def require_same_table(
         what: The word for it in the message, such as ``topic``.
 
     Raises:
-        SinkError: The table does not exist, or is another one.
+        SinkError: The table does not exist, or was replaced by another one.
     """
     known = context.published_to.get(table)
     if known is None and identity is None and context.increment:

@@ -17,7 +17,7 @@ _LONGEST_NAME = 255
 
 
 def file_name(expression: str, time_format: str, unique: str, number: int, suffix: str) -> str:
-    """Return the name of a file; it contains ``unique`` and the file's number, whatever the pattern is.
+    """Return the name of a file; it contains ``unique`` and the file's number, regardless of the pattern.
 
     Raises:
         SinkError: The name would be too long for a file system.
@@ -48,7 +48,7 @@ _ID = "A-Za-z0-9._-"
 
 
 def own_beginning(expression: str, time_format: str) -> str:
-    """Return a regular expression for what may precede a job's id in the name of one of its files.
+    """Return a regular expression for the text that may precede a job's id in the names of its files.
 
     That is nothing, a text from the current option, or a text from an older value of the option, if a character that no
     id contains separates it from the id.
@@ -105,7 +105,7 @@ def _folder_texts(values: pa.Array) -> pa.Array:
 
 
 def _with_seconds(values: pa.Array, texts: pa.Array) -> pa.Array:
-    """Return the texts of timestamps; those whose offset has seconds, which Arrow drops, are in UTC."""
+    """Return the texts of timestamps; if the offset has seconds, which Arrow drops, the text is in UTC."""
     moments = values.cast(pa.int64())
     offsets = pc.subtract(pc.local_timestamp(values).cast(pa.int64()), moments)
     minute = {"s": 60, "ms": 60_000, "us": 60_000_000, "ns": 60_000_000_000}[values.type.unit]

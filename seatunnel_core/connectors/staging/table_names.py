@@ -108,7 +108,7 @@ def refuse_mixtures(
     """Reject two tables that share a folder with different columns.
 
     Args:
-        written: For each table the folder below the target and, after a slash, the pattern of its file names; and the
+        written: For each table, the folder below the target and, after a slash, the pattern of its file names; and the
             columns of its files.
         first: Tables that are known already, by folder and pattern; receives the new ones.
 

@@ -19,11 +19,11 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT}
-"""Failures of a disk or a server that may be temporary. A full disk is one of them: others free its space."""
+"""Failures of a disk or a server that may be temporary. A full disk is one of them: other programs may free space."""
 
 
 def unique_name(context: WriterContext) -> str:
-    """Return the part that the names of all files of one attempt contain."""
+    """Return the part of the name that is common to all files of one attempt."""
     return (
         f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o{context.source_ordinal}"
         f"-e{context.epoch}-u{context.unit}-a{context.attempt}"
@@ -32,7 +32,7 @@ def unique_name(context: WriterContext) -> str:
 
 @frozen
 class StagedFile:
-    """One file that waits in the staging folder of an epoch."""
+    """One file in the staging folder of an epoch."""
 
     epoch: int
     name: str
@@ -89,8 +89,8 @@ class Target:
     def create(self, context: SinkContext) -> None:
         """Create the staging folder of an epoch durably, and mark it as prepared.
 
-        A target that an earlier epoch prepared must still show that: it is never created a second time. Folders without
-        marks, from older versions, are marked when the target is next prepared.
+        A target that an earlier epoch prepared must still have its mark: it is never created a second time. Folders
+        without marks, from older versions, are marked when the target is next prepared.
 
         Raises:
             SinkError: It cannot be created; the message contains the folder and the reason.
@@ -110,7 +110,7 @@ class Target:
             raise self.failed("cannot be written", error, self.root) from error
 
     def _require_same(self, prepared_in: int, but: int = 0) -> None:
-        """Require that this job has prepared the target in an epoch, or in a later one other than ``but``.
+        """Require that this job has prepared the target in an epoch, or in a later epoch other than ``but``.
 
         Raises:
             SinkError: It is another target.
@@ -122,7 +122,7 @@ class Target:
             raise SinkError(self._lost(self.staging(prepared_in)))
 
     def require(self, epoch: int) -> None:
-        """Check in a task, before it stages, that the staging folder is the one that the driver prepared.
+        """Check in a task, before it stages, that the driver prepared the staging folder.
 
         Raises:
             SinkError: It is a different one, because it was moved or its disk is not mounted. A task never creates it.
@@ -135,10 +135,10 @@ class Target:
             raise SinkError(self._lost(self.staging(epoch)))
 
     def require_for_commit(self, epoch: int) -> None:
-        """Check before a commit that the target is the one that the driver prepared for this epoch.
+        """Check before a commit that the driver prepared the target for this epoch.
 
         Raises:
-            CommitError: It is not, or it cannot be read.
+            CommitError: It is another target, or it cannot be read.
         """
         try:
             found = self.files.is_prepared(self.staging(epoch))
@@ -214,7 +214,7 @@ class Target:
     # -- publishing -----------------------------------------------------------------------------------------------
 
     def waiting(self, epoch: int, name: str, *, may_be_committed: bool) -> str | None:
-        """Return the path of a staged file, for a sink that does not move it; ``None`` if it was already published.
+        """Return the path of a staged file, for a sink that does not move files; ``None`` if already published.
 
         Raises:
             CommitError: It is missing, and nothing proves that it was published.
@@ -265,7 +265,7 @@ class Target:
     # -- cleanup --------------------------------------------------------------------------------------------------
 
     def sweep(self, below: int, keep: frozenset[str]) -> int:
-        """Remove what this sink staged in epochs smaller than ``below``, except the committables in ``keep``.
+        """Remove this sink's staged files of epochs smaller than ``below``, except for committables in ``keep``.
 
         The folders of the epochs stay, although empty. The newest checkpoint may still refer to output that was
         published from them, and a restore after a kill treats a missing staged file as published only while its folder

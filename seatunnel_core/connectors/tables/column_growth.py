@@ -110,7 +110,7 @@ class Growth:
         names: Mapping[str, str],
         keys: Sequence[str],
     ) -> tuple[tuple[C, ...], tuple[Change, ...]]:
-        """Return the columns as they would be after the changes, and the changes; apply none of them, and read no row.
+        """Return the columns as after the changes, and the changes, without applying them or reading a row.
 
         Raises:
             SinkError: A change is impossible.
@@ -132,7 +132,7 @@ class Growth:
         """Require that the changes preserve all values of a table.
 
         Raises:
-            SinkError: They would not; the message contains the column.
+            SinkError: A value would be changed; the message contains the column.
         """
         for change in changes:
             if change.unless and self.database.ask(connection, change.unless):

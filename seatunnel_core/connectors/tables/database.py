@@ -160,7 +160,7 @@ class TableDatabase(ABC):
         return True
 
     def keeps_flag(self, kind: pa.DataType | None) -> bool:
-        """Return True if a column with values of a type keeps true and false."""
+        """Return True if a column with values of a type stores booleans."""
         return kind is not None and self.declared_type(kind) == self.declared_type(pa.bool_())
 
     def may_widen(self, column: TableColumn) -> bool:

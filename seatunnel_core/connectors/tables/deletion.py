@@ -1,4 +1,4 @@
-"""Deletion of absent keys (``write_mode = prune``): rows whose key was not among those of the run are deleted."""
+"""Deletion of absent keys (``write_mode = prune``): rows whose key did not occur in the run are deleted."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence

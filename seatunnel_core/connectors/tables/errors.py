@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 def named_errors(
     who: str, what: str, kind: Callable[[str], SinkError], failed: Callable[[Exception], SinkError]
 ) -> Iterator[None]:
-    """Turn errors into errors that contain the pipeline and the sink.
+    """Convert errors to errors that contain the pipeline and the sink.
 
     Args:
         who: The pipeline and the sink: ``pipeline 1, sink Jdbc``.

@@ -138,7 +138,7 @@ class FilePublishing:
     # -- before the first row -------------------------------------------------------------------------------------
 
     def saved_now(self, connection: Any, path: TablePath) -> bool:
-        """Record that a save mode is applied to a table; return True if no other sink of the job has done so."""
+        """Record that a save mode is applied to a table; return True if no other sink of the job has recorded it."""
         name = json.dumps(path)
         if name in self.ledger.recorded_for_job(connection, name):
             return False

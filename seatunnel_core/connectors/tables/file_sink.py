@@ -225,7 +225,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     def _errors_wrapped(
         self, context: SinkContext, what: str, kind: type[SinkError] = SinkError
     ) -> AbstractContextManager[None]:
-        """Turn errors of the database and of files into ``kind``, marked as retryable if a retry may help."""
+        """Convert errors of the database and of files to ``kind``, marked as retryable if a retry may help."""
         who, database = self._staging(context).who, self._database
         what = f"{database.where} {what}"
         return named_errors(who, what, kind, lambda error: database.failed(kind, f"{who}: {what}", error))

@@ -77,8 +77,8 @@ _EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
 def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
     """Return the type that can hold the values of both types: ``held`` itself if possible, ``None`` if there is none.
 
-    A 64-bit integer and a fraction give ``double``, and a double column accepts such integers: the caller must reject
-    values that would change.
+    The result for a 64-bit integer and a fraction is ``double``, and a double column accepts such integers: the caller
+    must reject values that would change.
 
     Args:
         held: the type of an existing column.
@@ -109,7 +109,7 @@ def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _struct(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the struct with the fields of both: those of ``held``, followed by those that it lacks."""
+    """Return the struct with the fields of both: the fields of ``held``, followed by the fields that it lacks."""
     arrives = {part.name: part.type for part in come}
     fields = {part.name: wider(part.type, arrives.get(part.name, part.type)) for part in held}
     fields |= {name: kind for name, kind in arrives.items() if name not in fields}
@@ -142,7 +142,7 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the common type if one type is floating; ``None`` if the other is not a number with few digits."""
+    """Return the common type if one type is floating-point; ``None`` if the other is not a number with few digits."""
     if not all(of.is_floating(kind) or kind in _RANGES for kind in (held, come)):
         return None
     if of.is_float64(held):

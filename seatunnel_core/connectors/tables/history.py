@@ -45,7 +45,7 @@ def require_history(
     history: Sequence[str],
     unique: Sequence[Sequence[str]],
 ) -> None:
-    """Reject a table that lacks a history column, has one that a new version would lose, or allows a key only once.
+    """Reject a table that lacks a history column, has a column that new versions would lose, or allows a key only once.
 
     Args:
         database: The database.

@@ -102,7 +102,7 @@ class CommitLedger:
         )
 
     def lost(self, found: str) -> str:
-        """Return the message for a target that is not the one prepared by an earlier process of the job."""
+        """Return the message for a target that differs from the target of an earlier process of the job."""
         return (
             f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
             "created again or restored from an older backup, so committed rows may be missing. Restore it and "
@@ -112,7 +112,7 @@ class CommitLedger:
     # -- commits ----------------------------------------------------------------------------------------------------
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
-        """Return those of the committables that are committed.
+        """Return the committables that are already committed.
 
         Args:
             connection: A connection in a transaction that holds the pipeline.

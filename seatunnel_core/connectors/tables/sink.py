@@ -40,7 +40,7 @@ class TableSink(AddingSink, SupportsSaveMode):
     defers_save_mode = True
 
     def __init__(self, options: Options, mode: WriteMode | None) -> None:
-        """Create a sink; ``mode`` is ``None`` if other options decide what happens to rows."""
+        """Create a sink; ``mode`` is ``None`` if other options decide how rows are written."""
         super().__init__(options)
         self.needs_order = mode is not None and mode.merges
         self.needs_end = mode is not None and mode.collects

@@ -26,7 +26,7 @@ class TargetTable:
     """Columns to write, by their names in the table, with the types in which they are staged."""
 
     given: tuple[str, ...] = field(repr=False)
-    """Name in the rows of each of ``columns``."""
+    """Names of ``columns`` in the rows."""
 
     key: tuple[str, ...] = ()
     """Columns of the table by which rows are merged; empty if rows are added."""
@@ -176,7 +176,7 @@ def repeated_key(
 
 
 def goes_into(have: pa.DataType, want: pa.DataType) -> bool:
-    """Return True if a cast between stored types keeps or rejects each value, and changes none."""
+    """Return True if a cast between stored types either preserves or rejects each value."""
     if have == want:
         return True
     exact = of.is_integer(have) or of.is_decimal(have)

@@ -16,7 +16,7 @@ _FINAL_CLASSES = (
 
 @contextlib.contextmanager
 def translated(secrets: Collection[str]) -> Iterator[None]:
-    """Convert the errors of a file system to those of the storage; errors of the operating system keep their number.
+    """Convert errors of a file system to storage errors; errors of the operating system keep their number.
 
     Args:
         secrets: Texts that no message may contain, even if the file system's message does.

@@ -1,8 +1,8 @@
-"""Guarantees of fsspec's file systems: which of them write an object atomically and never overwrite one.
+"""Guarantees of fsspec's file systems: those that write an object atomically and never overwrite one.
 
 fsspec has an argument for it, ``pipe_file(mode="create")``, but its general implementation checks first and writes
-afterwards, so two writers may both find no object. It is a guarantee only if the file system makes its server decide.
-This was verified in their sources and with many concurrent writers:
+afterwards, so two writers may both find no object. It is a guarantee only if the file system delegates this check to
+its server. This was verified in their sources and with many concurrent writers:
 
 * adlfs uploads with ``If-None-Match: *``, in one request or by a list of blocks that is committed with it;
 * gcsfs uploads with ``ifGenerationMatch=0``; here always in one request, because it checks that only when a larger
@@ -30,7 +30,7 @@ class ConditionalPut:
     """Arguments of ``pipe_file``, in addition to ``mode="create"``."""
 
     file_system: tuple[str, str] | None = None
-    """Module and class, if they differ from what fsspec registers under this name."""
+    """Module and class, if they differ from those that fsspec registers under this name."""
 
 
 AZURE = ConditionalPut()

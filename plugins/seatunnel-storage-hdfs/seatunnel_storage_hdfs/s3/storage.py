@@ -17,10 +17,10 @@ from seatunnel_storage_api.retry import Backoff
 BACKEND = "hdfs on S3"
 
 PATIENCE = Backoff(attempts=6, first_wait_ms=100, longest_wait_ms=2_000)
-"""Three seconds in total: enough for a server that restarts or throttles requests."""
+"""Retry limit of three seconds in total: enough for a server that restarts or throttles requests."""
 
 MOST_DELETED_AT_ONCE = 1_000
-"""S3's limit."""
+"""Maximum number of keys in one delete request: S3's limit."""
 
 _LARGE_BYTES = 2**20
 """Size from which a body is sent from its own memory; a smaller one is copied into one packet with the headers."""

@@ -10,7 +10,7 @@ from seatunnel_storage_hdfs.probe import closed_on_failure
 from seatunnel_storage_hdfs.webhdfs.storage import WebHdfsStorage
 
 FAILOVER = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=5_000)
-"""About a minute: the time to detect a dead NameNode and fail over to the other one, or to restart a DataNode."""
+"""Retry limit of about a minute: time to fail over from a dead NameNode, or to restart a DataNode."""
 
 
 def create(configuration: Mapping[str, str]) -> WebHdfsStorage:

@@ -72,7 +72,7 @@ class WebHdfsStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Do once what every store does, under names that no listing returns; only list if the storage is read-only.
+        """Do the steps of a store once, under names that no listing returns; only list if the storage is read-only.
 
         Raises:
             StorageAccessError: The cluster denies access.

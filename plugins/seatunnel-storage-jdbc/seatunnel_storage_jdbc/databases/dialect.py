@@ -8,17 +8,17 @@ import sqlalchemy as sa
 from seatunnel_storage_jdbc.address import Address
 
 CONNECT_S = 10
-"""Time limit for a connection."""
+"""Time limit for connecting, in seconds."""
 
 IDLE_S = 5
 """Time after which a server ends a connection whose transaction waits for its client: a process that hangs in the
 middle of one would keep its locks, and no other could take over its work."""
 
 LOCK_S = 10
-"""Time that a statement waits for the lock of another transaction."""
+"""Maximum time for which a statement waits for the lock of another transaction, in seconds."""
 
 STATEMENT_S = 120
-"""Default time limit of a statement and of a server response."""
+"""Default time limit of a statement and of a server response, in seconds."""
 
 
 class Dialect(ABC):
@@ -31,7 +31,7 @@ class Dialect(ABC):
     """Extra of this distribution that installs the driver."""
 
     shows_before_durable: ClassVar[bool] = False
-    """True if a commit is visible to others before it would survive a crash of the server."""
+    """True if other transactions may see a commit before it would survive a crash of the server."""
 
     @abstractmethod
     def url(self, address: Address) -> sa.URL:
@@ -49,7 +49,7 @@ class Dialect(ABC):
         """Configure a new driver connection."""
 
     def begin(self, connection: sa.Connection, *, writes: bool) -> None:
-        """Begin a transaction if the driver does not do it itself."""
+        """Begin a transaction unless the driver does."""
 
     def exists(self, address: Address) -> bool:
         """Return True if the database exists; checked only where opening it would create one."""

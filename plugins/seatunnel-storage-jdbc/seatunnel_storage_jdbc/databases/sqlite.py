@@ -1,4 +1,4 @@
-"""SQLite, with Python's own driver: one file for the processes of one machine."""
+"""SQLite, with Python's driver: one file that processes of one machine share."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from seatunnel_storage_jdbc.address import Address
 from seatunnel_storage_jdbc.databases.dialect import Dialect
 
 _WAIT_S = 30.0
-"""Time limit for the lock of another connection."""
+"""Maximum time to wait for the lock of another connection, in seconds."""
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 

@@ -130,11 +130,11 @@ _DAMAGED = (
 
 @contextmanager
 def _damage_named(path: str) -> Iterator[None]:
-    """Turn errors about damaged bytes into a ``SourceError`` with the archive or its member."""
+    """Convert errors about damaged data to a ``SourceError`` with the path of the archive or of its member."""
     try:
         yield
     except (*_DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # A negative position.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # A seek to a negative position.
             raise
         raise SourceError(f"{path} cannot be unpacked: {error}") from error
 

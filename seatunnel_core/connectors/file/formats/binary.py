@@ -32,7 +32,7 @@ COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("par
 
 _LONGEST_NAME = 255
 _OPEN_FILES = 64
-"""Maximum number of open files; if one more is opened, the oldest is complete."""
+"""Maximum number of open files; opening another one completes the oldest."""
 
 _MOST_BYTES = 2**31 - 2
 """Maximum size of a value, because offsets of an Arrow column have 32 bits."""

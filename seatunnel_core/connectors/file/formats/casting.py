@@ -1,7 +1,7 @@
 """Cast values of typed files to the types of a table, and reject each value that would change.
 
-Arrow checks most casts itself; the others are cast back and compared. Only a declared type may take a part of a value:
-the day of a timestamp, or its time of day.
+Arrow checks most casts itself; the others are cast back and compared. Only a declared type may keep a part of a value:
+the date of a timestamp, or its time of day.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Ar
 
 
 def _in_utc(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return timestamps that become dates or times in UTC, without their zone, which Arrow would apply."""
+    """Return timestamps, to be cast to dates or times, in UTC and without their zone, which Arrow would apply."""
     if of.is_timestamp(array.type) and array.type.tz and (of.is_date(kind) or of.is_time(kind)):
         return array.cast(pa.timestamp(array.type.unit))
     return array
@@ -53,7 +53,7 @@ def _from_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _require_same(found: pa.Array, made: pa.Array, *, declared: bool) -> None:
-    """Raise ``ValueError`` if a value, alone or inside another one, has changed."""
+    """Raise ``ValueError`` if a value, also a nested one, has changed."""
     if found.type == made.type or len(found) == 0:
         return
     if of.is_struct(made.type) and of.is_struct(found.type):
@@ -74,7 +74,7 @@ def _part(rows: pa.StructArray, name: str) -> pa.Array:
 
 
 def _entries(maps: pa.MapArray) -> list[pa.Array]:
-    """Return the keys and the values of maps; ``keys`` and ``items`` include those outside a slice."""
+    """Return the keys and values of maps, without entries outside a slice, which ``keys`` and ``items`` include."""
     entries = pa.StructArray.from_arrays([maps.keys, maps.items], ["key", "value"])
     return pa.ListArray.from_arrays(maps.offsets, entries).flatten().flatten()  # type: ignore[no-any-return]
 

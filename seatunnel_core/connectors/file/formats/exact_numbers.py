@@ -13,7 +13,7 @@ INFERRED = (
     ", which the beginnings of the files suggest, without losing digits; declare the column, for example "
     "schema { columns = [ { name = zip, type = string } ] }"
 )
-"""Continuation of ``'01067' is not a bigint``."""
+"""End of the message ``'01067' is not a bigint, …``."""
 
 _MORE_THAN_A_NUMBER = re.compile(r"\s*(?:-?0[\dxX]|\+\d+\s*$)")
 _EXACT_SIGNS = 15
@@ -27,7 +27,7 @@ _WHOLE = 2**53
 """Floats below this represent all integers."""
 
 _TOKEN = re.compile(rb"[:,\[\s-](?=[0-9.]{16}|[0-9.]+[eE][+-]?[0-9]{3})([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-"""Pattern of a long number in JSON; one within a string is then checked needlessly."""
+"""Pattern of a long number in JSON; a match within a string only causes an unnecessary check."""
 
 
 def is_shortened(text: str | None, kind: pa.DataType) -> bool:
@@ -41,7 +41,7 @@ def is_shortened(text: str | None, kind: pa.DataType) -> bool:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return True if a type is one of integers or floats."""
+    """Return True if a type is an integer or floating-point type."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
@@ -112,7 +112,7 @@ def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
-    """Yield the texts that may lose digits as numbers: few, because Python checks each."""
+    """Yield the few texts that may lose digits as numbers; Python checks each of them."""
     some = texts.filter(functools.reduce(pc.or_, (pc.starts_with(texts, first) for first in ("0", "-0", "+"))))
     yield from some.filter(pc.match_substring_regex(some, r"^(-?0[0-9xX]|\+[0-9]+$)")).to_pylist()
     if pa.types.is_floating(numbers.type):

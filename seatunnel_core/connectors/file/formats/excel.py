@@ -2,7 +2,7 @@
 
 Cells contain 64-bit numbers, texts and booleans; a date is a number with a format. Values that do not fit are written
 as text, so that they are read back unchanged: integers above 2^53, decimals of over 15 digits, microseconds, and dates
-before March 1900, before which Excel counts days differently.
+before March 1900, which Excel counts differently.
 """
 
 import datetime as dt
@@ -177,7 +177,7 @@ def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
 
 
 def _json_end(text: str, at: int) -> int:
-    """Return the end of the JSON that starts at a position; the position itself if there is none."""
+    """Return the end of the JSON that starts at a position; the position itself if no JSON starts there."""
     try:
         return json.JSONDecoder().raw_decode(text, at)[1] if text[at : at + 1] in ("{", "[") else at
     except ValueError:
@@ -185,7 +185,7 @@ def _json_end(text: str, at: int) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes of ``[72, -1]``, as sinks write them; of any other text its encoding."""
+    """Return the bytes listed in a text such as ``[72, -1]``, as sinks write them; encode any other text."""
     if _BYTES.fullmatch(text.strip()):
         numbers = [int(number) for number in re.findall(r"-?\d+", text)]
         if all(-128 <= number < 256 for number in numbers):

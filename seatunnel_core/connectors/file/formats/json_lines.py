@@ -45,7 +45,7 @@ class JsonLinesReader:
     """Converter from objects to rows, if the columns were inferred."""
 
     sampled: bool = False
-    """True if they were inferred from the beginnings of files, so that rows may have another shape."""
+    """True if the columns were inferred from the beginnings of files, so that rows may have another shape."""
 
     identified: bool = False
     """True if each row starts with its id, which is not among ``columns``."""

@@ -43,7 +43,7 @@ def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
 
 
 def packed(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """Return a stream that compresses into another one, and closes both together."""
+    """Return a stream that compresses data into another stream and, when closed, closes both."""
     if codec in _PACKERS:
         return pa.PythonFile(_Packed(stream, _PACKERS[codec]()), mode="w")
     return pa.CompressedOutputStream(stream, codec)

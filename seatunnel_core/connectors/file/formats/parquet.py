@@ -28,7 +28,7 @@ SAMPLE_ROWS = 16_384
 """Number of rows examined to choose the columns with a dictionary."""
 
 MOST_DISTINCT = 0.2
-"""Largest share of distinct values in the sample for which a dictionary pays off."""
+"""Maximum share of distinct values in the sample for which a dictionary pays off."""
 
 
 class Parquet(RowGroups):

@@ -85,13 +85,13 @@ class RowBatches:
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]
-    """Returns a function that converts a value to what Arrow takes for a type, or raises ``ValueError``; such as
-    ``Texts.converter``."""
+    """Returns a function that converts a value to a form that Arrow accepts for a type, or raises ``ValueError``; such
+    as ``Texts.converter``."""
 
     context: ReadContext = field(repr=False)
 
     def of(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
-        """Yield batches of rows, each given as its position and its values by name; an absent value is null."""
+        """Yield batches of rows from the position and the values by name of each row; a missing value is null."""
         convert = row_converter(self.columns, self.converter)
         held: list[dict[str, Any]] = []
         for where, values in rows:

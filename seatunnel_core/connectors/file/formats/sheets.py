@@ -43,7 +43,7 @@ def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -
 
 
 class NoSheetError(Exception):
-    """The sheet does not exist; the message contains it and the existing ones."""
+    """The sheet does not exist; the message contains its name and the existing sheets."""
 
 
 def _chosen(name: str | None, names: Sequence[str]) -> str:

@@ -54,7 +54,7 @@ class _NotRenderedError(Exception):
 def shown(value: Cell, code: str) -> str | None:
     """Return the text that a sheet displays for a value; ``None`` if the value has its usual text."""
     if isinstance(value, dt.datetime) and code.lower() == "m/d/yy h:mm":
-        return value.isoformat(" ")  # With its time, in whatever form this machine displays it.
+        return value.isoformat(" ")  # With its time, in the format of this machine.
     try:
         sections = _sections(code)
         if any(token.kind in ("date", "elapsed", "half") for token in sections[0]):
@@ -105,7 +105,7 @@ def _read(kind: str, text: str) -> list[_Token]:
 
 
 def _signed(number: Decimal, sections: Sequence[Sequence[_Token]]) -> str:
-    """Return a number in the section for its sign, or in the first one whose condition it meets.
+    """Return a number formatted by the section for its sign, or by the first one whose condition is met.
 
     The sections are for positive numbers, negative ones, and zero; a single one adds the minus sign itself.
     """
@@ -140,7 +140,7 @@ def _condition(text: str) -> tuple[str, Decimal]:
 
 
 def _number_with_sign(number: Decimal, tokens: Sequence[_Token], *, negative: bool) -> str:
-    """Return a number in a section; one for negative numbers only contains its own sign, if any."""
+    """Return a number formatted by a section; a section for negative numbers only contains the sign itself."""
     shown_tokens = [each for each in tokens if each.kind != "condition"]
     return ("-" if number < 0 and not negative else "") + _number(abs(number), shown_tokens)
 
@@ -281,7 +281,7 @@ _Tokens = Sequence[_Token]
 
 
 def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
-    """Return the tokens of a fraction before its numerator, both parts of it, and the tokens after its denominator."""
+    """Return the tokens before a fraction's numerator, its numerator and denominator, and the tokens after them."""
     slash = next(at for at, each in enumerate(tokens) if each.kind == "slash")
     first, last = slash, slash + 1
     while first and tokens[first - 1].kind == "digit":
@@ -297,7 +297,7 @@ def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
 
 
 def _nearest(rest: Fraction, under: str) -> tuple[int, int]:
-    """Return the nearest numerator and denominator; ``under`` is ``16``, or has a place for each digit."""
+    """Return the nearest numerator and denominator; ``under`` is ``16``, or digit placeholders."""
     if under[0] in "#?0":
         found = rest.limit_denominator(10 ** len(under) - 1)
         return found.numerator, found.denominator

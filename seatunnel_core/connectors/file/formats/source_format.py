@@ -41,7 +41,7 @@ class SourceFormat(ABC):
         self.may_lack: frozenset[str] = frozenset()
 
     def let_lack(self, names: frozenset[str]) -> None:
-        """Set the columns that a file may lack; ``read`` then omits those that it does not have."""
+        """Set the columns that a file may lack; ``read`` then omits the missing ones."""
         self.may_lack = names
 
     def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
@@ -162,7 +162,7 @@ class SourceFormat(ABC):
             file: File of the split.
             body: Body of the split.
             columns: All columns of the file, in its order.
-            wanted: Columns to read, and the schema of the result, except those of ``may_lack`` that the file lacks.
+            wanted: Columns to read, and the schema of the result, except columns of ``may_lack`` that the file lacks.
             context: Receives bad rows.
 
         Raises:
@@ -195,7 +195,7 @@ def typical_row_bytes(columns: pa.Schema) -> float:
 
 
 def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
-    """Merge the columns of several files into those of one table.
+    """Merge the columns of several files into the columns of one table.
 
     Args:
         found: The columns of each file.

@@ -65,7 +65,7 @@ class FileStyle:
         return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
     def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
-        """Start a file, which is written into ``stream``; closing the writer also closes that.
+        """Start a file, which is written into ``stream``; closing the writer also closes the stream.
 
         Raises:
             SinkError: The format cannot represent a column; the message contains it.

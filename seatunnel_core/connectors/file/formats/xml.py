@@ -125,7 +125,7 @@ class _Rows:
         self._row: dict[str, str | list[str | None] | None] | None = None
         self._row_line = 0
         self._depth = 0
-        """Depth within a row: 1 in itself, 2 in one of its values."""
+        """Depth within a row: 1 in the row, 2 in one of its values."""
 
         self._is_null = False
         """True if the current value is marked as null."""

@@ -26,7 +26,7 @@ class Connection:
     """fsspec's own client, connected."""
 
     turn: Any = field(factory=threading.RLock)
-    """Lock of a request, until its response."""
+    """Lock that is held from a request until its response."""
 
     lost: bool = False
 
@@ -34,7 +34,7 @@ class Connection:
         """Mark the connection as lost, so that the next request opens another one."""
         self.lost = True
         if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
-            connection.close()  # Without a message to the server; otherwise Python would warn of an open socket.
+            connection.close()  # Close without a message to the server; otherwise Python would warn of an open socket.
 
 
 def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connection:

@@ -55,7 +55,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @contextmanager
     def asking(self, path: str, connection: Connection | None = None) -> Iterator[Any]:
-        """Yield the fsspec client for one request about a path, exclusively.
+        """Yield the fsspec client, for exclusive use in one request about a path.
 
         Raises:
             OSError: The request failed; after ``EIO`` the connection counts as lost.
@@ -91,7 +91,7 @@ class FsspecFileSystem(RemoteFileSystem):
             return self.top + real(client, self.within(path))
 
     def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        """Return the infos of a folder by name; for a link those of its target, or its own if it is broken."""
+        """Return fsspec's entries of a folder by name; a link has the entry of its target, unless it is broken."""
         with self.asking(folder) as client:
             found = client.ls(self.within(folder), detail=True)
             return {info["name"].rstrip("/").rpartition("/")[2]: _followed(client, info) for info in found}
@@ -314,4 +314,4 @@ def _nanoseconds(moment: Any) -> int:
         return (aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1) * 1000
     if isinstance(moment, str):  # The format of FTP: 20240131120000.
         return _nanoseconds(dt.datetime.strptime(moment[:14], "%Y%m%d%H%M%S"))
-    return round(float(moment) * 1_000_000) * 1000  # A float has no more digits.
+    return round(float(moment) * 1_000_000) * 1000  # A float is not more precise.

@@ -14,10 +14,10 @@ class Protocol:
 
     module: str
     kind: str
-    """Class in the module. It is not resolved by fsspec's registry, where other packages may replace it."""
+    """Class in the module. It does not come from fsspec's registry, where other packages may replace it."""
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
-    """Function that renames with a client of the class: fsspec's own ``mv`` copies unless a class overrides it."""
+    """Function that renames with a client of the class, because fsspec's ``mv`` copies unless a class overrides it."""
 
     package: str = "fsspec"
     """Required package, by the name of its module."""

@@ -168,7 +168,7 @@ class ObjectFileSystem(RemoteFileSystem):
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     def make_staging(self, folder: str, root: str) -> None:
-        """Create nothing; check that the bucket exists and has no rule that removes staged objects."""
+        """Check that the bucket exists and has no rule that removes staged objects; create nothing."""
         self.store.require_writable(self._prefix(folder))
         for days in self.store.days_of_objects(self._prefix(folder)):
             logger.warning(
@@ -200,7 +200,7 @@ class ObjectFileSystem(RemoteFileSystem):
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Copy the staged object, and remove it once the copy exists.
 
-        A server that is killed meanwhile loses nothing. If both objects exist, the copy was made by a request whose
+        If the server is killed in between, no data is lost. If both objects exist, the copy was made by a request whose
         response was lost, or by a process that was killed.
         """
         size = stored.number(receipt, "size")
@@ -219,7 +219,7 @@ class ObjectFileSystem(RemoteFileSystem):
         self._consume(staged, target)
 
     def _consume(self, staged: str, target: str) -> None:
-        """Remove a staged object after its copy. Only then it counts as published.
+        """Remove a staged object after its copy. The object counts as published only after that.
 
         If a consumer moved the target and the process was killed before the removal, the next one would publish the
         object again.

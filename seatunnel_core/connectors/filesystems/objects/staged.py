@@ -30,7 +30,7 @@ class StagedObject(StagedOutput):
     """Upload that sends each part when it is full, so that only one is in memory."""
 
     def __init__(self, store: ObjectStore, key: str, staged: str) -> None:
-        """Take the path ``staged``, and its ``key`` in the bucket."""
+        """Create an upload for the path ``staged`` and its ``key`` in the bucket."""
         self._store, self._key, self._mark = store, key, mark(staged)
         self._held = bytearray()
         self._upload = ""
@@ -69,7 +69,7 @@ def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], si
     was lost, it reports that there is no such upload. ``docs/design/decisions/object-stores.md`` has the measurements.
 
     Raises:
-        FileExistsError: It must be a ``new`` object, and there is another one.
+        FileExistsError: It must be a ``new`` object, but another one exists.
         OSError: With ``EIO`` if the uploaded parts are lost.
     """
     words = "the server reported completion, but does not have the object"
@@ -92,7 +92,7 @@ def _receipt(size: int) -> Receipt:
 
 
 class _Sink:
-    """A file object that is not one of Python's, which would close itself on garbage collection."""
+    """A file object that does not derive from Python's classes, which close themselves on garbage collection."""
 
     def __init__(self, output: StagedObject) -> None:
         self._output = output

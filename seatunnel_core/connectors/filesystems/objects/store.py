@@ -10,12 +10,12 @@ MARK = "seatunnel-staged"
 """Metadata key for the staged object from which an object was copied."""
 
 LARGEST_COPY = 1 << 30
-"""Maximum bytes to copy in one request: every store accepts as many, and copies them before a client times out."""
+"""Maximum number of bytes to copy in one request: every store copies that many before a client times out."""
 
 
 @frozen(kw_only=True)
 class Found:
-    """An object, as reported by a listing or by its own head."""
+    """An object, as reported by a listing or a HEAD request."""
 
     key: str
     size: int
@@ -112,7 +112,7 @@ class ObjectStore(ABC):
         A server that was killed meanwhile may report success without having the object, so check it.
 
         Raises:
-            FileExistsError: It must be a ``new`` object, and there already is one.
+            FileExistsError: It must be a ``new`` object, but one exists.
         """
 
     @abstractmethod

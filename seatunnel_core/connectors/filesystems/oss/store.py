@@ -55,7 +55,7 @@ class OssStore(ObjectStore):
 
     @property
     def client(self) -> Any:
-        """Only client of this process for the bucket, an ``oss2.Bucket``."""
+        """Shared client of this process for the bucket, an ``oss2.Bucket``."""
         from seatunnel_core.clients.oss.client import connect
 
         return client_of(self.configuration, connect)

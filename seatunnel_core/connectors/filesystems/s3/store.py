@@ -88,7 +88,7 @@ class S3Store(ObjectStore):
                 with translated():
                     return question(client)
             except StorageUnavailableError as error:
-                if _number(error):  # A missing object, or no room: no other answer comes soon.
+                if _number(error):  # A missing object, or a full server: a retry does not help.
                     raise StorageAccessError(str(error)) from error.__cause__
                 raise
 
@@ -175,7 +175,7 @@ class S3Store(ObjectStore):
             yield from (each["UploadId"] for each in page.get("Uploads", ()) if each["Key"] == key)
 
     def require_writable(self, folder: str) -> None:
-        self.page(folder, deep=True, most=1)  # its message for a missing bucket is clearer than that of a put
+        self.page(folder, deep=True, most=1)  # its message for a missing bucket is clearer than a put's
         probe = f"{folder}{PROBE}{secrets.token_hex(8)}"
         self.put(probe, b"\n")  # With one byte, which a bucket without remaining quota rejects.
         try:

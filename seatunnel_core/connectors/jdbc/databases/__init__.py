@@ -1,1 +1,1 @@
-"""The databases: a ``Dialect`` for each, its values and its sessions; no other package imports them by name."""
+"""Supported databases: a ``Dialect`` for each, with its values and sessions. No other package imports them by name."""

@@ -1,7 +1,7 @@
 """Keys of MySQL and MariaDB, whose collations may ignore case, accents or spaces at the end of texts.
 
-A key column that a sink creates has a binary collation without padding. An existing one may merge rows: their number is
-reported.
+A key column that a sink creates has a binary collation without padding. An existing key column may merge rows; their
+number is reported.
 """
 
 import logging
@@ -51,7 +51,7 @@ def collated(declared: str, column: pa.Field) -> str:
 def report_merged(
     dialect: "Dialect", connection: Any, table: DatabaseTable, path: Sequence[str], staging: str, keys: Sequence[str]
 ) -> int:
-    """Report the number of keys of staged rows that the collation of a table merges with others, and return it."""
+    """Report the number of staged keys that the collation of a table merges with other keys, and return it."""
     if dialect.address.kind not in _EXACT:
         return 0
     collations = {each.name: each.collation for each in table.columns if each.name in keys and each.collation}

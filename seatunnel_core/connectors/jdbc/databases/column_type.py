@@ -1,4 +1,4 @@
-"""Types of columns: of new ones, for databases that follow the standard, and of those that hold the values of rows."""
+"""Column types for new tables in databases that follow the standard, and for the values of rows."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ _PLAIN = re.compile(
 """Declared types of columns that may be widened. Other declarations restrict values more than the Arrow type does."""
 
 _FLAG = "tinyint(1)"
-"""Boolean type of MySQL, whose texts would be 1 and 0."""
+"""MySQL's boolean type. If such a column was widened to text, its values would become 1 and 0."""
 
 _SENT = {
     pa.int8(): pa.int16(),

@@ -1,4 +1,4 @@
-"""Interface to a database: everything that differs between databases is behind ``Dialect``."""
+"""Interface to a database: ``Dialect`` covers everything that differs between databases."""
 
 import importlib
 import threading
@@ -88,7 +88,7 @@ class Dialect(TableDatabase):
 
     @property
     def pool(self) -> Pool:
-        """Connections of this process."""
+        """Connection pool of this process."""
         return pool_of(self.address, self._pool_size, self.open, self.alive)
 
     # -- connections ----------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class Dialect(TableDatabase):
         raise NotImplementedError(self.address.kind)
 
     def open(self, kind: str) -> Any:
-        """Open a connection of a kind: SQLAlchemy's, unless the dialect has another one for rows."""
+        """Open a connection of a kind: SQLAlchemy's, unless the dialect has a separate one for rows."""
         return _engine(self).connect()
 
     def require(self) -> None:
@@ -348,7 +348,7 @@ _making = threading.Lock()
 
 
 def _engine(dialect: Dialect) -> Any:
-    """Return this process's only engine for a database, because creating one takes milliseconds."""
+    """Return the cached engine for a database, because creating one takes milliseconds."""
     with _making:
         if dialect.address not in _engines:
             _engines[dialect.address] = dialect.engine()

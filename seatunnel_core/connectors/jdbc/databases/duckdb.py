@@ -1,4 +1,4 @@
-"""DuckDB, for reading only: it returns Arrow, and any number of processes may read a file while none writes it."""
+"""DuckDB, read-only: it returns Arrow data, and several processes may read a file while no process writes to it."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -154,7 +154,7 @@ def _fitted(array: pa.Array, column: Column) -> tuple[pa.Array, Mapping[int, str
 
 
 def _shown(value: pa.Scalar) -> str:
-    """Return the text of a date or time for messages; in DuckDB the smallest and the largest number mean infinity."""
+    """Return the text of a date or time for messages; DuckDB stores infinity as the smallest or the largest number."""
     if of.is_nested(value.type):
         return "an element"
     bits = value.type.bit_width - 1

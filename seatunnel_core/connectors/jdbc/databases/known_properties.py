@@ -13,4 +13,4 @@ CHECKS: Mapping[str, Callable[[tuple[tuple[str, str], ...]], None]] = {
     "sqlite": SQLITE.require,
     "duckdb": duckdb_properties.require,
 }
-"""Functions that raise ``UsageError`` if a property is neither supported nor without effect, with alternatives."""
+"""Functions that raise ``UsageError``, with alternatives, for properties that are not supported."""

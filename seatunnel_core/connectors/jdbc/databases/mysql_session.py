@@ -20,8 +20,8 @@ _SESSION = (
     "',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), lock_wait_timeout = 60",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 )
-"""A value that does not fit is an error instead of being truncated, a 0 stays a 0 in AUTO_INCREMENT columns, and
-dropping a table waits for a lock for a minute instead of a day."""
+"""Session settings: a value that does not fit is an error instead of being truncated, AUTO_INCREMENT columns keep 0,
+and dropping a table waits for a lock for a minute instead of a day."""
 
 
 @frozen(kw_only=True)
@@ -149,5 +149,5 @@ class Reader:
 
 
 def _without_decoders(conversions: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the conversions without those of results: values stay texts, which Arrow converts by column type."""
+    """Return the conversions of parameters only: results stay texts, which Arrow converts by column type."""
     return {kind: how for kind, how in conversions.items() if not isinstance(kind, int)}

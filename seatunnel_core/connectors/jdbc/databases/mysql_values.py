@@ -1,4 +1,4 @@
-"""Values of MySQL and MariaDB: Arrow types of declared types, Arrow arrays of server texts, and SQL of Arrow rows."""
+"""Values of MySQL and MariaDB: Arrow types for declared types, arrays from server texts, and SQL from Arrow rows."""
 
 import re
 from collections.abc import Mapping
@@ -64,8 +64,8 @@ _TYPES: dict[str, pa.DataType] = {
 _ZERO = "0000-00-00"
 
 _BEGINNING = 64
-"""Number of characters or bytes at the beginning of a value that divide rows; the server always sorts by at least that
-many.
+"""Length of the prefix of a value, in characters or bytes, by which rows are divided into splits; the server always
+sorts by at least that many.
 """
 
 _INDEXED = 255

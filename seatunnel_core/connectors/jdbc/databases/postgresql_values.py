@@ -112,7 +112,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
     if base == "oid":
         return Column(name=name, declared=declared, arrow=pa.int64(), read="{}::bigint", direct=False, cast="oid")
     cast = declared if kind == "d" else without_length(declared)
-    if base in ("inet", "_inet"):  # the text form would get a mask
+    if base in ("inet", "_inet"):  # the text form would include a netmask
         arrow, read = (pa.string(), _INET) if base == "inet" else (pa.list_(pa.string()), _INETS)
         return Column(name=name, declared=declared, arrow=arrow, read=read, direct=False, cast=cast)
     if base.startswith("_"):
@@ -123,7 +123,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
 
 
 def without_length(declared: str) -> str:
-    """Return a declared type without its length; ``bit`` and ``character``, alone of length 1, become ``varying``."""
+    """Return a declared type without its length; ``bit`` and ``character``, by default one long, become ``varying``."""
     varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
     return re.sub(r"\([^)]*\)", "", varying)
 

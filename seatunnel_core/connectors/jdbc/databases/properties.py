@@ -40,7 +40,7 @@ class KnownProperties:
         """Check that each property is supported or has no effect.
 
         Raises:
-            UsageError: Some are not; the message lists all of them with alternatives.
+            UsageError: A property is not supported; the message lists all such properties with alternatives.
         """
         wrong = [answer for name, value in properties if (answer := self._answer(name, value))]
         if wrong:

@@ -176,14 +176,14 @@ class SQLite(Dialect):
         """Return a type; for numbers of more than 15 digits, one that stores texts.
 
         Raises:
-            TypeError: SQLite has none: a timestamp would lose its zone, and could not be read back with it.
+            TypeError: SQLite has none: a timestamp could not be read back with its time zone.
         """
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError("it has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes, too, because of collations; and compare numbers, whose bytes are texts of only 15 digits."""
+        """Compare bytes, too, because of collations; and compare numbers, because the text form has only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def begin(self, connection: Any) -> None:

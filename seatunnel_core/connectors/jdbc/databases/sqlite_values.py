@@ -1,4 +1,4 @@
-"""Values of SQLite, which stores any value in any column: convert them to the declared type, or report them."""
+"""Values of SQLite, which stores any value in any column: convert each to the declared type, or report it."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -47,7 +47,7 @@ class Dialect:
 
     skip_lines: int = 0
     header: bool = False
-    """True if the first line (after the skipped ones) names the columns."""
+    """True if the first line (after the skipped ones) contains the column names."""
 
     encoding: str = "utf-8"
     compression: str | None = None
@@ -305,7 +305,7 @@ def _after_line(text: bytes, position: int) -> int:
 
 
 def unify(found: Sequence[pa.DataType]) -> pa.DataType:
-    """Return the narrowest type for the values of all types: numbers widen, other mixtures become text."""
+    """Return the narrowest type for the values of all types: numbers are widened, other mixtures become text."""
     kinds = list(dict.fromkeys(found))
     if len(kinds) == 1:
         return kinds[0]

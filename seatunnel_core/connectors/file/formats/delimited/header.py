@@ -14,7 +14,7 @@ LOOKED_AT_BYTES = 64 << 10
 
 
 def seems_header(text: bytes, dialect: Dialect) -> bool:
-    """Return True if the first of some whole lines has only texts, and the others have values of another type."""
+    """Return True if the first line contains only texts, and the other lines contain values of other types."""
     first, end, rest = text.partition(b"\n")
     if not end or not rest.strip():
         return False
@@ -33,7 +33,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def noting_names(
     rows: Iterator[pa.RecordBatch], path: str, what_to_write: str, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file from its first line on; if it contains the column names, note it."""
+    """Yield the rows of a file from its first line on; add a note if that line contains the column names."""
     for number, batch in enumerate(rows):
         if number == 0 and batch.num_rows and _holds_names(batch):
             context.note(

@@ -1,7 +1,7 @@
 """Arrays, maps and rows inside ``text`` and ``csv``, as SeaTunnel writes them.
 
-Control characters separate their parts: U+0002 those of the outermost value, U+0003 those of a part of it, and so on up
-to U+0007. In a map U+0002 separates entries, U+0003 key and value. An empty part is null.
+Control characters separate their parts: U+0002 the parts of the outermost value, U+0003 the parts of such a part, and
+so on up to U+0007. In a map U+0002 separates entries, U+0003 key and value. An empty part is null.
 """
 
 import datetime as dt

@@ -1,8 +1,8 @@
 """Find where a CSV file can be divided, examining one chunk of it without knowing what precedes it.
 
-Whether a line break ends a row depends on whether it is inside quotes, so on everything before it. But where quotes
-only enclose values (and are doubled inside them), being inside is the parity of the number of quotes so far. So a chunk
-is examined twice: as if it started outside quotes, and as if it started inside. The parities of the chunks, combined in
+A line break ends a row unless it is inside quotes, which depends on all preceding text. If quotes only enclose values
+(and are doubled inside them), a position is inside quotes if an odd number of quotes precedes it. So a chunk is
+examined twice: as if it started outside quotes, and as if it started inside. The parities of the chunks, combined in
 the order of the file, then select the correct result (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
 Big Data Analytics", SIGMOD 2019, do for whole files). It uses numpy: a process that calls its first function of
 ``pyarrow.compute`` spends 0.17 s and 48 MB on loading all of them.
@@ -37,7 +37,7 @@ class ChunkQuotes:
     """True if the state at its end differs from the state at its beginning."""
 
     sound: tuple[bool, bool]
-    """True if every quote that opens a value is at its beginning, under each assumption."""
+    """True, under each assumption, if every opening quote is at the beginning of its value."""
 
     cuts: tuple[tuple[int | None, ...], tuple[int | None, ...]]
     """For each wanted offset the offset in the file after the next line break that ends a row, under each assumption;
@@ -91,7 +91,7 @@ def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
 
 
 def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tuple[Places, tuple[bool, bool]]:
-    """Return the starts of runs of an odd number of quotes, and whether those that open a value are at its beginning.
+    """Return the starts of odd runs of quotes, and True if those that open a value are at its beginning.
 
     A run of an even number is an empty value, or doubled quotes inside one. Of the others every second one opens a
     value, starting with the first or with the second, depending on whether the chunk starts outside or inside quotes.

@@ -1,8 +1,8 @@
 """Read delimited text (``csv``, ``text``) at the speed of Arrow's parser, and locate the bad row if that fails.
 
 The fast path parses a range in blocks. If it meets something that it cannot convert, the slow path continues from the
-first row that was not returned: it divides the range into records, and bisects what cannot be parsed until single bad
-records are left. Both paths give the same rows for everything that both can read.
+first row that was not returned: it divides the range into records, and bisects unparsable records until single bad ones
+are left. Both paths give the same rows for everything that both can read.
 """
 
 import io
@@ -173,7 +173,7 @@ class DelimitedReader:
         return pa.string() if is_number(wanted) else self._parsed_type(wanted)
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Give the batch the wanted nullability, and the wanted types where the parser does not have them."""
+        """Convert the batch to the wanted nullability, and to wanted types that the parser lacks."""
         arrays = []
         for column in self.columns:
             array = batch.column(column.name)
@@ -261,7 +261,7 @@ class DelimitedReader:
             yield from self._try(trial[middle:])
 
     def _parse(self, text: bytes) -> pa.RecordBatch:
-        """Parse whole records. A quoted empty value is null in every column except those of strings and bytes."""
+        """Parse whole records. A quoted empty value is null, except in columns of strings and bytes."""
         texts = [column for column in self.columns if _is_text(column.type)]
         others = [column for column in self.columns if not _is_text(column.type)]
         found: dict[str, pa.ChunkedArray] = {}
@@ -275,8 +275,8 @@ class DelimitedReader:
         return self._conform(pa.RecordBatch.from_arrays(arrays, names=self.columns.names))
 
     def _read_all(self, text: bytes, convert: csv.ConvertOptions) -> pa.Table:
-        # Without a line end at the end of the text Arrow takes an empty last value for a quoted one, if the one before
-        # it was quoted.
+        # If the text has no final line end, Arrow treats an empty last value as quoted if the value before it was
+        # quoted.
         text, dialect = self.dialect.without_pattern.for_arrow(b"\n" + text + b"\n")
         options = csv.ReadOptions(column_names=self.names, use_threads=False, block_size=len(text) + 1)
         parse = dialect.parse_options(multiline=bool(dialect.quote))

@@ -1,4 +1,4 @@
-"""Divide delimited text into records with line numbers: slower than a parser, used to find what a parser rejected."""
+"""Divide delimited text into records with line numbers: slower than a parser, used to find rejected records."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ class Record:
 
 
 def line_ends(text: bytes) -> int:
-    """Return the number of lines that end in ``text``; CR LF is one end, and so is a lone CR."""
+    """Return the number of lines that end in ``text``; CR LF and a single CR each count as one end."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
@@ -50,7 +50,7 @@ def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Re
     """Yield the records of consecutive pieces of text, the first of which starts on ``line``. Empty lines are skipped.
 
     Raises:
-        RowError: A record is too long for memory; what follows it cannot be found.
+        RowError: A record is too long for memory; the next one cannot be found.
     """
     expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
     held = b""

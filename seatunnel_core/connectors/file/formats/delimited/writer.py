@@ -125,7 +125,7 @@ def _refuse_null_format(name: str, texts: pa.Array, null: str) -> None:
 
 @lru_cache(maxsize=16)
 def _not_in_text(delimiter: str) -> tuple[str, str]:
-    """Return an expression for what a value must not contain, and the message for it."""
+    """Return an expression for the text that a value must not contain, and the message for it."""
     begun = (delimiter[:length] for length in range(1, len(delimiter)))
     ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
     ends = ", or ends as the delimiter begins" if ambiguous else ""
@@ -157,7 +157,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Turn Arrow's error for bytes that are not valid text into one with the column and the bytes."""
+    """Convert Arrow's error for bytes that are not valid text to one that contains the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:

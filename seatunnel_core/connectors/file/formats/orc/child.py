@@ -1,8 +1,8 @@
-"""A process that reads ORC files for another one, so that a damaged file crashes it and not the task.
+"""A process that reads ORC files for a task, so that a damaged file crashes this process and not the task.
 
-ORC has no checksums, and the library that reads it follows damaged bytes into foreign memory. The child gets one open
-file per request over a socket, and answers with a JSON header and an Arrow stream. It ends when the socket is closed.
-It imports nothing of this package: it starts in about the time that importing Arrow takes.
+ORC has no checksums, and the library that reads it may access invalid memory if bytes are damaged. The child gets one
+open file per request over a socket, and answers with a JSON header and an Arrow stream. It ends when the socket is
+closed. It imports no other module of this package, so it starts in about the time of importing Arrow.
 """
 
 import json
@@ -112,7 +112,7 @@ def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> 
 
 
 def microseconds(kind: pa.DataType) -> pa.DataType:
-    """Return a type with its timestamps in microseconds, as rows have them; those of ORC have nanoseconds."""
+    """Return a type with timestamps in microseconds, as in rows; ORC uses nanoseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     if pa.types.is_map(kind):

@@ -66,7 +66,7 @@ class _Child:
         return found
 
     def end(self) -> int:
-        """Close the socket, and return the exit code of the child, or minus the signal that killed it."""
+        """Close the socket, and return the exit code of the child, or the negated signal that killed it."""
         self._connection.close()
         try:
             return self._process.wait(_ENDS_WITHIN_S)
