@@ -16,7 +16,9 @@ class Findings:
     """Collects the errors of parts, each raised inside ``part``, until ``raise_all``."""
 
     kind: type[SeaTunnelError] = UsageError
-    """Class of the error that ``raise_all`` raises, or its ancestor if all errors are of one class."""
+    """Class of the error that ``raise_all`` raises; if all errors are of one subclass of it, that
+    subclass is raised.
+    """
 
     _messages: list[str] = field(factory=list, init=False)
     _classes: set[type[Exception]] = field(factory=set, init=False)

@@ -5,7 +5,7 @@ belong to another project.
 """
 
 _WITH_STORAGES = frozenset({"spark", "cluster"})
-"""Extras that require the storage plugins, which are installed from the clone, too."""
+"""Extras that require the storage plugins, which must also be installed from the clone."""
 
 
 def install_command(extra: str) -> str:

@@ -17,7 +17,7 @@ MOST = 2**63 - 1
 Block = Mapping[str, Any]
 
 _MAPPING = (dict, Mapping)
-"""The type of a block. ``dict`` is listed first because checking for an abstract class is ten times as slow."""
+"""Types of a block. ``dict`` is first, because checking for an abstract class is ten times as slow."""
 
 
 def parse(encoded: bytes) -> Any:
@@ -33,7 +33,7 @@ def parse(encoded: bytes) -> Any:
 
 
 def written(content: Block) -> bytes:
-    """Return human-readable JSON; equal contents give equal bytes."""
+    """Return human-readable JSON; equal contents have equal bytes."""
     return json.dumps(content, sort_keys=True, indent=1).encode()
 
 
@@ -63,7 +63,7 @@ def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
 
 
 _NEVER_SECONDS = 1e11
-"""Later than every time that a calendar can represent."""
+"""Limit of times in seconds: later than every time that a calendar can represent."""
 
 
 def seconds(block: Any, key: str) -> float:
@@ -160,7 +160,7 @@ def _refuse(key: str, wanted: str, found: Any) -> NoReturn:
 
 
 def _shown(value: Any) -> str:
-    """Return a short description of a value that may be long, deep or unprintable."""
+    """Return a short description of a value that may be long, deeply nested or unprintable."""
     if isinstance(value, Mapping):
         return "a block"
     if isinstance(value, list | tuple):

@@ -128,7 +128,7 @@ class _Field:
     """Default value; ``NOTHING`` for none."""
 
     get: Callable[[Any], Any]
-    """Returns the value of an object."""
+    """Function that returns the field's value of an object."""
 
     write: _Writer
     take: _Reader
@@ -138,7 +138,7 @@ class _Field:
 class _Codec:
     read: tuple[_Field, ...]
     written: tuple[_Field, ...]
-    """The same fields, with those of an inlined object in place of the object."""
+    """The same fields, with the fields of an inlined object in its place."""
 
 
 _CODECS: dict[type[Any], _Codec] = {}

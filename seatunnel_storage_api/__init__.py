@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:  # hidden from type checkers, which would accept any misspelt name
 
     def __getattr__(name: str) -> object:
-        """Return a class of ``seatunnel_storage_api.state``, which has the names in ``__all__`` not imported above.
+        """Return a class of ``seatunnel_storage_api.state``, one of the names in ``__all__`` not imported above.
 
         Raises:
             AttributeError: The package has no such name.

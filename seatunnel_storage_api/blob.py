@@ -1,4 +1,4 @@
-"""A complete checkpoint storage on four primitives, for everything that stores named bytes."""
+"""A complete checkpoint storage on four primitives, for any backend that stores named bytes."""
 
 import functools
 import hashlib
@@ -31,7 +31,9 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""Maximum number of repeated puts when the existing object was removed, and of claims that were superseded."""
+"""Maximum number of puts repeated because the existing object was removed, and of claims repeated because they were
+superseded.
+"""
 
 
 _CHANGES = frozenset(("put", "delete", "sweep"))
@@ -309,7 +311,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def _refuse_twin(self, key: str, state: PipelineState, listing: PipelineListing) -> None:
         """Raise if another object claims to be this checkpoint, and remove the one that was just put.
 
-        Type and base are part of the name, so a checkpoint of the same epoch and ID may exist under another key.
+        Type and base are part of the name, so a checkpoint of the same epoch and ID may exist under a different key.
         """
         namesakes = [info for info in listing.checkpoints if info.checkpoint_id == state.checkpoint_id]
         twins = [info for info in namesakes if info.ref == state.ref and layout.checkpoint_key(info) != key]
@@ -380,7 +382,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def _put_own(self, key: str, sealed: bytes) -> bool:
         """Return True if the stored bytes are those of this call; a repeated put may find its own earlier success.
 
-        No two calls have equal bytes, whatever they store: each seal has random ones.
+        No two calls have equal bytes, whatever they store, because each seal contains random bytes.
         """
         existing = self._put_or_read(key, [sealed])
         return existing is None or existing == sealed

@@ -36,7 +36,7 @@ class Credentials:
     session_token: str | None = field(default=None, repr=False)
 
     expires_at: datetime | None = field(default=None)
-    """Expiry with a time zone; ``None`` means never."""
+    """Time of expiry with a time zone; ``None`` means never."""
 
     @expires_at.validator
     def _with_a_time_zone(self, _: object, moment: datetime | None) -> None:

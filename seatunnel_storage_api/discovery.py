@@ -34,7 +34,7 @@ _OURS = {
     "localfile": ["seatunnel-storage-hdfs", "seatunnel-storage-localfile"],
     "map-store": ["seatunnel-storage-hdfs", "seatunnel-storage-mapstore"],
 }
-"""Plugins in this repository, by type: the folders to install together, because none of them is on a package
+"""Plugins in this repository, by type: the folders to install together, because none of these plugins is on a package
 registry."""
 
 
@@ -47,7 +47,7 @@ class PluginState(enum.Enum):
 
 @frozen(kw_only=True)
 class PluginInfo:
-    """One installed plugin."""
+    """An installed plugin."""
 
     identifier: str
     """The ``type`` in the configuration."""

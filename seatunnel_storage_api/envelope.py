@@ -67,7 +67,8 @@ def seal(kind: str, body: bytes, **fields: object) -> bytes:
 def seal_in_pieces(kind: str, body: bytes, **fields: object) -> tuple[bytes, bytes, bytes]:
     """Return the sealed bytes of ``body`` as three pieces to concatenate; the second one is ``body`` itself.
 
-    Two seals of the same content differ, so a caller that later finds exactly its own bytes knows that it put them.
+    Two seals of the same content differ, so a caller that later finds exactly its own bytes knows that it has put them
+    itself.
 
     Args:
         kind: The kind of the object; ``unseal`` requires it again.

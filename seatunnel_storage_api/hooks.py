@@ -1,4 +1,4 @@
-"""The hooks of plugins for checkpoint storages and secret stores."""
+"""The hooks that plugins for checkpoint storages and secret stores implement."""
 
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ class Hooks:
 
 
 def hooks_of(point: EntryPoint) -> Any:
-    """Load the plugin of an entry point, and return its hooks, which are called by their names.
+    """Load the plugin of an entry point, and return its hooks, which are called by name.
 
     Raises:
         Exception: Any exception of the plugin, which is third-party code.

@@ -1,7 +1,7 @@
 """All objects of a storage, one by one, for inspection and clean-up.
 
-It is for verifying every byte and finding unused objects; an engine does not need it. The operations of a storage only
-return checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
+It is used to verify every byte and to find unused objects; an engine does not need it. The operations of a storage
+only return checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
 """
 
 import enum
@@ -20,7 +20,7 @@ PROBE = ".probe"
 
 
 class HoldingKind(enum.Enum):
-    """The kind of an object, by name alone."""
+    """The kind of an object, determined by its name alone."""
 
     CHECKPOINT = "checkpoint"
     EPOCH = "epoch"
@@ -29,10 +29,14 @@ class HoldingKind(enum.Enum):
     MANIFEST = "manifest"
     ATTACHMENT = "attachment"
     UNFINISHED = "unfinished"
-    """An object that a writer creates before it publishes, and then removes. An old one was left by a dead writer."""
+    """An object that a writer creates before it publishes, and removes afterwards. An old one was left by a dead
+    writer.
+    """
 
     MISNAMED = "misnamed"
-    """The name claims to be a checkpoint or a marker, but is not valid: damage, or a newer version's name."""
+    """An object named like a checkpoint or a marker, but with an invalid name: damage, or the name
+    of a newer version.
+    """
 
     UNREADABLE = "unreadable"
     """A job folder without read permission for this user."""
@@ -64,7 +68,7 @@ class Holding:
     """ID of the job; ``None`` for objects outside of jobs."""
 
     pipeline_id: int | None = None
-    """Epoch of checkpoints, markers and objects named like one."""
+    """Pipeline of checkpoints, markers and objects that are named like one."""
 
     number: int | None = None
     """Epoch of a marker, or version of a manifest."""

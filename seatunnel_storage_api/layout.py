@@ -7,8 +7,8 @@
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>.epoch
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>-<id, 20 digits>.<type>.base-<epoch>-<id>.ckpt
 
-A pipeline that had never run has ``base-none``. Sorting the names sorts (epoch, ID). No name is the folder of another
-one, none is empty or consists of dots, and all are ASCII, so every file system and object store accepts them.
+A pipeline that had never run has ``base-none``. Sorting the names sorts (epoch, ID). No name is also the name of a
+folder, none is empty or consists of dots, and all are ASCII, so every file system and object store accepts them.
 
 Parsing is strict: a name is ours only if formatting its parsed values produces the same name. Foreign files are
 ignored, but a name that *claims* to be a checkpoint or a marker and cannot be parsed is damage (or a newer version's
@@ -34,7 +34,7 @@ TEMPORARY_FOLDER = ".tmp"
 """Folder, inside the folder of the target, for unfinished files of a backend that writes before it publishes."""
 
 AFTER_ALL_NAMES = "~"
-"""Text that sorts after every name of the layout."""
+"""Text that sorts after all names of the layout."""
 
 _JOB_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -123,7 +123,7 @@ def attachment_key(job_id: str, digest: str) -> str:
 
 
 def epoch_prefix(epoch: int) -> str:
-    """Return the epoch as 10 digits, a prefix of object names; sorts before all names of this and later epochs."""
+    """Return the epoch as 10 digits, a prefix of object names. It sorts before all names of this and later epochs."""
     return f"{require_number('epoch', epoch, least=1, most=MAX_EPOCH):010d}"
 
 

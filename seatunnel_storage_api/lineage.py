@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _AGE = operator.attrgetter("epoch", "checkpoint_id")
-"""Sort key equivalent to the refs, without creating them."""
+"""Sort key equivalent to the refs, which need not be created for it."""
 
 
 def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:

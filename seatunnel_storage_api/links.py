@@ -1,7 +1,7 @@
 """Check of symbolic links in a path: links that another user created are not followed.
 
-A user who may write to a folder of state, logs or checkpoints, such as ``/tmp``, can create a link there, and a
-process that follows it writes, reads or removes files elsewhere, with its own permissions.
+A user who may write to a folder with state, logs or checkpoints, such as ``/tmp``, can create a link there. A process
+that follows it writes, reads or removes files elsewhere, with its own permissions.
 """
 
 import errno
@@ -15,7 +15,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class ForeignFileError(PermissionError):
-    """A file, or a symbolic link in its path, was created by another user."""
+    """A file, or a symbolic link in its path, belongs to another user."""
 
 
 def require_own_links(path: str) -> None:

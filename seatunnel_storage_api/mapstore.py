@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 
 
 class MapStore(ABC):
-    """A durable map from text to bytes. Every change is durable when the call returns; a key has its last value.
+    """A durable map from text to bytes. Every change is durable when the call returns.
 
-    Synchronous and thread-safe. A map has one writer at a time.
+    A key has the value that was stored last. Synchronous and thread-safe. A map has one writer at a time.
     """
 
     @abstractmethod
@@ -52,7 +52,7 @@ class MapStore(ABC):
 
     @abstractmethod
     def destroy(self, *, delete_files: bool = False) -> None:
-        """Release the map, and with ``delete_files`` remove its data permanently."""
+        """Release the map; with ``delete_files``, also remove its data permanently."""
 
 
 class MapStoreFactory(ABC):

@@ -52,7 +52,7 @@ class MemoryStorage(BlobStorage):
 
 
 class MemoryStorageFactory(CheckpointStorageFactory):
-    """Factory whose storages all share their blobs, as all processes share a disk."""
+    """Factory whose storages all share their blobs, like processes that share a disk."""
 
     factory_identifier = "memory"
 

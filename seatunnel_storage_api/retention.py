@@ -1,4 +1,4 @@
-"""Decide what to expire after storing a checkpoint. Pure: computed from one listing, so a restart has no effect."""
+"""Decide which objects expire after a checkpoint was stored. Pure: based on one listing, so a restart has no effect."""
 
 from attrs import frozen
 
@@ -8,12 +8,12 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 @frozen(kw_only=True)
 class Pruning:
-    """Objects that one store may remove from its pipeline's folder."""
+    """Objects that the store of one checkpoint may remove from the folder of its pipeline."""
 
     checkpoints: tuple[CheckpointInfo, ...]
 
     epochs: tuple[int, ...]
-    """Markers of fenced engines, which detect the newer marker instead."""
+    """Markers of fenced engines; such an engine detects the newer marker instead."""
 
 
 def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int) -> Pruning:

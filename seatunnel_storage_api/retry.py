@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 @frozen(kw_only=True)
 class Backoff:
-    """Number of attempts and the delays between them. The delay doubles each time, with a random part of up to half."""
+    """Number of attempts, and the delays between them. The delay doubles each time; up to half of it is random."""
 
     attempts: int = 4
     first_wait_ms: int = 50
@@ -38,7 +38,7 @@ class Backoff:
 _REFUSALS = frozenset(
     (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 )
-"""Permanent operating system errors."""
+"""Error numbers of permanent operating system errors."""
 
 
 def what_helps(cause: OSError) -> str:

@@ -23,7 +23,9 @@ HIDDEN = "***"
 """Replaces a secret in all output."""
 
 SHORTEST_MASKED = 4
-"""Length in characters. Replacing a shorter secret would reveal it: it occurs by chance in most texts."""
+"""Minimum length in characters. Replacing shorter secrets would reveal them, because they occur by chance in most
+texts.
+"""
 
 
 class Resolved(str):
@@ -41,11 +43,13 @@ _NAMES_SOMETHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*[=:]\s*["']?"""
-"""Prefix of a secret in texts such as ``password=x`` and ``"token": "x"``."""
+"""Pattern of the name before a secret, in texts such as ``password=x`` and ``"token": "x"``."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")
-"""Name in an assignment. A match starts only at the beginning of a word, so that long texts take linear time."""
+"""Pattern of the name in an assignment. A match starts only at the beginning of a word, so that long texts take linear
+time.
+"""
 
 _FILE = "file:///"
 _LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")

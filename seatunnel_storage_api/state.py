@@ -1,4 +1,4 @@
-"""The values that cross the storage interface."""
+"""Values that are passed through the storage interface."""
 
 import enum
 
@@ -12,13 +12,13 @@ class CheckpointType(enum.Enum):
     """Taken at the interval, or on request."""
 
     SAVEPOINT = "savepoint"
-    """Requested by a user; it never expires."""
+    """Requested by a user; never expires."""
 
     RESTORE_POINT = "restore-point"
-    """The first of an epoch: the state from which the pipeline started."""
+    """The first checkpoint of an epoch: the state from which the pipeline started."""
 
     COMPLETED_POINT = "completed-point"
-    """The final one of a bounded pipeline; the newest one never expires."""
+    """The final checkpoint of a bounded pipeline; the newest one never expires."""
 
     SCHEMA_CHANGE_BEFORE = "schema-change-before"
     SCHEMA_CHANGE_AFTER = "schema-change-after"
@@ -80,7 +80,7 @@ class CheckpointInfo:
 
 @frozen(kw_only=True)
 class PipelineListing:
-    """The result of one listing of a pipeline's folder."""
+    """The result of listing a pipeline's folder once."""
 
     checkpoints: tuple[CheckpointInfo, ...] = ()
     """All existing checkpoints, including orphaned ones, sorted by (epoch, ID): the last one is the latest."""

@@ -128,11 +128,11 @@ class JobHandle:
         return {sink.name: sink.sink for sink in sinks if isinstance(sink.sink, MemorySink)}
 
     def metrics(self) -> JobMetrics:
-        """Return the current figures of the job and of each pipeline; after the end, the last ones."""
+        """Return the current metrics of the job and of each pipeline; after its end, the final ones."""
         return self._run.metrics()
 
     def open_metrics(self) -> str:
-        """Return the figures of ``metrics`` as text in the OpenMetrics format, which Prometheus reads."""
+        """Return ``metrics`` as text in the OpenMetrics format, which Prometheus reads."""
         return own_page(self._run.metrics())
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:

@@ -111,12 +111,12 @@ class Job:
     ) -> "Rows":
         """Add rows of Python as a source, and return them: a list or an iterator of mappings from column to value.
 
-        They are read immediately and completely, and held in memory (at most 1 GiB). So an exactly-once sink receives
-        each row once, even from an iterator. For an iterator, the job logs a warning: to resume it in another process,
-        pass an iterator with the same rows.
+        The rows are read immediately and completely, and kept in memory (at most 1 GiB). So an exactly-once sink
+        receives each row once, even from an iterator. For an iterator, the job logs a warning: to resume it in another
+        process, pass an iterator with the same rows.
 
-        Without a schema, types follow from the values of all rows, whatever their order: each column needs one Python
-        type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
+        Without a schema, types are inferred from the values of all rows, independent of their order: each column needs
+        one Python type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
         ``nesting="tables"`` converts lists to child tables, as in JSON files.
 
         Args:
@@ -285,7 +285,7 @@ class Rows:
     def map_batches(
         self, function: "Callable[[pa.RecordBatch], pa.RecordBatch]", *, name: str = "", **options: Any
     ) -> "Rows":
-        """Add a Python function from an Arrow record batch to another one, and return its output.
+        """Add a Python function that maps an Arrow record batch to another one, and return its output.
 
         It runs in Spark tasks and must return the same rows however the input is divided into batches.
         """
@@ -294,7 +294,7 @@ class Rows:
     def map_frame(
         self, function: "Callable[..., DataFrame]", /, *others: "Rows", name: str = "", **options: Any
     ) -> "Rows":
-        """Add a Python function from a Spark DataFrame, or from several, to another one, and return its output.
+        """Add a Python function that maps one or more Spark DataFrames to another one, and return its output.
 
         Spark's plan determines the content of the frame: the rows of a work unit if the plan processes each row
         separately, otherwise all rows of the sources, in one query, which streaming jobs reject. Set ``scope="unit"``
@@ -322,5 +322,5 @@ class Rows:
     def sink(
         self, identifier: str, options: Options | None = None, /, *others: "Rows", name: str = "", **more: Any
     ) -> None:
-        """Add a sink of these rows, and of ``others`` if there are any; the arguments are those of ``Job.source``."""
+        """Add a sink of these rows and, if given, of ``others``; the arguments are those of ``Job.source``."""
         self.job._add(Kind.SINK, identifier, {**(options or {}), **more}, name, (self, *others))

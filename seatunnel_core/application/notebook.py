@@ -36,7 +36,7 @@ class Output:
         self._last = content
 
     def stands_for(self, result: Shown) -> None:
-        """Replace the progress by a result if it is the value of the running cell, so that it is shown only once.
+        """Replace the progress display with a result that is the value of the running cell: it is shown only once.
 
         In another cell the result is shown like any other value.
         """

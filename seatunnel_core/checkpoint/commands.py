@@ -133,7 +133,7 @@ class RunUnit:
     attempt: UnitAttempt
 
     restored: bool = False
-    """True if the unit was in flight in the restored checkpoint, so that an earlier attempt may have started."""
+    """True if the unit was in flight in the restored checkpoint, so an earlier attempt may have started."""
 
 
 @frozen(kw_only=True)
@@ -167,7 +167,7 @@ class Sweep:
     """IDs of the committables to keep."""
 
     final: bool
-    """True if this follows the last commit, so that this epoch's own staging is removed too."""
+    """True after the last commit, when this epoch's own staging is removed too."""
 
 
 @frozen(kw_only=True)
@@ -186,10 +186,10 @@ class Outcome(enum.Enum):
     """All rows are committed."""
 
     STOPPED = "stopped"
-    """It was stopped on request; the next start continues from the latest checkpoint."""
+    """Stopped on request; the next start continues from the latest checkpoint."""
 
     FAILED = "failed"
-    """A failure ended it; the runtime decides whether to restart the pipeline."""
+    """A failure ended the pipeline; the runtime decides whether to restart it."""
 
     FENCED = "fenced"
     """A newer engine runs this job, or the job was deleted (R5): stop everything, commit nothing."""
@@ -257,26 +257,26 @@ class AbortKind(enum.Enum):
     """Reason for aborting a pending checkpoint."""
 
     EXPIRED = "expired"
-    """It took longer than its timeout."""
+    """The checkpoint exceeded its timeout."""
 
     STORAGE = "storage"
-    """The storage failed to store it."""
+    """The storage failed to store the checkpoint."""
 
     UNWRITABLE = "unwritable"
     """A state contains a value that cannot be encoded: a bug of a connector."""
 
     SUBSUMED = "subsumed"
-    """A newer one completed first, and contains more."""
+    """A newer checkpoint, which contains more, completed first."""
 
     REPLACED = "replaced"
-    """The pipeline stops, and its last checkpoint contains more."""
+    """The pipeline is stopping, and its last checkpoint contains more."""
 
     ENDED = "ended"
     """The pipeline ended first."""
 
     @property
     def is_failure(self) -> bool:
-        """True if the checkpoint itself failed."""
+        """True if the abort counts as a failure of the checkpoint."""
         return self in (AbortKind.EXPIRED, AbortKind.STORAGE, AbortKind.UNWRITABLE)
 
 
@@ -287,7 +287,9 @@ class CheckpointAborted:
     checkpoint_id: int
     kind: AbortKind
     reason: str
-    """Reason in words. For an expired checkpoint: each missing vertex, its current activity and the duration."""
+    """Reason in words. For an expired checkpoint: each vertex that did not acknowledge it, with its current activity
+    and the duration.
+    """
 
 
 @frozen(kw_only=True)
@@ -314,7 +316,7 @@ class RowsCommitted:
     rows: int
     bytes: int
     total_rows: int
-    """Total of this sink since the pipeline first started, restarts included."""
+    """Number of rows that this sink has committed since the pipeline first started, restarts included."""
 
 
 @frozen(kw_only=True)

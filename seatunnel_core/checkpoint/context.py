@@ -1,4 +1,4 @@
-"""State that the start and the checkpoints of one pipeline share."""
+"""State shared by the start and the checkpoints of one pipeline."""
 
 from collections.abc import Mapping
 
@@ -30,10 +30,10 @@ class PipelineContext:
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None
         self.publishing = 0
-        """ID of the last checkpoint that the sinks were requested to publish."""
+        """ID of the last checkpoint whose output the sinks were requested to publish."""
 
         self.unpublished: set[str] = set()
-        """Sinks that have not published all of it yet."""
+        """Sinks that have not published all output of that checkpoint."""
 
         self.topology = topology
         self.wiring = wiring
@@ -59,7 +59,7 @@ class PipelineContext:
 
     @property
     def base_is_final(self) -> bool:
-        """True if the pipeline had finished in its base and has no new vertex since."""
+        """True if the pipeline had finished in its base and no vertex was added since."""
         cut = self.base.cut
         return cut is not None and cut.checkpoint_type is CheckpointType.COMPLETED_POINT and not self.is_extended
 
@@ -108,7 +108,7 @@ class PipelineContext:
     def complete(self) -> None:
         """Make the sinks publish output that is held back until the last row (R16).
 
-        Every row is committed, and the completed point is durable and fenced.
+        Call it when every row is committed and the completed point is durable and fenced.
         """
         self.enter(Phase.COMPLETING)
         self.wiring.do(Complete(epoch=self.epoch))

@@ -122,7 +122,7 @@ class Coordinator:
     # ---- Checkpoints. ----
 
     def _run(self) -> None:
-        """Start to run: let splits flow, and start the checkpoint interval."""
+        """Start the run: let the sources emit splits, and start the checkpoint interval."""
         self._context.enter(Phase.RUNNING)
         self._next_id = self._context.base.restore_point_id + 1
         self._last_trigger_ms = self._wiring.now_ms
@@ -166,7 +166,7 @@ class Coordinator:
             self._wiring.cancel_timer("trigger")
 
     def _trigger(self, checkpoint_type: CheckpointType, *, last: bool = False) -> None:
-        """Open a pending checkpoint, arm its timeout, and only then inject the barrier at every source."""
+        """Add a pending checkpoint, start its timeout, and only then inject the barrier at every source."""
         now_ms = self._wiring.now_ms
         checkpoint_id = self._next_id
         self._trigger_asked = False
@@ -228,7 +228,7 @@ class Coordinator:
             )
 
     def _complete(self, pending: PendingCheckpoint) -> None:
-        """Complete a checkpoint: subsume older pending ones, and let the sinks publish what it contains."""
+        """Complete a checkpoint: subsume older pending ones, and make the sinks publish its output."""
         assert pending.storing_since_ms is not None
         self._close(pending)
         for older in [other for other in self.pending.values() if other.checkpoint_id < pending.checkpoint_id]:
@@ -261,7 +261,7 @@ class Coordinator:
         self._abort(pending, AbortKind.EXPIRED, Failure(kind=FailureKind.STORAGE, message=reason))
 
     def _under_way(self) -> str:
-        """Describe the oldest pending checkpoint in words; return an empty text if there is none."""
+        """Describe the oldest pending checkpoint in words; empty if there is none."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             return ""
@@ -337,7 +337,7 @@ class Coordinator:
             self._end(Outcome.STOPPED)
 
     def completed(self, _event: events.Completed) -> None:
-        """Run the last sweep: it may remove what sinks needed to complete."""
+        """Run the last sweep, which may also remove data that the sinks needed to complete."""
         self._context.clean()
 
     def swept(self, _event: events.Swept) -> None:

@@ -1,10 +1,10 @@
-"""The ways to end a running pipeline."""
+"""Ways to end a running pipeline."""
 
 import enum
 
 
 class Ending(enum.IntEnum):
-    """A way to end the pipeline; each value includes those before it."""
+    """A way to end the pipeline, in order of urgency: each value includes the previous ones."""
 
     NOT_ASKED = 0
     DRAIN = 1

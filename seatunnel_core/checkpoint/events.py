@@ -1,6 +1,6 @@
-"""Events outside of the protocol, as the runtime reports them.
+"""Events from outside the protocol, as reported by the runtime.
 
-Every event carries its time in ``now_ms``, so that no state machine reads a clock.
+Every event has its time in ``now_ms``, so that no state machine reads a clock.
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ class FenceLost(_Timed):
 
 @frozen(kw_only=True)
 class StorageFailed(_Timed):
-    """A storage command failed; ``ref`` is the checkpoint if one was to be stored."""
+    """A storage command failed; ``ref`` is the checkpoint that was to be stored, if any."""
 
     failure: Failure
     ref: CheckpointRef | None = None
@@ -96,7 +96,7 @@ class TimerFired(_Timed):
 
 @frozen(kw_only=True)
 class SinksPrepared(_Timed):
-    """The sinks know the epoch, and the pending save modes are applied."""
+    """The sinks know the epoch, and their pending save modes were applied."""
 
 
 @frozen(kw_only=True)
@@ -175,7 +175,7 @@ class CommitFailed(_Timed):
 
 @frozen(kw_only=True)
 class Completed(_Timed):
-    """Every sink has published its output held back until the last row (R16)."""
+    """Every sink has published the output that it held back until the last row (R16)."""
 
 
 @frozen(kw_only=True)
@@ -217,10 +217,10 @@ class SavepointRequested(_Timed):
 
     name: str
     stop: bool = False
-    """True if nothing follows its barrier: the pipeline ends as ``STOPPED`` when the savepoint is stored."""
+    """True if nothing follows its barrier: the pipeline ends as ``STOPPED`` once the savepoint is stored."""
 
     drain: bool = False
-    """True if the pipeline ends as by ``stop``, but first finishes and publishes what the sources have emitted."""
+    """True if the pipeline ends as with ``stop``, but first processes and publishes what the sources have emitted."""
 
 
 @frozen(kw_only=True)

@@ -18,7 +18,7 @@ class Health:
     """Health of a pipeline: degraded or not, and the reason.
 
     It is degraded while a sink is at its bound (R1), and while no checkpoint has completed for three intervals; both
-    may apply. A pipeline without an interval has no overdue checkpoint.
+    may be true. A pipeline without an interval has no overdue checkpoint.
     """
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
@@ -55,7 +55,7 @@ class Health:
             self._tell()
 
     def begin(self) -> None:
-        """Expect checkpoints from now on: splits may flow."""
+        """Expect checkpoints from now on, because the sources may emit splits."""
         self._completed_ms = self._wiring.now_ms
         self._look_after_patience()
 
@@ -69,14 +69,14 @@ class Health:
         self._last_failure = reason
 
     def learned(self, reason: str) -> None:
-        """Record why the storage failed to store a checkpoint that was aborted before the storage answered.
+        """Record the storage's error for a checkpoint that was aborted by its timeout before the storage responded.
 
         The timeout could only report the duration.
         """
         self._learned = reason
 
     def completed(self, *, last: bool) -> None:
-        """Record that a checkpoint completed; after the ``last`` one no further one is expected."""
+        """Record that a checkpoint completed; after the ``last`` one, no other is expected."""
         self._last_failure = ""
         self._learned = ""
         self._completed_ms = self._wiring.now_ms

@@ -8,7 +8,7 @@ from seatunnel_storage_api.state import CheckpointType
 
 
 class PendingCheckpoint:
-    """The acknowledgements of one barrier; complete when every vertex has acknowledged."""
+    """Acknowledgements of one barrier; complete when every vertex has acknowledged it."""
 
     def __init__(
         self, checkpoint_id: int, checkpoint_type: CheckpointType, *, vertices: Iterable[VertexId], triggered_ms: int
@@ -28,7 +28,7 @@ class PendingCheckpoint:
 
     @property
     def is_final(self) -> bool:
-        """True if it contains everything that could be read, so that the pipeline finishes after it."""
+        """True if the checkpoint contains everything that could be read, so that the pipeline finishes after it."""
         return self.checkpoint_type is CheckpointType.COMPLETED_POINT
 
     def acknowledge(self, vertex: VertexId, state: VertexState) -> bool:

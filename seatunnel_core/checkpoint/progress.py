@@ -28,13 +28,13 @@ class PipelineProgress:
     epoch: int | None
     rows_read: int
     rows_written: int
-    """Rows staged for all sinks together: a row for two sinks counts twice."""
+    """Rows staged for all sinks; a row for two sinks counts twice."""
 
     bytes_read: int
     bytes_written: int
     rows_skipped: int
     rows_committed: int
-    """Rows committed by all sinks together: a row for two sinks counts twice."""
+    """Rows committed by all sinks; a row for two sinks counts twice."""
 
     bytes_committed: int
     by_source: Mapping[str, Moved] = field(factory=dict)
@@ -47,7 +47,7 @@ class PipelineProgress:
     """Committed rows of each table, for the sinks that count them."""
 
     units_in_flight: int
-    """Work units that are currently being composed, queued, running, waiting for a retry or held back for order."""
+    """Number of work units being composed, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int
     """Number of work units that Spark is reading or has queued."""
@@ -58,13 +58,13 @@ class PipelineProgress:
     """Number of splits; ``None`` until every source is enumerated, and for a pipeline with an unbounded source."""
 
     uncommitted: int
-    """Committables currently received and not yet published."""
+    """Number of committables received and not yet published."""
 
     last_completed_id: int | None
     """ID of the last completed checkpoint of this epoch, including its restore point."""
 
     last_completed_ms: int | None
-    """Time at which that checkpoint completed, by the clock that stamps the events."""
+    """Time at which that checkpoint completed, by the clock of the events."""
 
     pending: int
     """Number of pending checkpoints."""

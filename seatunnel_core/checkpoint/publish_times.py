@@ -17,7 +17,7 @@ class PublishTimes:
         self._open[checkpoint_id] = (self._context.wiring.now_ms, set(self._context.sinks))
 
     def published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published what a checkpoint contains; the last sink triggers the notice.
+        """Record that a sink has published the output of a checkpoint; after the last sink, send the notice.
 
         A restore point is ignored: its time is not measured.
         """

@@ -18,12 +18,12 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
 @define
 class _Taking:
-    """A savepoint whose checkpoint *n* has completed."""
+    """A savepoint in progress, whose checkpoint *n* has completed."""
 
     names: tuple[str, ...]
     states: VertexStates
     unpublished: set[str]
-    """Sinks that have not published all that *n* contains."""
+    """Sinks that have not published all output of *n*."""
 
 
 class Savepoints:
@@ -32,7 +32,7 @@ class Savepoints:
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
         """Prepare for the savepoints of a pipeline.
 
-        ``over`` is called whenever one was stored or has failed.
+        ``over`` is called whenever a savepoint was stored or has failed.
         """
         self._context = context
         self._timeout_ms = timeout_ms
@@ -57,9 +57,9 @@ class Savepoints:
         return bool(self._taking)
 
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
-        """Return the names of the savepoints that the checkpoint being triggered serves.
+        """Return the names of the requested savepoints that the new checkpoint serves, and clear the requests.
 
-        They are no longer requested then. With ``last``, nothing follows this checkpoint.
+        With ``last``, nothing follows this checkpoint.
         """
         names, self._asked = self._asked, []
         if last:
@@ -81,7 +81,7 @@ class Savepoints:
         )
 
     def published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published what checkpoint *n* contains; after the last one, store the savepoint."""
+        """Record that a sink has published the output of checkpoint *n*; after the last sink, store the savepoint."""
         taking = self._taking.get(checkpoint_id)
         if taking is None:
             return
@@ -90,7 +90,7 @@ class Savepoints:
             self._context.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, taking.states.without_staged())
 
     def stored(self, ref: CheckpointRef) -> None:
-        """Report the savepoints that were stored as ``ref`` as completed; ignore any other checkpoint."""
+        """Report the savepoints stored as ``ref`` as completed; ignore any other checkpoint."""
         taking = self._close(ref.checkpoint_id - 1)
         if taking is not None:
             for name in taking.names:

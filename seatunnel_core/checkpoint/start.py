@@ -79,7 +79,7 @@ class Start:
             raise IllegalEventError(f"epoch {event.epoch} was claimed; expected at least {self._epoch_minimum}")
 
     def epoch_claimed(self, event: events.EpochClaimed) -> None:
-        """List the stored checkpoints: any older engine that checks from now on sees this epoch's marker (R4a)."""
+        """List the stored checkpoints: from now on, an older engine's fence check finds this epoch's marker (R4a)."""
         self._context.epoch = event.epoch
         self._context.enter(Phase.LISTING)
         self._wiring.do(ListCheckpoints())
@@ -118,7 +118,7 @@ class Start:
             self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}", error.code)
 
     def _use(self, states: VertexStates | None) -> None:
-        """Check the content of the base, and store what is restored from it."""
+        """Check the content of the base, and store the state restored from it."""
         context = self._context
         judged = restored(states, context.base, self._restore, context.topology)
         self._restored, context.is_extended = judged.states, judged.is_extended
@@ -131,7 +131,7 @@ class Start:
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
     def _recognise(self) -> None:
-        """List the output that the targets show as published, if the base has to know it; store the restore point."""
+        """List the output that the targets show as published, if the base must contain it; store the restore point."""
         if not must_list_published(self._remaining, self._restored, is_final=self._context.base_is_final):
             self._store_restore_point()
             return
@@ -139,7 +139,7 @@ class Start:
         self._wiring.do(ListPublished(epoch=self._context.epoch))
 
     def published_listed(self, event: events.PublishedListed) -> None:
-        """Store the restore point; fail the start if a target has output that the base does not know (R10)."""
+        """Store the restore point; fail the start if a target has output that the base does not contain (R10)."""
         context = self._context
         try:
             require_known(
@@ -197,7 +197,7 @@ class Start:
         )
 
     def sinks_prepared(self, _event: events.SinksPrepared) -> None:
-        """Publish the uncommitted output of the base: the sinks know the epoch now."""
+        """Publish the uncommitted output of the base, now that the sinks know the epoch."""
         self._context.enter(Phase.COMMITTING_BASE)
         self._context.tell_sinks(Prepared())
         self._context.publish(self._context.base.restore_point_id)
@@ -232,7 +232,7 @@ class Start:
         self._wiring.do(Retract(epoch=epoch, retractions=gone))
 
     def retracted(self, _event: events.Retracted) -> None:
-        """Complete a pipeline that had finished; let the sources of any other enumerate."""
+        """Complete a pipeline that had finished; otherwise make the sources enumerate."""
         if self._context.base_is_final:
             self._context.complete()
         else:
@@ -244,7 +244,7 @@ class Start:
         self._context.tell_sources(Plan())
 
     def source_ready(self, source: str) -> None:
-        """Start to run when every source is enumerated."""
+        """Start the run when every source is enumerated."""
         self._unready.discard(source)
         if self._unready:
             return

@@ -74,7 +74,9 @@ class Transition:
     phase: Phase
     event: type[Event]
     to: tuple[Phase, ...]
-    """All phases that the pipeline may pass or be in after the event; includes the current phase if it may remain."""
+    """All phases that the pipeline may pass through or be in after the event; includes the current phase if it may
+    remain there.
+    """
 
 
 _P = Phase
@@ -195,7 +197,7 @@ TRANSITIONS: tuple[Transition, ...] = (
         },
     ),
 )
-"""Every legal step. An event after the end is legal too, and ignored."""
+"""Every legal transition. An event after the end is also legal, and is ignored."""
 
 _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): row for row in TRANSITIONS}
 

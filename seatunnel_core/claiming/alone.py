@@ -13,8 +13,8 @@ from seatunnel_storage_api.storage import CheckpointStorage
 def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     """Require that no other process of this user on this machine runs the job.
 
-    Call it before the job is claimed: a claim fences the other process while it works. A process that does
-    not respond may be taken over.
+    Call this before the job is claimed, because a claim fences off a working process. A process that does not respond
+    may be taken over.
 
     Raises:
         UsageError: A process runs the job; the message contains its ID and the remedy.

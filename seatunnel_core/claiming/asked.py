@@ -1,4 +1,4 @@
-"""Find the checkpoints that pipelines were requested to go back to, by this start or an earlier unfinished one."""
+"""Find the checkpoints to which pipelines must rewind, requested by this start or by an earlier unfinished one."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ class Findings:
     """Results of checking a restore, one sentence each."""
 
     problems: list[str] = field(factory=list)
-    """Reasons for rejecting it; all of them are reported at once."""
+    """Reasons for rejecting the restore; all of them are reported at once."""
 
     notes: list[str] = field(factory=list)
     """Notes for the user."""
@@ -61,8 +61,8 @@ class AskedCheckpoints:
     def still(self) -> dict[int, Asked]:
         """Return the requests of earlier processes that were not completed before those ended.
 
-        A checkpoint that an engine has removed meanwhile is no longer requested:
-        otherwise the job could not be started again.
+        Requests for checkpoints that an engine has removed since are dropped: otherwise the job could never start
+        again.
         """
         still: dict[int, Asked] = {}
         for number, asked in going_back(self._stored.asked).items():
@@ -107,8 +107,8 @@ class AskedCheckpoints:
     def _is_finished(self, number: int) -> bool:
         """Return True if the pipeline's last checkpoint is a final one.
 
-        It may differ from that of the savepoint: each later start stores one, and only the newest is kept; each of them
-        confirms that everything is published.
+        It may differ from the one in the savepoint: each later start stores a final checkpoint, and only the newest
+        one is kept. Each of them shows that everything is published.
         """
         base = choose_base(self._listing(number).checkpoints, RestoreRequest())
         return base.cut is not None and base.cut.checkpoint_type is CheckpointType.COMPLETED_POINT
@@ -157,7 +157,7 @@ class AskedCheckpoints:
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
     """Return the requests that allow going back.
 
-    The others requested the latest checkpoint, and an engine that was taken over may have stored a newer one since. The
-    user did not agree to go back behind that.
+    The others requested the latest checkpoint, and an engine that was taken over may have stored a newer one since.
+    The user did not agree to rewind to an older checkpoint than that one.
     """
     return {number: each for number, each in asked.items() if each.rewind != "refused"}

@@ -40,7 +40,7 @@ class Bound:
             yield since, "; its ".join(self._changes(sink, since))
 
     def strays(self, pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-        """Return a sentence for each sink that would receive committables which were staged for another target."""
+        """Return a sentence for each sink that would receive committables staged for another target."""
         for sink in pipeline.sinks:
             staged_for = (each for each in states.committables_for(sink.name) if stages(each))
             changes = [self._changes(sink, each.epoch) for each in staged_for]
@@ -68,7 +68,7 @@ class Bound:
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
 
     def _otherwise(self, sink: PlannedSink, epoch: int) -> Iterator[list[str]]:
-        """Yield how the options differ from the current ones, for the epoch and each change since."""
+        """Yield how the options differ from the current ones, for the epoch and for each later change."""
         seat = self.stored.seats.get(sink.name)
         if seat is None:
             return

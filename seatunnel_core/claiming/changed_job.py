@@ -1,4 +1,4 @@
-"""Compare a job file with the manifest: whether it is the job that ended, and whether sources read the same data.
+"""Compare a job file with the manifest: is it the job that ended, and do its sources read the same data?
 
 ``restoration`` decides whether the file fits the stored checkpoints, and ``checkpoint.decisions.matching`` whether
 it fits the state itself.
@@ -46,9 +46,9 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source that declares other columns than were frozen with its enumeration.
+    """Return a sentence for each source whose declared columns differ from those frozen with its enumeration.
 
-    The target would receive rows of two schemas.
+    Otherwise the target would receive rows with two schemas.
     """
     found: list[str] = []
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
@@ -64,7 +64,7 @@ def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
 
 
 def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source that is to read other data than was frozen (R12)."""
+    """Return a sentence for each source whose input differs from the frozen one (R12)."""
     sources = [source for pipeline in job.pipelines for source in pipeline.sources]
     before = {name: seat.reads for name, seat in stored.seats.items()}
     return [

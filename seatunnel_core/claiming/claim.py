@@ -17,12 +17,14 @@ from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 EPOCHS_PER_VERSION = 100_000
-"""A pipeline's epoch is the manifest's version times this, plus its restarts in this process."""
+"""Number of epochs per manifest version: a pipeline's epoch is the version times this, plus its restarts in this
+process.
+"""
 
 
 @frozen(kw_only=True)
 class Claim:
-    """Ownership of the job by this process, until another one writes a larger version."""
+    """Ownership of the job by this process, until another process writes a larger version."""
 
     version: int
     job: PlannedJob
@@ -33,7 +35,7 @@ class Claim:
     """Notes for the user, a sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
-        """Return the epoch to claim after this many restarts: one of two processes on one job wins all pipelines."""
+        """Return the epoch to claim after this many restarts. Of two processes on one job, one wins all pipelines."""
         return self.version * EPOCHS_PER_VERSION + restarts
 
 
@@ -83,7 +85,7 @@ def claim_again(
     plan: Callable[[Manifest | None], PlannedJob],
     restore: Restore | None = None,
 ) -> Claim | JobReport:
-    """Claim an existing job; return its final report instead if it has ended and nothing else is requested.
+    """Claim an existing job; if it has ended and nothing else is requested, return its final report instead.
 
     Raises:
         UsageError: the ID is unknown, the request is not possible, or another process claimed the job at the
@@ -125,8 +127,8 @@ def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
 def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
     """Claim the next epoch of a pipeline, unless a process that claimed the job later has one.
 
-    An epoch above that one would fence off the later process: a process that was suspended, or that restarts a pipeline
-    after a failure, would take the job back from the one that continued it. The storage checks and claims in one
+    A larger epoch would fence off the later process: a process that was suspended, or that restarts a pipeline after a
+    failure, would take the job away from the process that has continued it. The storage checks and claims in one
     operation, because this process may be suspended between the two.
 
     Raises:

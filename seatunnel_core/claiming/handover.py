@@ -175,7 +175,7 @@ class _Moving:
         return found
 
     def _compare(self, job: PlannedJob, old: Manifest, states: Mapping[int, VertexStates]) -> None:
-        """Compare the names of sources and sinks."""
+        """Compare the names of the sources and sinks of both jobs."""
         held = [name for found in states.values() for name in (*found.sources, *found.sinks)]
         compared = Comparison.of(held, job.vertices)
         self._notes.append(f"Starts from the savepoint {self._begin_with.savepoint}: {compared}")
@@ -190,7 +190,7 @@ class _Moving:
         elif compared.dropped and not self._begin_with.allow_non_restored_state:
             self._problems.append(not_restored("the savepoint", [*map(repr, compared.dropped)]))
 
-    # -- the owner of the following rows
+    # -- ownership of the rows after the savepoint
 
     def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
         """Return why the old job may not have stopped with the savepoint; empty if it did."""
@@ -246,7 +246,7 @@ class _Moving:
     def _mark_moved(self, storage: CheckpointStorage, savepoint: JobSavepoint) -> None:
         """Mark the old job as moved, fence off its engine, and check again that it had stopped.
 
-        The order ensures that one of the two processes detects the other (R5).
+        In this order, at least one of the two processes detects the other (R5).
         """
         stored = storage.get_manifest(self._old_id)
         assert stored is not None
@@ -271,9 +271,9 @@ class _Moving:
     # -- carried over
 
     def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
-        """Return the state as the new job needs it, and copy the enumerations that it refers to.
+        """Return the state in the form that the new job needs, and copy the enumerations that it refers to.
 
-        Copying them first is safe: no checkpoint refers to them there yet.
+        Copying them first is safe: no checkpoint refers to the copies yet.
         """
         try:
             for digest in sorted(attachments_of(states)):
@@ -285,7 +285,7 @@ class _Moving:
     def _carry(self, number: int, states: VertexStates) -> None:
         """Store the states as a savepoint of the new job, below all its epochs.
 
-        From then on any process restores it like any other savepoint.
+        Any process can then restore it like any other savepoint.
         """
         self._storage.store_checkpoint(
             PipelineState(
@@ -300,7 +300,7 @@ class _Moving:
 
 
 def _seats_of(old: Manifest) -> Manifest:
-    """Return the old job's assignments, so that vertices keep their pipelines, without its own data."""
+    """Return the old job's assignments, so that vertices keep their pipelines, but none of its other data."""
     seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
     return Manifest(job_name=old.job_name, seats=seats)
 
@@ -312,7 +312,7 @@ def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
 
 
 def _only_present(job: PlannedJob) -> Manifest:
-    """Return the manifest of a new job, which never had the vertices that were dropped."""
+    """Return the manifest of a new job without the dropped vertices, which the new job never had."""
     names = set(job.vertices)
     seats = {name: seat for name, seat in job.manifest.seats.items() if name in names}
     return evolve(job.manifest, job_name=job.name, seats=seats)

@@ -48,7 +48,7 @@ class Restoration:
     """Next version of the manifest, with all data that must outlive this process."""
 
     requests: Mapping[int, RestoreRequest] = field(factory=dict)
-    """Requests by pipeline; a pipeline without one continues from its latest checkpoint."""
+    """Restore requests by pipeline; a pipeline without one continues from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
     """Notes for the user, a sentence each."""
@@ -98,7 +98,7 @@ class _Restoring:
         """Pipelines whose base has no output left to publish."""
 
         self._saved: dict[int, frozenset[str]] = {}
-        """Sinks whose save modes were applied, whatever their bases contain, by pipeline."""
+        """Sinks whose save modes were applied, by pipeline, even if the base still marks them as pending."""
 
         self._problems, self._notes = (findings := Findings()).problems, findings.notes
         self._asked = AskedCheckpoints(
@@ -138,7 +138,7 @@ class _Restoring:
         return self._listings.get(number, PipelineListing())
 
     def _look_at(self, asked: Mapping[int, Asked]) -> None:
-        """Read the base of each pipeline if it was requested, or has to fit changed vertices."""
+        """Read the base of each pipeline that was requested to rewind or whose vertices have changed."""
         bases: dict[int, Base] = {}
         for number in sorted(asked.keys() | self._changed()):
             request = RestoreRequest(ref=asked[number].ref if number in asked else None, rewind=Rewind.ACCEPTED)
@@ -165,7 +165,7 @@ class _Restoring:
         return None if latest is None else self._states(latest)
 
     def _states(self, info: CheckpointInfo) -> VertexStates | str:
-        """Return the states, or the reason why they are unavailable."""
+        """Return the states, or the reason why they cannot be read."""
         try:
             state = self._storage.load(info)
             return "it was removed in the meantime" if state is None else codec.decode(state.states)
@@ -229,7 +229,7 @@ class _Restoring:
     def _require_bound(
         self, which: str, pipeline: PlannedPipeline, base: Base, asked: Asked | None, states: VertexStates
     ) -> None:
-        """Require that staged output goes to its original target, and that published output is found there."""
+        """Require that staged output goes to its original target, and that published output can be found there."""
         now = asked is not None and asked.rewind == "retracted"
         back_to = base.ref if now else states.retracting
         if back_to is not None:
@@ -263,7 +263,7 @@ class _Restoring:
                 self._problems.append(f"{which} cannot be restored: {error}")
 
     def _may_drop(self, number: int) -> bool:
-        """Return True if dropping state was allowed now, or earlier while the latest state may still contain it."""
+        """Return True if state may be dropped: allowed now, or earlier while the latest state may still contain it."""
         return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
@@ -294,14 +294,14 @@ class _Restoring:
 
 
 def _acted(pipeline: PlannedPipeline, newest: VertexStates | str) -> frozenset[str]:
-    """Return the sinks whose save modes were applied, even after the base; all, if the newest state is unreadable."""
+    """Return the sinks whose save modes were applied, also after the base; all if the newest state is unreadable."""
     if isinstance(newest, str):
         return frozenset(sink.name for sink in pipeline.sinks)
     return frozenset(name for name, sink in newest.sinks.items() if not sink.save_mode_pending)
 
 
 def _published(states: VertexStates) -> int:
-    """Return the number of rows in the targets once a checkpoint of these states is complete and published."""
+    """Return the number of rows in the targets once the checkpoint with these states is complete and published."""
     return sum(
         sink.rows_committed + sum(committable.rows for committable in sink.uncommitted)
         for sink in states.sinks.values()

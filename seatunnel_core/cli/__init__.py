@@ -1,1 +1,1 @@
-"""The command ``seatunnel``: arguments, output and exit codes. The work is done by other packages."""
+"""The command ``seatunnel``: arguments, output and exit codes. Other packages do the work."""

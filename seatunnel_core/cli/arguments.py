@@ -26,7 +26,7 @@ from seatunnel_core.job.restoring import Restore
 _OF_CLUSTERS = ("-cn", "--cluster")
 
 _RUN = ("run", "start", "submit")
-"""Subcommands with which other programs run a job."""
+"""Subcommands that run a job in other programs."""
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -88,7 +88,7 @@ class RunArguments(Command):
         help="end the job with this command, as always without --async")  # fmt: skip
     ui: bool = switch("--ui", help="print the address of a page that shows the job in a browser")
     begun_to: int | None = option("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
-    """File descriptor of a pipe that is notified when the job has started; set for the background process."""
+    """File descriptor of a pipe that is notified when the job has started; set in the background process."""
 
     check: bool = switch(
         *("-d", "--check", "--dry-run"), exclusive="instead",
@@ -124,7 +124,7 @@ _OF_A_NEW_JOB = (
     *("variables", "name", "set_job_id", "restore", "master", "background", "close_job"),
     *("check", "encrypt", "decrypt", "strict", "engine_config"),
 )
-"""Options of a new job, which a request to running jobs would ignore."""
+"""Options that apply only to a new job, and would have no effect on a request to running jobs."""
 
 
 @frozen(kw_only=True)

@@ -44,7 +44,7 @@ EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE":
 
 @frozen(kw_only=True)
 class ClientPlace:
-    """Cluster and its addresses."""
+    """A cluster and its addresses."""
 
     cluster: str
     members: tuple[str, ...]
@@ -93,7 +93,7 @@ def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> 
     """Request cancellation of all given jobs, even if some requests fail.
 
     Raises:
-        UsageError: Some of them do not run; cancellation of the others was requested.
+        UsageError: Some of them are not running; cancellation of the others was requested.
     """
     refused = []
     for job_id in job_ids:
@@ -235,7 +235,7 @@ def _variables(
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
-    """Show the progress of a job until it ends, and return the exit code. Learn further nodes of the cluster meanwhile.
+    """Show the progress of a job until it ends, and return the exit code. Meanwhile, add newly found nodes.
 
     Raises:
         PlatformError: The cluster has not responded for ``PATIENCE_S``.
@@ -266,7 +266,7 @@ def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> 
 
 
 def _learn(client: ClusterClient) -> None:
-    """Add all nodes known to the responding node, so that the client survives failures of the configured ones."""
+    """Add all nodes known to the responding node, so that the client tolerates failures of the configured nodes."""
     with contextlib.suppress(PlatformError, UsageError, StoredValueError):
         found = client.ask("GET", "/internal/v1/members")
         client.learn([stored.text(found, "leader"), *stored.texts(found, "members")])

@@ -63,7 +63,7 @@ _HOW = {
     "at_once": (ControlVerb.STOP, "-can"),
     "open_metrics": (ControlVerb.METRICS, "--metrics"),
 }
-"""Verb and flag that each modifying option belongs to."""
+"""Verb and flag to which each modifying option belongs."""
 
 
 def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:

@@ -34,7 +34,7 @@ def option(
         *flags: Flags of the option.
         default: Value without the option, for the class and for the parser.
         converter: Converts the parsed value into that of the field.
-        exclusive: Name of the group of options of which only one may be given; empty for none.
+        exclusive: Name of a group of mutually exclusive options; empty for none.
         aliases: Help by flag, for flags that need a separate help text.
         repr: False for values that may be secret.
         **how: Further arguments of ``ArgumentParser.add_argument``.

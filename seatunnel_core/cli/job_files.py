@@ -59,7 +59,7 @@ def warnings_first(request: Request) -> Iterator[None]:
 
 
 def begun_before_this(arguments: RunArguments, request: Request) -> str | None:
-    """Return the ID of the incremental job to resume if the command specifies neither a job nor a savepoint."""
+    """Return the ID of the incremental job to resume, if the command specifies neither a job nor a savepoint."""
     if arguments.restore or arguments.set_job_id or arguments.restoring.from_savepoint:
         return None
     return job_to_go_on_with(request.raw, request.engine, arguments.name)

@@ -30,9 +30,9 @@ from seatunnel_core.cli.terminal.cursor import show_cursor
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 _GARBAGE = (20_000, 20, 20)
-"""Thresholds of Python's garbage collector: number of new objects before young ones are collected, and ratios for older
-generations. A job of 1,000 pipelines creates two million long-lived objects: Python's default of 700 took 1 s of 10
-s."""
+"""Thresholds of Python's garbage collector: number of new objects before a collection of young ones, and ratios for
+older generations. A job of 1,000 pipelines creates two million long-lived objects: with Python's default of 700,
+collections took 1 s of 10 s."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,7 +77,7 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
 
 
 def _run(command: Command, *, last: bool) -> int:
-    """Run a command and return its exit code. The command's modules are imported here, not earlier."""
+    """Run a command and return its exit code. The command's modules are imported here, not when this module loads."""
     code: int | None = None
     match command:
         case RunArguments(background=True):

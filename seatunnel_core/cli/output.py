@@ -1,4 +1,4 @@
-"""Unusable standard output: its reader disconnected, as in ``| head``, or its disk is full."""
+"""Handling of an unusable standard output: its reader has disconnected, as in ``| head``, or its disk is full."""
 
 import errno
 import os
@@ -6,13 +6,13 @@ import select
 import sys
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
-"""Errors of a full disk."""
+"""Error numbers of a full disk."""
 
 
 def reader_left() -> bool:
     """Return True if standard output or standard error is a pipe without a reader.
 
-    Other pipes may break, too.
+    A broken pipe may also be a different one.
     """
     watched = select.poll()
     for stream in (sys.stdout, sys.stderr):

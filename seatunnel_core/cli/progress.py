@@ -163,7 +163,7 @@ class JobProgressLine:
         self._rate = 0.0
 
     def tell(self, job: Mapping[str, Any]) -> None:
-        """Show the state of a running job: its pipelines as for a local job, or its totals if there are none."""
+        """Show the state of a running job: its pipelines as for a local job, or its totals if none are reported."""
         views = _views(job)
         if views and self._show is not None:
             self._show(views)

@@ -54,7 +54,7 @@ def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] =
 
 
 def program() -> list[str]:
-    """Return the command as a shell can find it: by name, by path, or as a module of this interpreter."""
+    """Return the command in a form that a shell can run: by name, by path, or as a module of this interpreter."""
     given = os.environ.get("SEATUNNEL_COMMAND")
     if given:
         return [given]

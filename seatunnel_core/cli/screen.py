@@ -70,7 +70,7 @@ class Screen:
         self._display.show(progress)
 
     def says_it_now(self, record: logging.LogRecord) -> bool:
-        """Return True to write a record now; the closing table reports the failure of an only pipeline."""
+        """Return True to write a record now; the closing table reports the failure of an only pipeline instead."""
         return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
@@ -122,7 +122,7 @@ class JsonDisplay(Display):
 
 @contextlib.contextmanager
 def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Screen]:
-    """Yield the display for these options and this standard output; it also receives log records while it is open."""
+    """Yield the display for these options and this standard output; log records also go to it while it is open."""
     display: Display
     write = _StandardOutput()
     if log_format == "json":

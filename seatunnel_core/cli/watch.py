@@ -36,8 +36,8 @@ class RunningJob(Protocol):
 class Interrupts:
     """Counter of stop requests: Ctrl-C (SIGINT) and SIGTERM are treated alike.
 
-    Expected interrupts are only counted; a further one raises ``KeyboardInterrupt`` in the main thread. None is
-    expected while a job starts, two while it runs, and one more after it has ended.
+    Expected interrupts are only counted; any further one raises ``KeyboardInterrupt`` in the main thread. No interrupt
+    is expected while a job starts, two are while it runs, and one more after it has ended.
     """
 
     def __init__(self, *, last: bool = False) -> None:

@@ -38,7 +38,7 @@ class Scalar:
 
 @frozen
 class Items:
-    """A list."""
+    """A list of values."""
 
     values: "tuple[Value, ...]"
     position: Position = field(eq=False)
@@ -77,8 +77,8 @@ class Block:
     def merged(self, later: "Block") -> "Block":
         """Merge two blocks: the later value of a key wins, and nested blocks are merged recursively.
 
-        A value in addition to a block is kept as described at ``OWN``. If this block has such a value, the entries of
-        the later block follow it.
+        If a key has both a value and a block, both are kept as described at ``OWN``: the entries of the later block
+        follow the value.
         """
         found = {entry.key: entry for entry in self.entries}
         for entry in later.entries:
@@ -95,10 +95,10 @@ OWN = "\ud800"
 """Key of the entry for the value of the block itself, as in ``start_mode = timestamp`` with ``start_mode.timestamp =
 1``.
 
-HOCON keeps only the later one. SeaTunnel jobs use both if both names are options. The parser does not know the options,
-so it keeps both: the value becomes an entry of this name in the nested block, before the entries that were written
-after it. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file can
-contain this key: it is half of a surrogate pair.
+HOCON keeps only the later one. SeaTunnel jobs use both if both names are options. The parser does not know the
+options, so it keeps both: the value becomes an entry with this key in the nested block, before the entries written
+after it. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file
+can contain this key: it is half of a surrogate pair.
 """
 
 Warn = Callable[[str, Position, str], None]
@@ -132,7 +132,7 @@ def overridden(earlier: Value, later: Value) -> Value:
 
 
 def visible(value: Value) -> Value:
-    """Return the part of a value with nested keys that HOCON keeps: the later one."""
+    """Return the part that HOCON keeps of a value with nested keys: the later one."""
     at = _own(value)
     if at is None or not isinstance(value, Block):
         return value
@@ -147,7 +147,7 @@ def _own(value: Value) -> int | None:
 
 
 def by_hocon(value: Value, warn: Warn) -> Value:
-    """Apply HOCON's rule to own values of blocks, and warn of each value that is hidden."""
+    """Apply HOCON's rule to the own values of blocks, and report a warning for each hidden value."""
     if isinstance(value, Items):
         return evolve(value, values=tuple(by_hocon(part, warn) for part in value.values))
     if not isinstance(value, Block):

@@ -51,10 +51,10 @@ _NOTED = {
     ),
     "http.log-response-max-size-mb": "logs of any size are sent in pieces",
 }
-"""Prefixes of SeaTunnel keys for components that this engine does not have."""
+"""Prefixes of SeaTunnel's keys for components that do not exist in this engine."""
 
 _PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.bucket", "fs.s3a.endpoint")
-"""Keys of storages that are often written into the wrong block; plugins know their own keys."""
+"""Storage keys that are often written in the wrong block; plugins declare their own keys."""
 
 
 @frozen(kw_only=True)
@@ -75,11 +75,11 @@ class StorageConfig:
     """True if the file sets the type explicitly."""
 
     idle: frozenset[str] = frozenset()
-    """Keys of ``plugin_config`` without effect; each was reported with its line."""
+    """Keys of ``plugin_config`` without effect; each was already reported with its line."""
 
     @property
     def effective(self) -> dict[str, str]:
-        """Return the plugin's configuration without the idle keys, which the plugin would otherwise report again."""
+        """Return the plugin's configuration without the keys without effect, which the plugin would report again."""
         keys = {key: text for key, text in self.plugin_config.items() if key not in self.idle}
         return {**keys, configuration.MAX_RETAINED: str(self.max_retained)}
 
@@ -102,7 +102,7 @@ def find_engine_file(explicit: Path | None, environment: Mapping[str, str], fold
     """Return the path of the engine's file, or ``None`` if there is none.
 
     The first of these is used: ``--engine-config``, ``SEATUNNEL_CONFIG``, and ``seatunnel.yaml`` in
-    ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file named by one of the first two is returned even if it
+    ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file given by one of the first two is returned even if it
     does not exist, so that reading it reports the error.
     """
     named = explicit or (Path(environment["SEATUNNEL_CONFIG"]) if environment.get("SEATUNNEL_CONFIG") else None)
@@ -215,9 +215,9 @@ def _state_folder(environment: Mapping[str, str]) -> str:
 
 
 def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> StorageConfig:
-    """Return the storage of a file; without a type and a path it gets the path of the built-in defaults.
+    """Return the storage that a file configures; without a type and a path, its path is the built-in default.
 
-    Only root may create the plugin's own default, ``/seatunnel/checkpoint/``.
+    The plugin's own default, ``/seatunnel/checkpoint/``, can only be created by root.
     """
     if storage.typed or "namespace" in storage.plugin_config:
         return storage
@@ -265,7 +265,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the plugin's notes about keys without effect; loading errors are reported when the plugin is used."""
+    """Return the plugin's notes about keys without effect; errors of loading it are reported when it is used."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:

@@ -41,7 +41,7 @@ def read_text(path: Path) -> str:
 
 
 def _near(path: Path) -> str:
-    """Return the end of a message: a similar file name, else the folder that was searched."""
+    """Return the end of a message: a similar file name, or the folder that was searched."""
     folder = path.absolute().parent
     close = difflib.get_close_matches(path.name, _names(folder), n=1, cutoff=0.75)
     return f"; did you mean {path.with_name(close[0])}?" if close else f" in {folder}"

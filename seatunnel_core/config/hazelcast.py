@@ -1,7 +1,7 @@
 """``hazelcast.yaml`` and ``hazelcast-client.yaml``: the members of a cluster, in SeaTunnel's format.
 
-The nodes and clients of a cluster read them from separate files. In the engine's file they are checked, with a warning
-that they have no effect there. The ``map:`` block belongs to the map store.
+The nodes and clients of a cluster read them from separate files. In the engine's file, these blocks are checked, and a
+warning states that they have no effect there. The ``map:`` block belongs to the map store.
 """
 
 import re
@@ -23,7 +23,7 @@ CLIENT = "hazelcast-client"
 
 DEFAULT_PORT = 5801
 PORTS_TRIED = 3
-"""Number of ports tried for a member without a port, because a process uses the next port if its own is in use."""
+"""Number of ports tried for a member without a port: a process whose port is in use takes one of the next ports."""
 
 _PORT = within(1, 65_535)
 _RANGE = re.compile(r"(\d{1,3}\.\d{1,3}\.\d{1,3})\.(\d{1,3})-(\d{1,3})")
@@ -37,7 +37,7 @@ class Member:
 
     host: str
     port: int | None = None
-    """``None`` for the cluster's port and the following ones."""
+    """Port; ``None`` for the cluster's port and the following ones."""
 
     def __str__(self) -> str:
         return self.host if self.port is None else f"{self.host}:{self.port}"
@@ -49,7 +49,7 @@ class ClusterConfig:
 
     name: str
     tcp_ip: bool
-    """True if the members are listed, as in SeaTunnel's documentation."""
+    """True if the members are listed explicitly, as in SeaTunnel's documentation."""
 
     members: tuple[Member, ...]
     """Members with ranges expanded, in the order of the file."""

@@ -113,7 +113,7 @@ class _Parser(TokenReader):
         self._prefix = prefix
         self._depth = depth
         self._place: tuple[str, ...] = ()
-        """Keys of the enclosing blocks, for files that are included there."""
+        """Keys of the enclosing blocks, relative to which an included file is resolved."""
 
     def root(self) -> Object:
         self.skip()

@@ -28,7 +28,7 @@ ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r":
 
 
 Token = tuple[str, str, int]
-"""Kind (a group of the expression above, or ``end``), text, and offset."""
+"""Kind (a named group of the expression above, or ``end``), text, and offset."""
 
 
 Matches = Iterable[re.Match[str]]

@@ -29,7 +29,7 @@ class Substitution:
     default: "Node | None"
     offset: int
     prefix: tuple[str, ...]
-    """Path at which its file was included; references are first resolved relative to it."""
+    """Path at which its file was included; a reference is first resolved relative to this path."""
 
 
 @define(eq=False)

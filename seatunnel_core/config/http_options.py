@@ -17,7 +17,7 @@ class Permission(Enum):
     """All GET requests: jobs with their options, logs and metrics."""
 
     CHECK = "check"
-    """Encrypt a job; together with ``submit``, check a job, which runs its plugins as the node's user."""
+    """Encrypt a job; together with ``submit``, also check a job, which runs its plugins as the node's user."""
 
     SUBMIT = "submit"
     RESTORE = "restore"
@@ -25,7 +25,7 @@ class Permission(Enum):
 
     STOP = "stop"
     SAVEPOINT = "savepoint"
-    """Take a savepoint, also while a job is stopped."""
+    """Take a savepoint, also when a job is stopped."""
 
     OPERATE = "operate"
     """Change log levels and tags of nodes."""

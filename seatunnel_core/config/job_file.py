@@ -55,7 +55,7 @@ class RawJob:
 
     blocks: tuple[RawBlock, ...] = field(repr=False)
     problems: Problems = field(repr=False)
-    """Problems found so far; the planner adds more, so that the user sees all of them together."""
+    """Problems found so far; the planner adds its own, so that the user sees all of them together."""
 
 
 _SECTIONS = ("env", *(kind.value for kind in Kind))
@@ -73,7 +73,7 @@ _ENV_RULES = BlockRules(
 
 
 def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
-    """Read a job file: HOCON, JSON, YAML or SQL; variables may also come from a file next to it or the user's keyring.
+    """Read a job file: HOCON, JSON, YAML or SQL; variables may also be set in a file next to it or in a keyring.
 
     Raises:
         ConfigError: The file cannot be read or parsed. Problems of single keys are in ``problems`` of the result.
@@ -156,7 +156,7 @@ def read_shading(env: Options) -> Shading | None:
 
 
 def shaded(raw: RawBlock) -> bool:
-    """Return True if encryption applies to the block: to that of a source or a sink."""
+    """Return True if encryption applies to the block, that is, if it is a source or a sink."""
     return raw.kind is not Kind.TRANSFORM
 
 
@@ -182,7 +182,7 @@ def _below(block: Block, path: tuple[str, ...]) -> Value | None:
 
 
 def _unknown_section(entry: Entry, problems: Problems) -> None:
-    """Report an unknown section if it looks like a mistake; other keys may be variables for ``${…}``."""
+    """Report an unknown section if it looks like a mistake; other keys may define variables for ``${…}``."""
     close = nearest(entry.key, _SECTIONS)
     message = f"a job file has no section {entry.key!r}"
     if any(entry.key == option.key or option.key.startswith(f"{entry.key}.") for option in ENV):

@@ -48,7 +48,7 @@ _NOTED = (
     ("gluten", "Spark runs here without Gluten, and there are no internal tables"),
     ("spring.session.", "nodes keep no sessions: each request carries its user and password, so any node takes it"),
 )
-"""Parts of keys for features that this engine lacks, each with an explanation for the warning."""
+"""Parts of keys for features that do not exist in this engine, each with an explanation for the warning."""
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -72,7 +72,7 @@ def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
 
 
 def kylin_folder(environment: Mapping[str, str], config: Path) -> Path:
-    """Return the folder of ``kylin.properties``: that of ``KYLIN_HOME``, otherwise that of the engine's file."""
+    """Return the folder of ``kylin.properties``: the one in ``KYLIN_HOME``, otherwise that of the engine's file."""
     home = environment.get("KYLIN_HOME")
     return Path(home, "conf") if home else config
 

@@ -1,4 +1,4 @@
-"""Limits on the cost of parsing a text. A few lines can expand to billions of values, or take hours.
+"""Limits on the cost of parsing a text: a few lines can expand to billions of values, or take hours to parse.
 
 The parsers count while they work, so that a text is rejected before it exceeds the limits. Submitted texts have tighter
 limits than files of the user who runs a job.
@@ -80,7 +80,7 @@ class Budget:
         self.tick(place)
 
     def substituted(self, values: int, place: Callable[[], Position]) -> None:
-        """Count values that a substitution adds or copies at this place."""
+        """Count values that a substitution adds or copies here."""
         self._substituted += values
         if self._substituted > self.limits.substitutions:
             said = (
@@ -128,7 +128,7 @@ def size(value: Value | None) -> int:
 
 
 def copied(earlier: Value, later: Value) -> int:
-    """Return the number of entries or values copied when two values are joined; nested blocks are merged, too."""
+    """Return the number of entries or values copied when two values are joined, including merged nested blocks."""
     if not (isinstance(earlier, Block) and isinstance(later, Block)):
         return size(earlier) + size(later)
     own = {entry.key: entry.value for entry in earlier}

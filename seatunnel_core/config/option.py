@@ -55,7 +55,7 @@ class OptionType(Generic[T]):
 
 
 def _parsed_elsewhere(name: str) -> OptionType[Any]:
-    """Return the type of an option of a pickled plugin in a task, where its value is already parsed."""
+    """Return a placeholder type for an option of a pickled plugin in a task, where the value is already parsed."""
 
     def refuse(_: Any) -> Any:
         raise ValueError(f"a {name} is parsed where the job is planned, not in its tasks")

@@ -37,10 +37,10 @@ class Shade(ABC):
     """Value of ``shade.identifier``, equal to the entry point's name."""
 
     sensitive_options: ClassVar[tuple[str, ...]] = ()
-    """Options that it covers in addition to ``SENSITIVE`` and ``shade.options``."""
+    """Options that the shade covers in addition to ``SENSITIVE`` and ``shade.options``."""
 
     def open(self, properties: Mapping[str, str]) -> None:
-        """Receive ``shade.properties``; called once, before every other method.
+        """Receive ``shade.properties``; called once, before all other methods.
 
         Raises:
             ValueError: A property is missing or invalid; the message is shown.
@@ -176,7 +176,7 @@ def _changed(block: Block, prefix: str, options: frozenset[str], change: Callabl
 
 
 def _each_scalar(value: Value, change: Callable[[Scalar], Scalar]) -> Value:
-    """Change a string, or each string of a list; blocks and ``null`` remain unchanged."""
+    """Apply a function to a string, or to each string of a list; blocks and ``null`` remain unchanged."""
     if isinstance(value, Items):
         return Items(tuple(_each_scalar(part, change) for part in value.values), value.position)
     return change(value) if isinstance(value, Scalar) and value.value is not None else value

@@ -65,7 +65,7 @@ class _Token:
 
     start: int
     end: int
-    """Offset after its last character."""
+    """Offset after the last character of the token."""
 
     @property
     def is_name(self) -> bool:
@@ -113,7 +113,7 @@ class Statement:
         return self._next < len(self._tokens)
 
     def word(self) -> str:
-        """Return the next token in capitals; for a string or a quoted name, its name in messages."""
+        """Return the next token in capitals; for a string or a quoted name, the name of its token type in messages."""
         if not self._left:
             return "the end"
         token = self._tokens[self._next]
@@ -144,7 +144,7 @@ class Statement:
         return self._token(what, lambda token: token.is_name)
 
     def string(self, what: str) -> tuple[str, int]:
-        """Read a string in single quotes, and return it with its offset; ``what`` is its name in the message."""
+        """Read a string in single quotes, and return it with its offset; ``what`` describes it in the message."""
         return self._token(what, lambda token: token.kind == "STRING")
 
     def query(self) -> tuple[str, int]:

@@ -28,11 +28,11 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import Resolved, begins_reference
 
 _MAX_STEPS = 96
-"""Maximum depth of nesting and chained substitutions together."""
+"""Maximum depth: levels of nesting and steps of chained substitutions together."""
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
-"""Top-level keys with validated options, which warn about hidden values, including values taken from other keys."""
+"""Top-level keys with validated options: warnings report hidden values there, including those taken from other keys."""
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
@@ -89,7 +89,7 @@ class _Resolver:
         return Block(tuple(entries), self.place(node.offset))
 
     def field(self, target: Field) -> Value | None:
-        """Return the value of a key, ``None`` if it has none; while the key is being resolved, its value so far."""
+        """Return the value of a key, ``None`` if it has none; while the key is being resolved, its current value."""
         only = target.values[0] if len(target.values) == 1 else None
         if isinstance(only, Literal):
             return self._literal(only)
@@ -309,7 +309,7 @@ def _is_reference(scalar: Scalar) -> bool:
 
 
 def _that_count(values: list[Node], root: Object) -> list[Node]:
-    """Return the values of a key without hidden ones, so that their missing variables are not reported.
+    """Return the values of a key that later ones do not hide: missing variables in hidden values are not reported.
 
     A string or a list hides earlier strings and lists, but not the keys below the key: see ``document.OWN``. Blocks
     that refer to keys of this file are hidden, too, because they may lead back to the key itself.
@@ -326,7 +326,7 @@ def _that_count(values: list[Node], root: Object) -> list[Node]:
 
 
 def _leads_to(node: Node, root: Object) -> bool:
-    """Return True if a value contains a substitution of a key of the file."""
+    """Return True if a value contains a substitution that refers to a key of the file."""
     if isinstance(node, Object):
         return any(_leads_to(value, root) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):

@@ -27,7 +27,7 @@ class BlockRules:
     """Name of a block, and the keys that it may have in addition to the declared options."""
 
     what: str
-    """Name in messages: ``"env"``, ``"the source LocalFile"``."""
+    """Description of the block in messages: ``"env"``, ``"the source LocalFile"``."""
 
     unknown: Unknown = Unknown.ERROR
 
@@ -47,10 +47,10 @@ class Validated:
 
     options: Options
     free: Mapping[str, str]
-    """The collected keys in dotted form, with their texts."""
+    """The collected keys in dotted form, with their values as texts."""
 
     wrong: frozenset[str] = frozenset()
-    """Options without a reliable value, and undeclared keys that were reported as errors."""
+    """Options without a valid value, and undeclared keys that were reported as errors."""
 
     positions: Mapping[str, Position] = field(factory=dict)
     """Position of each option in the block."""
@@ -158,7 +158,7 @@ def _take(
 def _report_keys(
     path: str, value: Value, kind: OptionType[Any], keys: Keys, rules: BlockRules, problems: Problems
 ) -> bool:
-    """Report unknown keys inside of an option's blocks, and return True if they can be ignored.
+    """Report unknown keys inside an option's blocks, and return True if they can be ignored.
 
     Existing files have such keys. They are errors if the option is ``closed``.
     """
@@ -199,7 +199,7 @@ def _take_entries(
 
 
 def _written(option: Option[Any], found: _Found) -> Any:
-    """Return the value of an option; fetch a secret from its store if the value is needed."""
+    """Return the value of an option; a secret is fetched from its store if the value is needed."""
     value = plain(found.value, textual=option.type.textual)
     if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(
@@ -236,7 +236,7 @@ def _collect(found: _Found, free: dict[str, str], problems: Problems) -> None:
 def _report_missing(
     option: Option[Any], block: Block, unknown: list[_Found], rules: BlockRules, problems: Problems
 ) -> None:
-    """Report a missing option; if a misspelt key was probably meant, report both as one mistake."""
+    """Report a missing option; if a misspelt key was probably meant as this option, report both as one mistake."""
     close = nearest(option.key, [found.key for found in unknown])
     message = f"{rules.what} needs the option {option.key!r} ({option.type.name})"
     if close is None:

@@ -31,7 +31,7 @@ _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
 """Placeholders of file names, partition folders and templates."""
 
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
-"""Placeholders of requests to services, unless they have a value; SeaTunnel jobs write them in quotes."""
+"""Placeholders in requests to services, unless a variable has that name; SeaTunnel jobs write them in quotes."""
 
 SINKS = "seatunnel.sink"
 """Entry-point group of sinks."""
@@ -41,7 +41,7 @@ _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers
 """Keys of addresses and headers, in which an unresolved ``${NAME}`` is always a mistake."""
 
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
-"""Keys whose values are or contain secrets, although their names do not suggest it."""
+"""Keys whose values are or contain secrets although the names of the keys do not suggest it."""
 
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
 @frozen
 class Variables:
-    """Sources of the values of variables: ``-i`` overrides the environment, which overrides values kept elsewhere."""
+    """Sources of variable values, in order of precedence: ``-i``, the environment, values kept elsewhere."""
 
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
@@ -97,12 +97,12 @@ class Variables:
         return self.around(name) if found is None else found
 
     def around(self, name: str) -> str | None:
-        """Return the value of a variable from outside of the command: from the environment or kept elsewhere."""
+        """Return the value of a variable that is set outside of the command: in the environment or kept elsewhere."""
         found = self.environment.get(name)
         return self.elsewhere(name) if found is None else found
 
     def missing(self, name: str, keys: Sequence[str] = ()) -> tuple[str, str]:
-        """Return the message and the suggestion for a variable without a value; ``keys`` is the path of its place."""
+        """Return the message and suggestion for a variable without a value; ``keys`` is the path where it is used."""
         close = nearest(name, self.given)
         hint = f"Did you mean ${{{close}}}? " if close else ""
         by_argument = self.by_argument and not (self.of_node and is_secret_place(keys))
@@ -170,9 +170,9 @@ def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
 
 
 def _may_be_columns(keys: Sequence[str], *, loads_sinks: bool) -> bool:
-    """Return True if placeholders in the value at this path of a job file may be columns.
+    """Return True if placeholders in the value at this path of a job file may refer to columns.
 
-    In a list of sinks the path has no name of a plugin; then any sink may have the option.
+    In a list of sinks, the path does not contain the plugin's name; then the options of all sinks are considered.
     """
     if len(keys) not in (2, 3) or keys[0].lower() != "sink":
         return False
@@ -241,7 +241,7 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
 ENVIRONMENT = ".env"
 SECRETS = "secrets.toml"
 SERVICE = "seatunnel"
-"""Name of the service of our passwords in a keyring."""
+"""Service name under which a keyring stores our passwords."""
 
 _OTHERS = stat.S_IRGRP | stat.S_IROTH
 

@@ -72,7 +72,7 @@ def parse_yaml(text: str, name: str, problems: Problems) -> Value:
 
 
 def _unfenced(text: str, name: str, problems: Problems) -> str:
-    """Replace the code fences around the text by empty lines, so that lines keep their numbers."""
+    """Replace the code fences around the text with empty lines, so that line numbers do not change."""
     if "```" not in text:
         return text
     lines = text.split("\n")
@@ -131,7 +131,7 @@ class _Reader:
             self._fail(f"this is not YAML: {error.reason}", Position(self.name))
 
     def _refuse_tab(self, error: yaml.MarkedYAMLError, text: str) -> None:
-        """Raise an error if a tab indents the line at which the parser stopped; its own message omits that."""
+        """Raise an error if a tab indents the line at which the parser stopped; the parser's message omits that."""
         if not error.problem_mark or not str(error.problem).startswith(_AT_A_TAB):
             return
         line, lines = error.problem_mark.line, text.splitlines()

@@ -151,7 +151,7 @@ class Increments(Protocol):
 
     @property
     def reads(self) -> Mapping[str, str]:
-        """The data that a cursor is valid for: ``Window.reads``."""
+        """The data for which a cursor is valid: ``Window.reads``."""
 
 
 IncrementsT = TypeVar("IncrementsT", bound=Increments)

@@ -35,7 +35,7 @@ ROW_ERRORS = "row_error_handle_way"
 _BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
-"""Number of consecutive bytes of a table before the next table follows, so that small tables are read as a whole."""
+"""Number of bytes read from one table before the next one follows, so that small tables are read as a whole."""
 
 
 def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
@@ -72,7 +72,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
 
 
 def _beside(entry: Options, options: Options) -> Options:
-    """Return the options of an entry, with the options that apply to all entries."""
+    """Return the options of an entry, combined with the options that apply to all entries."""
     if not options.is_set(ROW_ERRORS):
         return entry
     return Options(
@@ -102,8 +102,8 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
 class SeveralTables(Source):
     """A source that delegates each call to the source of the table concerned.
 
-    Discovered objects and split bodies contain the name of their table. So a job whose tables were changed can still
-    read the splits of its previous tables.
+    Discovered objects and split bodies contain the name of their table. So a job can still read the splits of its
+    previous tables after its tables were changed.
     """
 
     identifier: str  # type: ignore[misc]
@@ -113,7 +113,7 @@ class SeveralTables(Source):
     task_modules: tuple[str, ...]
 
     def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
-        """Create the source from at least one source, by table name."""
+        """Create the source from the sources of its tables, by table name; at least one."""
         super().__init__(options)
         self._sources = dict(sources)
         first = next(iter(self._sources.values()))

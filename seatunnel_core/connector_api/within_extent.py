@@ -44,7 +44,7 @@ class WithinExtent(SinkWriter):
         self.inner.write(batch)
 
     def _limited(self, kind: pa.DataType) -> bool:
-        """Return True if values of a type are limited; a time beyond 24 hours is valid for no sink."""
+        """Return True if values of a type are limited; a time of 24 hours or more is valid for no sink."""
         return not self.sink.takes_any_moment or pa.types.is_time(kind)
 
     def _row(self, values: pa.Array) -> int:

@@ -14,7 +14,7 @@ from seatunnel_core.errors import PlatformError
 
 
 class UnsignedAnswerError(PlatformError):
-    """The responding process does not know the cluster's secret."""
+    """The responding process does not have the cluster's secret."""
 
 
 class UnsignedError(http.client.HTTPException):
@@ -29,7 +29,7 @@ class Signer:
     Args:
         cluster: Name of the cluster.
         secret: Secret of the cluster; ``None`` if it has none.
-        boots: Last known boot id of each member, which its requests are signed for. Several senders may share one
+        boots: Last known boot id of each member, for which requests to it are signed. Several senders may share one
             mapping.
     """
 

@@ -1,8 +1,8 @@
 """Jobs of a cluster, for orchestrators: programs that start a job and wait for its end, and may be killed meanwhile.
 
-Such a program gives a job a reproducible ID. After a restart it calls ``take`` with that ID again, which does only what
-remains. So a job is submitted once, even if the program, the node or the leader fails in between. Only the standard
-library and ``attrs`` are imported here, to keep imports cheap in other programs.
+Such a program assigns a reproducible ID to a job. After a restart it calls ``take`` with the same ID, which performs
+only the remaining steps. So a job is submitted once, even if the program, the node or the leader fails in between.
+Only the standard library and ``attrs`` are imported here, to keep imports cheap in other programs.
 """
 
 import enum
@@ -26,7 +26,7 @@ from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 Value = TypeVar("Value")
 
 PATIENCE_S = 60.0
-"""Time without a response or a leader of the cluster until this is an error, in seconds; longer than an election."""
+"""Time without a response or a leader of the cluster until an error is raised, in seconds; longer than an election."""
 
 POLL_S = 1.0
 _AGAIN_S = 0.5
@@ -44,7 +44,7 @@ def format_of(name: str) -> str:
 
 
 def stable_job_id(*parts: str) -> str:
-    """Return a job id that is the same for the same parts, and different for different parts."""
+    """Return a job id that depends only on the parts: the same for equal parts, and different for different ones."""
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts))[: _LONGEST_ID - 17].strip("-.")
     return f"{readable}-{digest}" if readable else digest
@@ -81,7 +81,7 @@ class JobView:
 
     job_id: str
     state: str
-    """State by SeaTunnel's name; empty if the cluster does not know the job."""
+    """State by SeaTunnel's name; empty if the cluster has no such job."""
 
     name: str = ""
     error: str = ""
@@ -207,10 +207,10 @@ def _moment(text: str) -> datetime:
 
 
 class Taken(enum.Enum):
-    """Result of ``take``."""
+    """Result of ``take``: what it has done."""
 
     SUBMITTED = "is submitted"
-    """The cluster did not know the job."""
+    """The cluster had no such job."""
 
     FOLLOWED = "already exists and is followed"
     RESTORED = "ended before it was complete, and resumes from its last checkpoint"
@@ -237,7 +237,7 @@ class ClusterJobs:
         self._sleep = sleep
 
     def view(self, job_id: str) -> JobView:
-        """Return the state of a job; the state is empty if the cluster does not know the job.
+        """Return the state of a job; its ``state`` is empty if the cluster has no such job.
 
         Raises:
             UsageError: The cluster rejects the request.
@@ -302,7 +302,7 @@ class ClusterJobs:
         self.warnings = tuple(map(str, found)) if isinstance(found, list) else ()
 
     def cancel(self, job_id: str) -> None:
-        """Request the cancellation of a job after a last checkpoint; this does not affect a job that is not running.
+        """Request the cancellation of a job after a last checkpoint; no effect on a job that is not running.
 
         Raises:
             UsageError: The cluster rejects the request.

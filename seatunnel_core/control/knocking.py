@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from attrs import frozen
 
 NEXT_S = 0.2
-"""Head start of an address before the next one is tried in parallel, in seconds."""
+"""Delay before the next address is tried in parallel, in seconds."""
 
 _UNDER_WAY = (0, errno.EINPROGRESS, errno.EWOULDBLOCK)
 

@@ -19,11 +19,11 @@ from seatunnel_core.control.knocking import knock
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 READ_S = 5.0
-"""Time limit for the response to a read-only request, in seconds; then the request is sent to the next node."""
+"""Time limit for the response to a read-only request, in seconds; after it, the request is sent to the next node."""
 
 
 LIVING_S = 2.5
-"""Time limit for the response of a node to a test request, before it gets a request with effects, in seconds."""
+"""Time limit for a node's response to a test request, in seconds; only then it gets a request with effects."""
 
 _LIVING = "/internal/v1/members"
 """Path of the test request: each node responds to it itself, on any port; any status is accepted."""
@@ -133,8 +133,8 @@ class NodeClient(ABC):
     def _limits(self, method: str) -> tuple[float, ...]:
         """Return the time limit of a node's response in each round over all nodes, in seconds.
 
-        A hanging node accepts connections but does not respond. So a read-only request is soon sent to the next node;
-        only if all nodes are slow, a second round gives each of them the whole time.
+        A hanging node accepts connections but does not respond. So a read-only request is soon sent to the next node.
+        If all nodes are slow, each of them has the full time in a second round.
         """
         is_short = method == "GET" and len(self._members) > 1 and self._answer_s > READ_S
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
@@ -142,8 +142,8 @@ class NodeClient(ABC):
     def _find_living(self) -> None:
         """Find a node that responds, before a request with effects is sent, which has no short time limit.
 
-        Otherwise, a hanging node at the head of the list would delay the first request of a client. A node that is only
-        slow to process a request gets the full time.
+        Otherwise, a hanging node at the head of the list would delay the first request of a client. A node that is
+        merely slow to process a request still has the full time.
         """
         with contextlib.closing(knock(self._ordered(), min(self._connect_s, LIVING_S), [])) as open_doors:
             for member, connected in open_doors:
@@ -153,7 +153,7 @@ class NodeClient(ABC):
                     return
 
     def learn(self, members: Iterable[str]) -> None:
-        """Add members, which are tried if the known ones do not respond."""
+        """Add members, which are tried if the known members do not respond."""
         self._members = tuple(dict.fromkeys((*self._members, *filter(None, members))))
 
     def _ordered(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Owner-only files and folders, independently of the umask: logs, and the files of nodes."""
+"""Owner-only files and folders, independent of the umask: logs, and the files of nodes."""
 
 import contextlib
 import os

@@ -21,16 +21,16 @@ class RestAddress:
     """Addresses and settings of a cluster's REST v2."""
 
     nodes: tuple[str, ...]
-    """``host:port`` of nodes; if one does not respond, the others are tried."""
+    """Nodes as ``host:port``; if one does not respond, the others are tried."""
 
     user: str = ""
     password: str = field(default="", repr=False)
     context_path: str = ""
-    """Prefix of all paths, as in ``http.context-path``: begins with "/", or is empty."""
+    """Prefix of all paths, as in ``http.context-path``: starts with "/", or is empty."""
 
     https: bool = False
     ca_file: Path | None = None
-    """Certificate authorities for the nodes' certificate; ``None`` for those that this machine trusts."""
+    """Certificate authorities for the nodes' certificate; ``None`` for those trusted by this machine."""
 
     certificate: Path | None = None
     """Certificate of this client with its key, for nodes that require one."""

@@ -87,7 +87,7 @@ class _Server(BoundedServer):
     def listen(self) -> None:
         """Handle requests until ``leave``.
 
-        ``serve_forever`` only polls for its end twice a second, which would delay the end of every job.
+        ``serve_forever`` checks for its end only twice a second, which would delay the end of every job.
         """
         with selectors.DefaultSelector() as ready, self._left:
             ready.register(self, selectors.EVENT_READ)

@@ -25,7 +25,7 @@ DIGEST, ANSWER = "x-seatunnel-digest", "x-seatunnel-answer"
 
 SECRET_FILE = "cluster.secret"
 OLD_SECRET_FILE = "cluster.secret.old"
-"""File of the previous secret. The state may still be encrypted with it; it is not used to sign requests."""
+"""File with the previous secret. The state may still be encrypted with it; it is not used to sign requests."""
 
 LEAST_SECRET = 32
 """Minimum number of characters of a secret."""
@@ -109,7 +109,7 @@ class Authenticator:
         """Largest number used by each sender."""
 
     def refusal(self, headers: Mapping[str, str], method: str, target: str) -> str | None:
-        """Return why a request is rejected, or ``None`` if it is accepted. Header names are in lower case.
+        """Return why a request is rejected, or ``None`` if it is accepted. Header names must be in lower case.
 
         The body is not checked and need not be received yet; check it later with ``owns``.
         """
@@ -136,7 +136,7 @@ class Authenticator:
         return self._repetition(nonce)
 
     def owns(self, headers: Mapping[str, str], body: bytes) -> bool:
-        """Return True if a body is that of an accepted request."""
+        """Return True if a body belongs to an accepted request."""
         return self._secret is None or headers.get(DIGEST) == digest_of(body)
 
     def answered(self, headers: Mapping[str, str], status: int, body: bytes) -> dict[str, str]:

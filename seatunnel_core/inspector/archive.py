@@ -1,6 +1,7 @@
 """A storage in one portable file: a ZIP whose entries are the objects of a namespace, in their stored form.
 
-Any ZIP program can open it. It is written once and atomically: a temporary folder becomes the file when it is complete.
+Any ZIP program can open it. It is written once and atomically: its content is collected in a temporary folder, which
+becomes the file when complete.
 """
 
 import os
@@ -19,13 +20,15 @@ from seatunnel_storage_api.storage import CheckpointStorage
 ENDING = ".zip"
 
 KEEP_ALL = 999_999_999
-"""``max-retained`` of a copy's destination, so that retention removes nothing until the engine itself writes there."""
+"""``max-retained`` of a copy's destination: retention removes nothing there until the engine itself stores
+checkpoints.
+"""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
 class ArchiveStorage(BlobStorage):
-    """An archive, which is either being written, until ``publish``, or read."""
+    """An archive that is being written, until ``publish``, or that is read."""
 
     def __init__(self, path: Path, *, unpacked: Path | None = None, packed: zipfile.ZipFile | None = None) -> None:
         super().__init__(backend="archive", namespace=f"{path}/", max_retained=KEEP_ALL)

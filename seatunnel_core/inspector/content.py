@@ -36,7 +36,7 @@ _LONGEST_TEXT = 120
 
 @frozen(kw_only=True)
 class Part:
-    """Part of a vertex's state: a unit in flight, or a committable."""
+    """Part of a vertex's state: a unit in flight or a committable."""
 
     words: str
     details: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class CheckpointContent:
 def content_of(
     storage: CheckpointStorage, job: JobSurvey, pipeline: PipelineSurvey, info: CheckpointInfo
 ) -> CheckpointContent:
-    """Read a checkpoint and its enumerations; return its content as a restore would see it.
+    """Read a checkpoint and its enumerations; return its content as a restore would use it.
 
     Raises:
         CheckpointCorruptedError: It is damaged.
@@ -275,7 +275,7 @@ def _names_files(files: object) -> bool:
 
 
 def _span(numbers: Sequence[int]) -> str:
-    """Return numbers as text: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps, truncated if there are many."""
+    """Return numbers as text: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps; a long list is truncated."""
     if len(numbers) > 1 and all(after == before + 1 for before, after in pairwise(numbers)):
         return f"{numbers[0]:,} to {numbers[-1]:,}"
     shown = ", ".join(f"{number:,}" for number in numbers[:5])

@@ -27,7 +27,9 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineS
 from seatunnel_storage_api.storage import CheckpointStorage
 
 RECENT_S = 600
-"""Age of the newest object below which a job may be running, in seconds: twice the default checkpoint interval."""
+"""Maximum age of the newest object at which a job is assumed to run, in seconds: twice the default checkpoint
+interval.
+"""
 
 Progress = Callable[[str], object]
 """Function that is called with a short text for each copied object."""
@@ -46,10 +48,10 @@ class Copied:
     """Size of the states, in bytes."""
 
     was_there: bool = False
-    """True if the complete job already existed with identical bytes."""
+    """True if the destination already had the complete job with identical bytes."""
 
     left_behind: tuple[str, ...] = ()
-    """Damaged checkpoints other than the latest of their pipeline, each with its problem."""
+    """Damaged checkpoints, except the latest ones of pipelines, each with its problem."""
 
     warnings: tuple[str, ...] = ()
 
@@ -195,7 +197,7 @@ class _Copy:
             ) from error
 
     def _store(self, info: CheckpointInfo, state: PipelineState) -> None:
-        """Store a checkpoint after claiming its epoch, which the fence requires. Call this in the order of epochs."""
+        """Store a checkpoint after claiming its epoch, as the fence requires. Call this in the order of epochs."""
         known = self.destination.load(info)
         if known is None:
             self._claim(state.pipeline_id, state.epoch)

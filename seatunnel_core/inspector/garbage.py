@@ -1,6 +1,6 @@
 """Garbage collection of checkpoint storages.
 
-Objects are garbage if no restorable checkpoint needs them, independently of their age. Restorable are all live
+Objects are garbage if no restorable checkpoint needs them, regardless of their age. Restorable are all live
 checkpoints and savepoints. All of them are read; if one is unreadable, nothing of its job is removed (protocol rule
 R9). Objects younger than ``older_than_s`` are kept, because a process may be using them.
 
@@ -35,7 +35,7 @@ DAY_S = 86_400
 
 PROBE_PREFIX = "probe-"
 PROBE_ID = re.compile(PROBE_PREFIX + r"[0-9a-f]{32}")
-"""Pattern of the ids under which cluster nodes compare their storages, which are not job ids."""
+"""Pattern of the ids under which cluster nodes compare their storages; they are not ids of jobs."""
 
 
 @frozen(kw_only=True)
@@ -55,7 +55,7 @@ class Garbage:
 
     holding: Holding | None = field(default=None, repr=False)
     staged: StagedFile | None = field(default=None, repr=False)
-    """Staged file to remove, instead of ``holding``; a whole job has neither."""
+    """Staged file to remove, instead of ``holding``; garbage that is a whole job has neither."""
 
 
 @frozen(kw_only=True)
@@ -85,7 +85,9 @@ class Needs:
 
     attachments: frozenset[str]
     frozen: bool
-    """True if the latest state references the enumerations of all sources, so that no others will be referenced."""
+    """True if the latest state references the enumerations of all sources, so that no further ones
+    will be referenced.
+    """
 
 
 def find_garbage(
@@ -238,7 +240,7 @@ class _Search:
         return file.committable not in need.committables
 
     def _was_deleted(self, job_id: str) -> bool:
-        """Return True if the job belonged to this storage: its markers are left.
+        """Return True if the job belonged to this storage and was deleted: only its markers remain.
 
         Checked after listing its files, so a job that has started meanwhile has a manifest.
         """
@@ -272,7 +274,7 @@ class _Search:
 
 
 def _is_probe(job: JobSurvey) -> bool:
-    """Return True if this is not a job, but objects with which cluster nodes compared their storages."""
+    """Return True if this is not a job, but the objects with which cluster nodes compared their storages."""
     kinds = {holding.kind for holding in job.holdings}
     return PROBE_ID.fullmatch(job.job_id) is not None and kinds <= {HoldingKind.ATTACHMENT, HoldingKind.UNFINISHED}
 

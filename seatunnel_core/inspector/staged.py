@@ -41,10 +41,10 @@ class StagedFile:
 
     is_folder: bool = False
     is_foreign: bool = False
-    """True if its name is not one that a sink creates."""
+    """True if no sink creates files of this name."""
 
     is_committed: bool = False
-    """True if its rows are committed and will replace existing ones: the job needs it independently of checkpoints."""
+    """True if its rows are committed and will replace existing ones: the job needs it regardless of checkpoints."""
 
 
 Make = Callable[..., StagedFile]
@@ -81,7 +81,7 @@ def staged(target: str) -> Iterator[StagedFile]:
 
 
 def _of(job_folder: Path, pipeline: str, epoch: str) -> Make:
-    """Return the constructor of the files of an epoch, which takes the other attributes."""
+    """Return a constructor of the files of an epoch, which takes the remaining attributes."""
     return partial(StagedFile, job_id=job_folder.name, pipeline=int(pipeline), epoch=int(epoch))
 
 

@@ -1,6 +1,6 @@
 """Survey of the jobs of a storage, from one listing of its objects and the newest manifest of each job.
 
-Damage never makes a survey fail: it is reported together with all other jobs.
+Damage never makes a survey fail: it is reported, together with all other jobs.
 """
 
 import enum
@@ -31,20 +31,22 @@ _OF_A_JOB = frozenset(
         *(HoldingKind.MISNAMED, HoldingKind.UNREADABLE),
     )
 )
-"""Kinds of objects that a deleted job does not have."""
+"""Kinds of objects that do not remain of a deleted job."""
 
 _CLUSTER = "cluster"
 """Folder of a cluster's state, next to the folders of jobs."""
 
 NOT_OURS = frozenset((HoldingKind.FOREIGN, HoldingKind.UNFINISHED))
-"""Kinds of objects that are not read. A folder with only these may be foreign, so its name need not be a job id."""
+"""Kinds of objects that are not read. A folder with only such objects may be foreign, so its name need not be a job
+id.
+"""
 
 
 class JobState(enum.Enum):
     """State of a job in a storage."""
 
     OPEN = "open"
-    """Not recorded as ended: the job is running or can be resumed."""
+    """The job is not recorded as ended: it is running or can be resumed."""
 
     ENDED = "ended"
     """The manifest contains the closing table: the job will not be restored again."""
@@ -53,7 +55,7 @@ class JobState(enum.Enum):
     """The job cannot be resumed: its deletion, or a copy to this storage, was interrupted."""
 
     DELETED = "deleted"
-    """Only markers are left, which fence an engine that may still run the job."""
+    """Only markers remain, which fence off an engine that may still run the job."""
 
     UNREADABLE = "unreadable"
     """The manifest is damaged or of a newer version, or this user cannot read the job's folder."""

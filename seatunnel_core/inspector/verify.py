@@ -67,7 +67,7 @@ class Verification:
     size_bytes: int
     damaged: tuple[Damage, ...]
     problems: tuple[str, ...]
-    """Problems beyond single objects: a manifest, a listing, a missing enumeration."""
+    """Problems that do not concern a single object: of a manifest, a listing or a missing enumeration."""
 
     verdicts: tuple[Verdict, ...]
     foreign: int

@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from seatunnel_core.stored_fields import Stored, added, required
 
 Terms = Mapping[str, str]
-"""Options, or their substitutes, with values to show to users. A missing option has its default."""
+"""Options, or their substitutes, with displayable values. A missing option has its default."""
 
 
 @frozen(kw_only=True)
@@ -22,7 +22,7 @@ class Binding(Stored):
     """Options that define the destination and meaning of its committables."""
 
     tracks: Terms = added(factory=dict, omitted=True, path=True)
-    """Further options by which it finds its published output."""
+    """Further options by which the sink finds its published output."""
 
     place: str = added("", omitted=True, path=True)
     """Target of its save mode: ``SaveMode.target``."""
@@ -32,7 +32,7 @@ class Binding(Stored):
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
-    """Return the bindings with the options of a process that starts now; unchanged if the options are the same."""
+    """Return the bindings including the options of a process that starts now; unchanged if the options are the same."""
     if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
         return tuple(bindings)
     return (*bindings, by)

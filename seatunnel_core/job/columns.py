@@ -1,6 +1,7 @@
 """Options that define the columns of a source, stored in the manifest.
 
-Columns are frozen when the source is first read. Options that change later would be ignored, or not fit the rows.
+Columns are frozen when the source is first read. Options that are changed later would be ignored, or would not fit the
+rows.
 """
 
 import json
@@ -16,7 +17,7 @@ Columns = Mapping[str, str]
 
 
 def column_options(options: Options) -> Columns:
-    """Return the options of a source that declare its columns, if set."""
+    """Return the options that declare the columns of a source, if they are set."""
     deciding = [option for option in options.declared if option.type is SCHEMA or option.key in _BESIDE_SCHEMAS]
     return {option.key: _text(options[option]) for option in deciding if options[option] not in (None, option.default)}
 

@@ -16,7 +16,7 @@ class Vertex:
 
     node: Node
     name: str
-    """Name, unique in the job and the same in every run as long as the node's own names are the same."""
+    """Name, unique in the job. It is the same in every run as long as the names given in the job file do not change."""
 
     inputs: tuple[int, ...]
     """Indexes of the distinct input vertices."""
@@ -48,7 +48,7 @@ def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = T
 
 
 def right_part(graph: Graph, is_right: Sequence[bool]) -> Graph:
-    """Return the graph of the valid vertices with only valid inputs, in topological order.
+    """Return the graph of the valid vertices that have only valid inputs, in topological order.
 
     Args:
         graph: A graph that may have dangling inputs, duplicate names and cycles.
@@ -119,7 +119,7 @@ def _inputs(index: int, nodes: Sequence[Node], outputs: dict[str, int], problems
 
 
 def _is_small(nodes: Sequence[Node]) -> bool:
-    """Return True for one source and one sink: a wrong name cannot mean another node."""
+    """Return True for a job of one source and one sink, in which a wrong name cannot refer to another node."""
     kinds = [node.kind for node in nodes]
     return kinds.count(Kind.SOURCE) == 1 and kinds.count(Kind.SINK) == 1
 
@@ -131,7 +131,7 @@ def _before(index: int, nodes: Sequence[Node]) -> tuple[int, ...]:
 
 
 def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
-    """Return names that do not change when a node is added elsewhere, as far as the job file allows."""
+    """Return generated names that do not change when a node is added elsewhere, as far as the job file allows."""
     names: list[str] = []
     taken: dict[str, Node] = {}
     given = {node.given_name or node.output for node in nodes}
@@ -152,7 +152,7 @@ def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
 
 
 def _made(node: Node, counts: dict[str, int], given: Container[str | None], taken: Container[str]) -> str:
-    """Return a name such as ``LocalFile-sink-orders`` after the input, or ``LocalFile-source-1`` without inputs."""
+    """Return a generated name: ``LocalFile-sink-orders`` after the input, or ``LocalFile-source-1`` without inputs."""
     base = f"{node.identifier}-{node.kind.value}"
     name = f"{base}-{'+'.join(node.inputs)}" if node.inputs else f"{base}-1"
     if node.inputs:
@@ -179,7 +179,7 @@ def _refuse_unused(
 def _refuse_circles(
     nodes: Sequence[Node], names: Sequence[str], inputs: Sequence[tuple[int, ...]], problems: Problems
 ) -> None:
-    """Remove nodes without open inputs until nothing changes; the rest is in, or downstream of, a cycle.
+    """Remove nodes without open inputs until nothing changes; the remaining ones are in a cycle or downstream of one.
 
     A duplicate output name may mean the other node, and is not counted as a cycle.
     """
@@ -207,7 +207,7 @@ def _refuse_circles(
 
 
 def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int, Sequence[int]]) -> None:
-    """Remove nodes from ``waiting``, and all nodes that wait only for them."""
+    """Remove nodes from ``waiting``, and all nodes whose only remaining inputs were removed."""
     for each in gone:
         del waiting[each]
     while gone:
@@ -221,7 +221,7 @@ def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int
 
 
 def _circle(waiting: Mapping[int, set[int]]) -> Iterator[int]:
-    """Return a cycle among the remaining nodes, downstream; its last node equals the first."""
+    """Return a cycle among the remaining nodes, in downstream order; its last node equals the first."""
     seen: list[int] = []
     at = min(waiting)
     while at not in seen:

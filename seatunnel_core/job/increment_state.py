@@ -26,7 +26,9 @@ class SourceState:
     """Progress of one source."""
 
     reads: Mapping[str, str] | None
-    """Data to which the cursor belongs; ``None`` after ``seatunnel state set``: the data that the next job reads."""
+    """Data to which the cursor belongs. ``None`` after ``seatunnel state set``: the cursor then applies to the data
+    that the next job reads.
+    """
 
     cursor: Cursor | None
 
@@ -46,7 +48,7 @@ class IncrementState:
     """Last job with this state name."""
 
     is_done: bool = True
-    """True if ``sources`` include the rows read by that job."""
+    """True if ``sources`` include the rows that this job read."""
 
     def cursor_of(self, source: str, reads: Mapping[str, str]) -> Cursor | None:
         """Return the cursor from which a source continues; ``None`` if it reads from the beginning.

@@ -21,7 +21,7 @@ from seatunnel_core.job.savepoint import JobSavepoint, pipeline_number
 from seatunnel_core.work.window import Window
 
 FORMAT = 3
-"""Newest format. 2 and 3 are written only if older versions, which read less, would misbehave."""
+"""Newest format. Formats 2 and 3 are written only where older versions, which can read less, would misbehave."""
 
 
 @frozen
@@ -36,10 +36,10 @@ class Seat:
     """Index among the vertices of its kind in its pipeline, from 0."""
 
     targets: tuple[str, ...] = ()
-    """Folders in which a sink has staged, newest last: they may contain staged output of a dead job."""
+    """Folders in which a sink has staged output, newest last: output of a dead job may remain there."""
 
     dropped: bool = False
-    """True if the user removed it from the job; it keeps its assignment in case it returns."""
+    """True if the user removed it from the job; its assignment is kept in case it is added again."""
 
     reads: str | None = None
     """Location that a source read when it was first planned: its enumeration is frozen, regardless of later options."""
@@ -57,7 +57,7 @@ class Manifest:
 
     job_name: str
     seats: Mapping[str, Seat] = field(factory=dict)
-    """All source and sink vertices that the job ever had, by name."""
+    """All source and sink vertices that the job has ever had, by name."""
 
     savepoints: tuple[JobSavepoint, ...] = ()
     """Savepoints with unique names, oldest first."""
@@ -69,7 +69,7 @@ class Manifest:
     """Requested rewinds, by pipeline."""
 
     moved_to: str | None = None
-    """Job that continues this one's work; this one is never started again."""
+    """Job that continues the work of this one, which is never started again."""
 
     settled_below: int = 0
     """Epoch below which all committables of checkpoints are published: the job was recorded as ended after them, and
@@ -121,7 +121,7 @@ class Manifest:
                 free[kind] += 1
 
     def _number(self, members: Sequence[Vertex], taken: Container[int]) -> int | None:
-        """Return the stored job's pipeline number of these vertices; ``None`` if it had none of them."""
+        """Return the pipeline number that the stored job gave to these vertices; ``None`` if it had none of them."""
         known: dict[int, str] = {}
         for vertex in members:
             seat = self.seats.get(vertex.name)
@@ -153,7 +153,7 @@ class Manifest:
         return tuple(sorted(name for name, seat in self.seats.items() if name not in present and not seat.dropped))
 
     def without(self, names: Container[str]) -> "Manifest":
-        """Return the manifest with the missing vertices marked as dropped, and returned ones no longer."""
+        """Return the manifest with missing vertices marked as dropped, and without the mark on returned ones."""
         seats = {name: evolve(seat, dropped=name in names) for name, seat in self.seats.items()}
         return evolve(self, seats=seats)
 
@@ -204,11 +204,11 @@ class Manifest:
         raise UsageError(f"the job {job_id} has no savepoint {name}; it has {known}")
 
     def with_savepoint(self, taken: JobSavepoint) -> "Manifest":
-        """Return the next version of the manifest: the savepoint is complete."""
+        """Return the next version of the manifest, which contains the complete savepoint."""
         return evolve(self, savepoints=(*self.savepoints, taken))
 
     def closed(self, table: Mapping[str, Any]) -> "Manifest":
-        """Return the last version of the manifest: all pipelines are finished."""
+        """Return the last version of the manifest, after all pipelines have finished."""
         return evolve(self, ended=dict(table))
 
     def to_bytes(self) -> bytes:

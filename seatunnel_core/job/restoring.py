@@ -1,4 +1,4 @@
-"""A request to restore a job, and the part of it that the manifest keeps until it is done."""
+"""A request to restore a job, and the part of it that is kept in the manifest until it is executed."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from seatunnel_storage_api.layout import require_job_id
 from seatunnel_storage_api.state import CheckpointRef
 
 REWINDS = ("refused", "retracted", "accepted")
-"""Handling of rows published after the checkpoint to which a restore rewinds."""
+"""Handling of rows that were published after the checkpoint to which a restore rewinds."""
 
 _CHECKPOINT = re.compile(r"(?:(?P<pipeline>[0-9]{1,6}):)?(?:(?P<epoch>[0-9]{1,10})[-/])?(?P<id>[0-9]{1,18})", re.ASCII)
 
@@ -121,7 +121,7 @@ class Restore:
     """Discard the state of sources and sinks that the job no longer has."""
 
     take_over: bool = field(default=False, kw_only=True)
-    """Resume the job even if another process of this machine runs it; that process then ends with an error."""
+    """Resume the job even if another process on this machine runs it; that process then ends with an error."""
 
     def __attrs_post_init__(self) -> None:
         if self.checkpoints and self.savepoint is not None:
@@ -167,7 +167,7 @@ class Asked:
     ref: CheckpointRef
     rewind: str
     since: int
-    """First epoch that may rewind: the request is done once a checkpoint of this epoch or a later one exists."""
+    """First epoch that may execute the rewind: it was executed if a checkpoint of this epoch or a later one exists."""
 
     def record(self) -> dict[str, Any]:
         """Return the request as JSON values."""

@@ -25,13 +25,13 @@ class JobSavepoint:
     """Time in seconds since 1970."""
 
     stopped: bool
-    """True if the job ended with it: the process published nothing afterwards."""
+    """True if the job ended with the savepoint: nothing was published after it."""
 
     pipelines: Mapping[int, CheckpointRef]
     """Checkpoint by pipeline number: the savepoint, or the final checkpoint of a finished pipeline."""
 
     finished: frozenset[int] = frozenset()
-    """Finished pipelines. A later start replaces their final checkpoint by an equivalent one."""
+    """Finished pipelines. A later start replaces the final checkpoint of such a pipeline with an equivalent one."""
 
     def record(self) -> dict[str, Any]:
         """Return the savepoint as JSON values."""

@@ -43,7 +43,7 @@ class ErrorPage:
 
     code: str
     name: str
-    """Qualified name of the class."""
+    """Qualified name of the error class."""
 
     parent: str
     """Code of the parent class; empty for a root."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 START = "index.html"
-"""File served at the page's address; it refers to the others below ``page/``."""
+"""File served at the address of the page; it refers to the other files below ``page/``."""
 
 _STATIC = Path(__file__).with_name("static")
 
@@ -51,7 +51,7 @@ def asset(name: str) -> Asset | None:
 
 @cache
 def _assets() -> Mapping[str, Asset]:
-    """Return all files by name, so that requested names are never used as paths."""
+    """Return all files by name, so that a requested name is never used as a path."""
     found = {}
     for path in sorted(_STATIC.rglob("*")):
         if path.suffix in _KINDS and path.is_file():

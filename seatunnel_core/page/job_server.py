@@ -1,6 +1,6 @@
 """Page of a single job, served on loopback by the job's process while it runs.
 
-Access requires the key in the printed address, because other users of the machine can reach the port too. The key is
+Requests need the key from the printed address, because other users of the machine can also reach the port. The key is
 in the fragment of the address (``#``), so requests and logs do not contain it; the page sends it as a header.
 """
 
@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._carry_out(path, self.rfile.read(int(length)))
 
     def _carry_out(self, path: str, body: bytes) -> None:
-        """Stop the job or take a savepoint, as the REST endpoints do; respond when this is done."""
+        """Stop the job or take a savepoint, like the REST endpoints; respond when this is done."""
         run, name = self.server.run, ""
         try:
             block = stored.parse(body)
@@ -175,4 +175,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Log nothing: the terminal shows the job."""
+        """Log nothing, because the terminal shows the job."""

@@ -42,7 +42,7 @@ _INSPECTED = 10
 def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkBackend | None]":
     """Yield a running Spark backend, or ``None`` if the job does not need it for the check.
 
-    A job needs it if it reads or transforms with Spark, and Spark runs on this machine.
+    A job needs Spark for the check if it reads or transforms rows with Spark, and Spark runs on this machine.
 
     Raises:
         PlatformError: Spark does not start, so the job would not either; or the job requires Spark Connect.
@@ -116,7 +116,7 @@ def check_report(
 
 
 def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[str]:
-    """Return the options of the job, Spark, the checkpoint storage and the engine."""
+    """Return the lines about the effective options of the job, Spark, the checkpoint storage and the engine."""
     lines = _block(f"job {job.name!r}", _settings(job.env, verbose=verbose))
     if job.spark_options:
         lines += _block("spark", (f"{key} = {shown(key, value)}" for key, value in sorted(job.spark_options.items())))
@@ -127,7 +127,7 @@ def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[s
 
 
 def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) -> Mapping[str, Sequence[str]]:
-    """Return the dry-run results of the sinks by sink name; report problems that would make a start fail."""
+    """Return the dry-run results of the sinks, by name; report problems with which the job would not start."""
     found: dict[str, Sequence[str]] = {}
     for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
         if not isinstance(sink.sink, SupportsDryRun):
@@ -198,7 +198,7 @@ def _block(title: str, lines: Iterator[str]) -> list[str]:
 
 
 def _settings(options: Options, *, verbose: bool) -> Iterator[str]:
-    """Yield the options that were set, and if ``verbose`` also those with a default."""
+    """Yield the options that are set, and with ``verbose`` also those with their default."""
     for option in options.declared:
         value = options[option]
         if value is None or not (verbose or options.is_set(option)):
@@ -223,7 +223,7 @@ def _storage(storage: StorageConfig) -> Iterator[str]:
 def _instead_of_localfile(storage: StorageConfig) -> str:
     """Return the warning about a deprecated storage.
 
-    The storage logs it when it is constructed, which a check does not do.
+    The storage logs it in its constructor, which a check does not call.
     """
     namespace = storage.plugin_config.get("namespace")
     place = f", namespace: {namespace}" if namespace else ""

@@ -25,7 +25,7 @@ from seatunnel_core.transforms.tables import transform_of
 
 _NAMED = re.compile(r"option '([^']+)'")
 _MOST_CHOICES = 64
-"""Maximum number of combinations of values that are tried in place of rejected ones."""
+"""Maximum number of combinations of replacement values that are tried for rejected options."""
 
 
 @frozen
@@ -33,7 +33,7 @@ class Mistake:
     """A finding about the options of a plugin."""
 
     option: str | None
-    """Key of the option; ``None`` if the message does not concern a single option."""
+    """Key of the option; ``None`` if the message does not concern exactly one option."""
 
     message: str
 
@@ -128,7 +128,7 @@ def _one_by_one(make: Callable[[Options], object], options: Options, rejected: f
 
 
 def _concerned(make: Callable[[Options], object], options: Options, messages: tuple[str, ...]) -> str | None:
-    """Return the option that the messages refer to, or else the option whose removal changes the error."""
+    """Return the option to which the messages refer, or else the option without which the error changes."""
     named = _NAMED.match(messages[0])
     if named:
         return named[1]
@@ -147,13 +147,13 @@ def _concerned(make: Callable[[Options], object], options: Options, messages: tu
 
 
 def _mentions(messages: tuple[str, ...], rejected: Iterable[str]) -> bool:
-    """Return True if a message mentions an option that was left out, so it may be a consequence of that."""
+    """Return True if a message mentions an omitted option, so that it may be a consequence of the omission."""
     texts = [_NAMED.sub("", message, count=1) for message in messages]
     return any(re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", text) for key in rejected for text in texts)
 
 
 def _instead(options: Options, rejected: frozenset[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield replacement values for rejected options, in each combination; most options get none."""
+    """Yield replacement values for rejected options, one combination at a time; most options have none."""
     few = {option.key: option.type.choices for option in options.declared if option.key in rejected}
     few = {key: choices for key, choices in few.items() if choices}
     for number, chosen in enumerate(product(*few.values())):

@@ -10,7 +10,9 @@ from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import VECTORS
 
 _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
-"""Default dimension of vectors without one: the plugin checks whether it may be missing, and default values."""
+"""Default dimension of vectors without one: whether it may be missing is checked by the plugin, as
+are default values.
+"""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
@@ -40,7 +42,7 @@ def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, p
 def _columns(schema: Block) -> Iterator[tuple[dict[str, object], Position]]:
     """Yield a schema of one column, and its position, for each column that has a name and a type.
 
-    The plugin reports what else is wrong with the schema.
+    The plugin reports other problems of the schema.
     """
     fields, columns = schema.get("fields"), schema.get("columns")
     if isinstance(fields, Block):

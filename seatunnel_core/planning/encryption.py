@@ -1,6 +1,6 @@
 """Jobs as JSON values, with secrets encrypted or decrypted by the shade of their ``env``.
 
-Variables are not substituted: values from the environment or ``-i`` were kept out of the file on purpose.
+Variables are not substituted: values from the environment or ``-i`` are deliberately kept out of the file.
 """
 
 from collections.abc import Callable, Iterable
@@ -87,7 +87,7 @@ def _job(env: Block, blocks: Iterable[RawBlock]) -> dict[str, Any]:
 
 
 def _json(value: Value) -> Any:
-    """Return a value as JSON; a number that JSON would write differently (``007``) stays a string."""
+    """Return a value as JSON; a number that JSON would change, such as ``007``, remains a string."""
     if isinstance(value, Block):
         return {entry.key: _json(entry.value) for entry in value}
     if isinstance(value, Items):

@@ -1,4 +1,4 @@
-"""Rejection of jobs with a sink that clears a folder of a source, or writes into a folder that a source watches."""
+"""Rejection of jobs with a sink that clears a source's folder, or that writes into a folder watched by a source."""
 
 import os
 from collections.abc import Iterable

@@ -82,7 +82,7 @@ def _scalar(scalar: Scalar, keys: tuple[str, ...]) -> str:
 
 
 def _secret(key: str, text: str) -> str:
-    """Return the text to show for a secret: a variable or a reference unchanged, otherwise ``***``."""
+    """Return the displayed text for a secret: a variable or a reference unchanged, otherwise ``***``."""
     if _VARIABLE.fullmatch(text):
         return text
     masked = shown("password", text)  # a reference to a secret is shown unchanged

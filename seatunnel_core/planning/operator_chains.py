@@ -128,7 +128,7 @@ def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
 
 
 def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:
-    """Merge the groups that have a member in one of the sets of ``together``."""
+    """Merge the groups that have members in the same set of ``together``."""
     found = list(groups)
     for names in together:
         touched = [group for group in found if group & names]
@@ -178,7 +178,7 @@ def emitted_splits(
     """Return the splits that each source emits, by source.
 
     The first source of a query emits one split that represents the whole input, and the other sources emit none. A
-    single split of a single source is emitted unchanged, so it is the same with and without a query.
+    single split of a single source is emitted unchanged, so that it is the same with and without a query.
     """
     emitted = {name: each.splits for name, each in enumerations.items()}
     for chain in chains:

@@ -19,7 +19,7 @@ Schemas = tuple[TableSchema, ...] | None
 """``None`` if the schemas are known only when the data is read."""
 
 Plugin = Source | Transform | DataFrameTransform | Sink
-"""A vertex of a job."""
+"""Plugin of a vertex."""
 
 
 @frozen(kw_only=True)
@@ -48,7 +48,7 @@ class PlannedTransform:
     name: str
     transform: Transform | DataFrameTransform
     inputs: tuple[str, ...]
-    """Names of sources and transforms of the same pipeline."""
+    """Names of the sources and transforms of the same pipeline that feed the transform."""
 
     views: tuple[str, ...] = ()
     """View names of the inputs in queries, in the same order: their ``plugin_output`` if set."""
@@ -64,7 +64,7 @@ class PlannedSink:
 
     sink: Sink
     inputs: tuple[str, ...]
-    """Names of sources and transforms of the same pipeline."""
+    """Names of the sources and transforms of the same pipeline that feed the sink."""
 
     on_bad_row: OnBadRow = OnBadRow.FAIL
 
@@ -152,7 +152,7 @@ class PlannedJob:
     """Manifest with an assignment for every vertex; stored as the next version before anything starts."""
 
     dropped: tuple[str, ...] = ()
-    """Vertices of the stored job that this one no longer has."""
+    """Vertices of the stored job that were removed from this one."""
 
     warnings: tuple[Problem, ...] = field(default=(), repr=False)
 

@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 _PAUSES_S = (0.5,)
-"""Pauses between attempts to inspect a source while a user waits, in seconds."""
+"""Pauses between attempts to inspect a source, in seconds, while the user waits."""
 
 
 class Registry(Protocol):
@@ -85,7 +85,7 @@ class _Made:
 
     node: Node
     plugin: Plugin | None
-    """``None`` if it could not be constructed."""
+    """Plugin; ``None`` if it could not be constructed."""
 
     options: Options
     written: Block
@@ -188,7 +188,7 @@ def _graph_of(
 
 
 def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems: Problems) -> None:
-    """Report mismatches between nodes that are valid by themselves, while other nodes are invalid."""
+    """Report mismatches between valid nodes, even if other nodes are invalid."""
     right = right_part(graph, [each.plugin is not None for each in made])
     by_position = {id(each.node): each for each in made}
     plugins = {vertex.name: by_position[id(vertex.node)] for vertex in right.vertices}
@@ -203,7 +203,7 @@ def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems:
 
 
 def _refuse_unfit(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report combinations of nodes, in a pipeline or between pipelines, that are not allowed."""
+    """Report combinations of nodes that are not allowed within a pipeline or between pipelines."""
     for pipeline in pipelines:
         refuse_more_than_promised(pipeline, problems)
     for refuse in _RULES:
@@ -225,7 +225,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _introduce(plugins: Iterable[Plugin | None]) -> None:
-    """Let the sources of each class share resources."""
+    """Let the sources of each class share resources, by ``meet``."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
         if isinstance(plugin, Source):
@@ -254,16 +254,16 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 
 
 def _lacks_variable(written: Block, problems: Problems) -> bool:
-    """Return True if a block has an unset variable.
+    """Return True if a block has a variable without a value.
 
-    It was reported and left in the text. Placeholders of requests remain in the text, too, but are not a problem.
+    It was reported, and its text remains in the block. Placeholders of requests also remain, but are not a problem.
     """
     has_one = any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
     return has_one and _reported_variable(problems)
 
 
 def _reported_variable(problems: Problems) -> bool:
-    """Return True if an unset variable was reported."""
+    """Return True if a variable without a value was reported."""
     return any("the variable ${" in problem.message for problem in problems.found)
 
 

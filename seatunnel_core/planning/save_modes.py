@@ -15,7 +15,7 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSin
 def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
     """Report sinks that write to the same target with different save modes.
 
-    Otherwise it would depend on their order whether one of them clears the output of the other.
+    Otherwise, depending on their order, one of them could clear the output of the other.
     """
     at: dict[str, PlannedSink] = {}
     for sink in (sink for pipeline in pipelines for sink in pipeline.sinks):
@@ -71,7 +71,7 @@ def _refuse_partial(
 
 
 def _removes(sink: PlannedSink) -> str:
-    """Return the option values that remove all rows or partitions; empty if none does."""
+    """Return the option values that remove all rows or partitions; empty if none of them does."""
     mode = sink.sink.save_mode
     does = "" if mode is None else mode.does
     if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
@@ -83,7 +83,7 @@ def _removes(sink: PlannedSink) -> str:
 def acted_before(
     job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
 ) -> Mapping[int, frozenset[str]]:
-    """Return the sinks whose pending save modes must not be applied any more, by pipeline.
+    """Return the sinks whose pending save modes must not be applied again, by pipeline.
 
     Another sink of the job wrote to their target in an earlier process.
 
@@ -117,9 +117,9 @@ def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
 
 
 def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> list[tuple[int, str]]:
-    """Return the pipelines and names of the sinks that once wrote to the target, and no longer do.
+    """Return the pipelines and names of sinks that formerly wrote to the target.
 
-    They were removed from the job or got other options.
+    They were removed from the job, or their options were changed.
     """
     return [
         (seat.pipeline, name)

@@ -1,4 +1,4 @@
-"""Schemas behind the sources and transforms of a pipeline, and mismatches found before rows are read."""
+"""Output schemas of a pipeline's sources and transforms, and mismatches found before rows are read."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ def planned_schemas(
     spark: "SparkBackend | None" = None,
     scopes: dict[str, str] | None = None,
 ) -> dict[str, Schemas]:
-    """Return the schemas behind each source and transform, by name, as far as they are known before reading.
+    """Return the output schemas of each source and transform, by name, as far as they are known before reading.
 
     Args:
         pipeline: The sources and transforms.

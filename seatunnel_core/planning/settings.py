@@ -113,8 +113,8 @@ def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
 
 
 UNITS_PER_SLOT = 8
-"""Number of units of a bounded source submitted to Spark per parallel reader, so that units share tasks: disk and
-scheduling delays take as long as reading a quarter of a unit."""
+"""Number of units of a bounded source submitted to Spark per parallel reader, so that several units share a task:
+between tasks, disk and scheduling delays take as long as reading a quarter of a unit."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
@@ -127,7 +127,7 @@ def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
 
 
 _ASKED = 4
-"""Maximum number of plugins of each class that are inspected for their imports."""
+"""Maximum number of plugins of each class whose imports are determined."""
 
 _DESCRIBED_BYTES = 1 << 20
 
@@ -152,7 +152,7 @@ def spark_settings(
 
 
 def _task_modules(job: PlannedJob) -> tuple[str, ...]:
-    """Return the modules that the tasks of a job import, as far as its plugins reveal them.
+    """Return the modules that the tasks of a job import, as far as they can be determined from its plugins.
 
     They are found by pickling the plugins, and in ``task_modules``. Only a few plugins of each class are inspected,
     because a job may have ten thousand tables.

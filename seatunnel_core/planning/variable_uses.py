@@ -16,7 +16,7 @@ from seatunnel_core.errors import ConfigError, SeaTunnelError
 from seatunnel_storage_api.secret import SHORTEST_MASKED
 
 _MARK = "\ue000{}\ue001"
-"""Placeholder for the value of a variable, made of characters that no job contains."""
+"""Placeholder for the value of a variable, made of characters that do not occur in jobs."""
 
 _MARKED = re.compile("\ue000([0-9]+)\ue001")
 _LOGIN = re.compile(r"://[^/?#\s]*@")
@@ -29,7 +29,7 @@ _ASSIGNS = re.compile(_SECRETS, re.IGNORECASE)
 
 _ASSIGNED = re.compile(_SECRETS + r"""\s*["']?[^&;,\n"'=:]*$""", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*(select|with|insert|update|delete|merge|replace|call|where)\b", re.IGNORECASE)
-"""Start of a SQL statement: it compares columns, whose names may look like those of secrets."""
+"""Start of an SQL statement: it compares columns, whose names may look like those of secrets."""
 
 
 @frozen
@@ -47,7 +47,7 @@ class Use:
 
 
 class Plugins(Protocol):
-    """Lookup of the plugins of a job, like ``Registry`` of the planner."""
+    """Lookup of a job's plugins, like the planner's ``Registry``."""
 
     def source(self, identifier: str) -> type[Any]:
         """Return the class of a source."""

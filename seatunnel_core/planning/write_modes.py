@@ -29,7 +29,7 @@ def refuse_unfit_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problem
 
 
 def _refuse_others(pipelines: tuple[PlannedPipeline, ...], sink: PlannedSink, problems: Problems) -> None:
-    """Report sinks that write to the target that another sink replaces, or into a folder below it."""
+    """Report sinks that write to a target that another sink replaces, or into a folder below such a target."""
     mode = sink.sink.save_mode
     if mode is None or not sink.sink.needs_end:
         return
@@ -63,7 +63,7 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
 
 
 def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
-    """Report sinks that delete absent rows although rows may be skipped before they reach the sink."""
+    """Report sinks that delete absent rows although rows may be skipped upstream of them."""
     reaching = upstream(pipeline, sink)
     skipping = [source.name for source in pipeline.sources if source.name in reaching and source.skip_bad_rows]
     skipping += [

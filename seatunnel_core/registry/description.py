@@ -70,7 +70,7 @@ def names(option: Option[Any]) -> str:
 
 
 def default(option: Option[Any]) -> str:
-    """Return the default as written in a job file; ``""`` if there is none."""
+    """Return the default as it is written in a job file; ``""`` if there is none."""
     if option.default is None:
         return ""
     if has(type(option.default)):  # a block with one value for all keys may be written as a single word

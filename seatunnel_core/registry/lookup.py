@@ -47,7 +47,7 @@ class Plugin:
     """``"ok"``, or the reason why it cannot be used."""
 
     lacking: tuple[str, ...] = ()
-    """Missing packages of its extra: the plugin loads, but fails when a job uses it."""
+    """Missing packages of the plugin's extra: the plugin can be loaded, but fails when a job uses it."""
 
     extra: str = ""
     """Extra of the distribution that contains these packages."""
@@ -77,7 +77,7 @@ def sink(identifier: str) -> type[Sink]:
 
 
 def plugins() -> Iterator[Plugin]:
-    """Yield all installed plugins by kind and name, loaded if possible."""
+    """Yield all installed plugins by kind and name; each is loaded if possible."""
     for kind in GROUPS:
         for _, points in sorted(_installed(kind).items()):
             for point in points:
@@ -90,7 +90,7 @@ def named(kinds: Sequence[str], name: str) -> list[Plugin]:
 
 
 class Registry:
-    """The functions of this module as an object, for callers that accept any registry."""
+    """The functions of this module as an object, for callers that take a registry as an argument."""
 
     source = staticmethod(source)
     transform = staticmethod(transform)
@@ -146,7 +146,7 @@ _REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*\bextra *== *['"]([\w.-]+)['"]"""
 
 
 def _lacking(extras: Sequence[str], package: _Package) -> tuple[str, ...]:
-    """Return the missing packages of the extras of an entry point: ``module:Class [jdbc]``."""
+    """Return the names of missing packages of an entry point's extras: ``module:Class [jdbc]``."""
     required = map(_REQUIREMENT.match, package.requires)
     wanted = {found[1] for found in required if found is not None and found[2] in extras}
     return tuple(sorted(each for each in wanted if not any(distributions(name=each))))

@@ -44,7 +44,7 @@ class NotYet:
     """Connector of this project that reads and writes it already."""
 
     listed: bool = True
-    """True if SeaTunnel's documentation has this name, False for a common variant."""
+    """True if SeaTunnel's documentation has this name; False for a common variant of it."""
 
     def message(self, *, with_spark: bool) -> str:
         """Return the message for the user; ``with_spark`` if the connector ``Spark`` is installed."""

@@ -21,7 +21,7 @@ from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.vertex_work import VertexWork
 
 SAMPLE_S = 5.0
-"""Time between two samples, from which rates are computed."""
+"""Time between two samples, in seconds; rates are computed from the samples."""
 
 SAMPLES = 12
 """Number of samples kept: with one every ``SAMPLE_S``, rates cover the last minute."""
@@ -46,8 +46,8 @@ class Flow:
     def seen(self, progress: PipelineProgress | Moved) -> Moved:
         """Return the total number of rows and bytes.
 
-        A pipeline that restarts goes back to its last checkpoint: the counters do not grow until it has read everything
-        again that it had read before.
+        A pipeline that restarts rewinds to its last checkpoint: the counters do not increase until it has again read
+        everything that it had read before.
         """
         with self._lock:
             had = self._moved
@@ -61,7 +61,7 @@ class Flow:
     def rest(self) -> None:
         """Record that the totals have not changed since the last sample.
 
-        The progress is not computed: of ten thousand pipelines most are waiting for their turn.
+        The progress is not computed, because most of ten thousand pipelines are waiting.
         """
         self._samples.append((self._clock(), self._moved))
 
@@ -90,7 +90,7 @@ def vertices(progress: PipelineProgress) -> dict[str, Moved]:
 
 
 class Metrics:
-    """Counters of one pipeline. The loop's thread writes; others may read, because values are replaced as a whole."""
+    """Counters of one pipeline. Only the loop's thread writes; others may read, because values are replaced whole."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._flow = Flow(clock)
@@ -146,11 +146,11 @@ class Metrics:
 
     @property
     def point(self) -> Point:
-        """Counters and gauges for series: as of the last sample, plus the rows that running units have moved since."""
+        """Counters and gauges for series: those of the last sample, plus the rows moved by running units since."""
         return self._sampled + self._live
 
     def under_way(self, *, rows_read: int, rows_written: int) -> None:
-        """Record the rows of running units so far: the counters include them when the units have ended."""
+        """Record the rows that running units have moved so far; the counters include them once the units have ended."""
         self._live = Point(rows_read=rows_read, rows_written=rows_written)
 
     def worked(self, work: Mapping[str, VertexWork]) -> None:
@@ -178,7 +178,7 @@ class Metrics:
         self.recent.completed(notice)
 
     def published(self, notice: commands.CheckpointPublished) -> None:
-        """Record the time to publish what a checkpoint contains."""
+        """Record the time that it took to publish the output of a checkpoint."""
         self._commit = self._commit.and_one(notice.commit_ms)
 
     def aborted(self, notice: commands.CheckpointAborted) -> None:
@@ -187,7 +187,7 @@ class Metrics:
         self.recent.aborted(notice)
 
     def begun_again(self) -> None:
-        """Count a repeated work unit that writes its rows at once."""
+        """Count a repeated work unit that writes its rows directly to the target."""
         self.units_repeated += 1
 
     def warned(self, warning: str) -> None:

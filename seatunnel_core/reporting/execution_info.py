@@ -1,4 +1,4 @@
-"""Activity of the engine in this process, as one log line."""
+"""Activity of the engine in this process, in one log line."""
 
 from collections import Counter
 from collections.abc import Sequence

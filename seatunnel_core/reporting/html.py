@@ -20,7 +20,7 @@ _RED, _AMBER = "#d1242f", "#bf8700"
 
 
 def text(value: str) -> str:
-    """Return a text as HTML; a lone surrogate, which no page can contain, becomes a question mark."""
+    """Return a text as HTML; a lone surrogate, which an HTML page cannot contain, becomes a question mark."""
     return html.escape(value.encode("utf-8", "replace").decode("utf-8"), quote=True)
 
 
@@ -33,7 +33,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def line(words: str) -> str:
-    """Return a line of text below the rest; an empty text for no words."""
+    """Return a line of text for the end of a block; an empty text for no words."""
     if not words:
         return ""
     return f'<div style="margin:4px 0;opacity:.8">{text(words)}</div>'

@@ -47,15 +47,15 @@ class VertexMetrics(Moved):
 class PipelineMetrics(PipelineView):
     """``PipelineView`` with metrics.
 
-    Rows and bytes never decrease while the process lives: those of a pipeline that restarted remain constant
-    until it has read everything again that it had read before.
+    Rows and bytes never decrease while the process runs: after a restart of the pipeline they remain constant until it
+    has again read everything that it had read before.
     """
 
     epoch: int | None = None
     bytes_written: int = 0
     bytes_committed: int = 0
     rows_read_per_second: float = 0.0
-    """Rate over the last minute, as for all rates, or over a shorter time while this process is younger."""
+    """Rate over the last minute, like all rates, or since the start of this process if that is shorter."""
 
     bytes_read_per_second: float = 0.0
     rows_written_per_second: float = 0.0
@@ -72,7 +72,7 @@ class PipelineMetrics(PipelineView):
     checkpoints_triggered: int = 0
     checkpoints_pending: int = 0
     checkpoints_expired: int = 0
-    """Number of failed checkpoints that took longer than their timeout."""
+    """Number of failed checkpoints that exceeded their timeout."""
 
     checkpoints_subsumed: int = 0
     """Number of checkpoints aborted because a newer one completed first; not failures."""
@@ -87,7 +87,7 @@ class PipelineMetrics(PipelineView):
     """Time from the last acknowledgement until the checkpoint was durable and the fence check passed."""
 
     checkpoint_commit: Durations = Durations()
-    """Time from that completion until every sink had published its output."""
+    """Time from the completion of a checkpoint until every sink has published its output."""
 
     checkpoint_bytes: int = 0
     """Size of the last completed checkpoint."""

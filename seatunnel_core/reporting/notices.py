@@ -23,13 +23,13 @@ class PipelineLog(logging.LoggerAdapter[logging.Logger]):
         super().__init__(logging.getLogger(PIPELINE_LOG), fixed)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Return the message, and the call's attributes extended by these."""
+        """Return the message, and the attributes of the call extended by those of this logger."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
 
 
 class Notices:
-    """The notices of one epoch; ``handlers`` maps the type of a notice to its handler, which counts and logs it."""
+    """The notices of one epoch; ``handlers`` maps the type of a notice to the method that counts and logs it."""
 
     def __init__(self, log: PipelineLog, metrics: Metrics) -> None:
         self.handlers: Mapping[type[commands.Command], Callable[[Any], None]] = {

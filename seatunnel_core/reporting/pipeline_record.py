@@ -31,7 +31,7 @@ def pipeline_record(view: PipelineView) -> dict[str, Any]:
 
 
 def measured_record(view: PipelineMetrics) -> dict[str, Any]:
-    """Return the record with metrics, for pages. Rates change until a minute after the last row."""
+    """Return the record with metrics, for pages. Its rates change until a minute after the last row."""
     return {
         **pipeline_record(view),
         **_moved(view),

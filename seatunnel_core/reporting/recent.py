@@ -1,4 +1,4 @@
-"""The last checkpoints and failures of a pipeline in this process; some of these checkpoints are not in the storage."""
+"""The last checkpoints and failures of a pipeline in this process; some of the checkpoints are not in the storage."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class RecentCheckpoint(Stored):
     """Value of its ``CheckpointType``; empty for an aborted one."""
 
     status: str
-    """``COMPLETED``, ``FAILED``, or ``CANCELED`` for one that was no longer needed."""
+    """``COMPLETED``, ``FAILED``, or ``CANCELED`` for a checkpoint that was no longer needed."""
 
     ended_at: float
     """Time of its end in seconds since 1970, for display only."""
@@ -111,7 +111,7 @@ class RecentFailures:
         self._found.append((wall_clock(), failure))
 
     def listed(self, pipeline: int) -> tuple[RecentFailure, ...]:
-        """Return the failures as those of a pipeline, oldest first."""
+        """Return the failures as those of this pipeline, oldest first."""
         return tuple(
             RecentFailure(pipeline=pipeline, at=at, message=shortened(failure.message), code=failure.code)
             for at, failure in tuple(self._found)

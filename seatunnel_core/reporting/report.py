@@ -21,7 +21,7 @@ class JobOutcome(enum.Enum):
     """Every row of every pipeline is committed."""
 
     STOPPED = "stopped"
-    """It was stopped; it can be resumed."""
+    """The job was stopped, and can be resumed."""
 
     FAILED = "failed"
     """At least one pipeline failed; the others ran to their end, and their rows are committed."""
@@ -45,7 +45,7 @@ class PipelineView:
 
     rows_read: int = 0
     rows_written: int = 0
-    """Rows staged for sinks; not all of them are committed yet. A row for two sinks counts twice."""
+    """Rows staged for sinks, committed or not. A row for two sinks counts twice."""
 
     bytes_read: int = 0
     rows_committed: int = 0
@@ -56,7 +56,7 @@ class PipelineView:
 
     splits_done: int = 0
     bounded: bool = True
-    """True if it is bounded."""
+    """True if the pipeline is bounded."""
 
     splits_total: int | None = None
     """Number of splits; ``None`` until the source is enumerated, and for unbounded sources."""
@@ -76,7 +76,9 @@ class PipelineView:
     """Code of that error, for ``seatunnel help CODE``; empty for errors without a code."""
 
     added: tuple[str, ...] = stored_fields.added((), loose=True)
-    """Messages about rows added to existing ones in a target, with names of files, which need not be UTF-8."""
+    """Messages about targets to whose existing rows this job has added some, with file names, which
+    need not be UTF-8.
+    """
 
     warnings: tuple[str, ...] = stored_fields.added((), loose=True)
     """Warnings about rows and files, found while the pipeline ran: each once, and a limited number of them."""
@@ -133,7 +135,7 @@ class JobReport:
     """True if this process resumed an earlier one."""
 
     ended_before: bool = False
-    """True if the job had ended in an earlier process, so that this one moved no rows."""
+    """True if the job had already ended in an earlier process, so that this one moved no rows."""
 
     @property
     def in_words(self) -> str:

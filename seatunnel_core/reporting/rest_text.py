@@ -10,7 +10,7 @@ from seatunnel_core.config.option import Options
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a string: ``true``, and ``3`` for 3.0."""
+    """Return a value as a string: ``true`` for a boolean, ``3`` for 3.0."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,4 +1,4 @@
-"""Metrics of a job over time, kept in bounded memory whether anything reads them or not."""
+"""Metrics of a job over time, kept in bounded memory, regardless of whether they are read."""
 
 import itertools
 from array import array
@@ -113,7 +113,7 @@ class Series:
         return [_rates(before, row) for before, row in itertools.pairwise(kept)]
 
     def _finest(self, since_s: float) -> list[tuple[float, ...]]:
-        """Return the points of the finest level that covers the time since ``since_s``."""
+        """Return the points of the finest level that covers the time from ``since_s`` on."""
         for ring in self._rings[:-1]:
             rows = ring.rows()
             if not ring.is_full or (rows and rows[0][0] <= since_s):

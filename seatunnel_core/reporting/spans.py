@@ -41,7 +41,7 @@ def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, e
 
 
 def send_spans(environment: Mapping[str, str]) -> None:
-    """Send the spans of this process to the endpoint set in the environment, if any; log what is missing for it."""
+    """Send the spans of this process to the endpoint in the environment, if one is set; log missing requirements."""
     if _tracer is None or not environment.get(ENDPOINT):
         return
     try:

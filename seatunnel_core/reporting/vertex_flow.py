@@ -19,14 +19,14 @@ class VertexLoad(Stored):
     rows_in_per_second: float
     rows_out_per_second: float
     busy: float
-    """Share of the time in which tasks worked in this vertex, 0 to 1. For concurrent tasks, their mean."""
+    """Share of the time in which tasks worked in this vertex, from 0 to 1. With concurrent tasks, their mean."""
 
     back_pressure: float
-    """Share of the time in which this vertex waited for downstream vertices, 0 to 1; it was idle for the rest."""
+    """Share of the time in which this vertex waited for downstream vertices, from 0 to 1; it was idle for the rest."""
 
 
 class VertexFlow:
-    """Totals reported by ended work units. One thread writes, any may read.
+    """Totals reported by ended work units. One thread may write, any may read.
 
     Args:
         samples: Number of samples from which rates are computed.

@@ -36,7 +36,7 @@ class TableSchema:
     """Columns of the primary key, in order; empty without a primary key."""
 
     primary_key_name: str | None = None
-    """Name of the primary key; ``None`` without a key or if unknown."""
+    """Name of the primary key; ``None`` if there is no key or its name is unknown."""
 
     constraint_keys: tuple[ConstraintKey, ...] = ()
     """Other keys, in the order of declaration. No sink enforces them."""
@@ -45,11 +45,11 @@ class TableSchema:
     """Comment on the table."""
 
     root: str | None = None
-    """Parent table of a child table, whose lists contain these rows as elements; otherwise ``None``."""
+    """Parent table of a child table, whose rows are elements of lists in the parent's rows; otherwise ``None``."""
 
     @property
     def unique_key(self) -> tuple[str, ...]:
-        """Return the columns of the first key of kind ``UNIQUE_KEY``; empty if there is none."""
+        """Return the columns of the first key of kind ``UNIQUE_KEY``; empty if there is no such key."""
         return next((key.columns for key in self.constraint_keys if key.kind == "UNIQUE_KEY"), ())
 
 

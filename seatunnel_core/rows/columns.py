@@ -49,7 +49,7 @@ def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
 
 
 def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]) -> TableSchema:
-    """Return the schema with other columns, some of which are renamed.
+    """Return the schema with a new list of columns, some of which are renamed.
 
     Args:
         schema: The original table.
@@ -74,12 +74,12 @@ def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]
 
 
 def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchema:
-    """Return the schema with further columns, which replace columns of the same name or are appended."""
+    """Return the schema with further columns, which are appended or replace columns of the same name."""
     return evolve(schema, columns=with_fields(schema.columns, outputs))
 
 
 def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
-    """Return the columns with further ones, added as by ``with_outputs``."""
+    """Return the columns with further ones, which are added like in ``with_outputs``."""
     for output in outputs:
         at = columns.get_field_index(output.name)
         columns = columns.append(output) if at < 0 else columns.set(at, output)

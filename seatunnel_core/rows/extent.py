@@ -1,7 +1,7 @@
 """Range of dates and times in rows: the years 1 to 9999, and times within one day.
 
-Arrow, databases and files have larger ranges. A value out of range would become another value or an exception
-downstream, so a source rejects it with its row.
+Arrow, databases and files have larger ranges. A value out of range would be changed or raise an exception downstream,
+so a source rejects its row.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def _clock(number: int, per_second: int) -> str:
 
 
 def first_beyond(values: pa.Array, kinds: Callable[[pa.DataType], bool]) -> pa.Scalar | None:
-    """Return the first value of these types that is out of range, also in rows, arrays and maps; otherwise ``None``."""
+    """Return the first value of these types that is out of range, also inside rows, arrays and maps; or ``None``."""
     if not _has_limits(values.type):
         return None
     if not of.is_nested(values.type):

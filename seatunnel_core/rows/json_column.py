@@ -18,7 +18,7 @@ from seatunnel_core.rows.value_text import json_text
 
 _ESCAPED = r'["\\\x00-\x1f]'
 _LEAST, _MOST = 1e-4, 1e15
-"""Range in which Python and Arrow format floating-point numbers alike, without an exponent, except integers."""
+"""Range in which Python and Arrow format floating-point numbers alike, without an exponent, except for integers."""
 
 _MOST_WHOLE = {32: 2.0**24, 64: _MOST}
 """Limit by bits below which integers keep all digits."""
@@ -57,7 +57,8 @@ def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
 class _Object:
     """Builder of one object per row: columns of texts, and the constant texts between them.
 
-    Nested objects are not built separately, and quotes belong to the constant texts: each character is copied once.
+    Nested objects are not built separately, and quotes are part of the constant texts, so that each character is
+    copied once.
     """
 
     def __init__(self) -> None:
@@ -177,7 +178,7 @@ def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
 
 
 def _except(texts: pa.Array, array: pa.Array, others: NDArray[Any], make: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return the texts with those of some values replaced by results of ``make``."""
+    """Return the texts, with those of selected values replaced by results of ``make``."""
     if array.null_count:
         others &= _bits(array.is_valid())
     if not others.any():
@@ -192,7 +193,7 @@ def _mask(bits: NDArray[Any]) -> pa.Array:
 
 
 def _bits(array: pa.Array) -> NDArray[Any]:
-    """Return booleans without nulls as a numpy array."""
+    """Return booleans as a numpy array; there must be no nulls."""
     return np.frombuffer(array.cast(pa.uint8()).buffers()[1], np.uint8)[: len(array)].astype(bool)
 
 
@@ -226,7 +227,7 @@ def _without_quotes(array: pa.Array) -> pa.Array | None:
 
 
 def _closing(kind: pa.DataType) -> str:
-    """Return the text after a quoted value."""
+    """Return the constant text that follows a quoted value."""
     return '+00:00"' if pa.types.is_timestamp(kind) and kind.tz else '"'
 
 
@@ -250,7 +251,7 @@ def _timestamp(array: pa.Array) -> pa.Array:
 
 
 def _must_be_of_python(array: pa.Array) -> None:
-    """Raise ``OverflowError`` for a year before 1 or after 9999, as converting each value would."""
+    """Raise ``OverflowError`` for a year before 1 or after 9999, as Python does when it converts the value."""
     pc.min_max(array).as_py()
 
 
@@ -318,7 +319,7 @@ def _joined(array: pa.Array, brackets: str, elements: Sequence[pa.Array]) -> pa.
 
 
 def _repeats(array: pa.Array, keys: pa.Array) -> bool:
-    """Return True if a map has a duplicate key, of which Python keeps the last."""
+    """Return True if a map has a duplicate key; Python would keep the last value."""
     lengths = np.diff(_offsets(array))
     if not len(lengths) or lengths.max() < 2:
         return False

@@ -9,7 +9,7 @@ from seatunnel_core.rows.written_decimal import WrittenDecimal, decoders
 
 
 class Number(float):
-    """A number with a point in its original notation: a decimal keeps its digits."""
+    """A number with a decimal point in its original notation, so that a decimal keeps its digits."""
 
     text: str
 
@@ -39,7 +39,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def exact(document: Any) -> Any:
-    """Return a document with each ``Number`` replaced by a decimal, which compares all digits."""
+    """Return a document in which each ``Number`` is replaced by a decimal, so that all digits are compared."""
     if isinstance(document, dict):
         found = {name: exact(part) for name, part in document.items()}
         return RepeatedKeys(found, document.repeated) if isinstance(document, RepeatedKeys) else found

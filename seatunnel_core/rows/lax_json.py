@@ -15,10 +15,10 @@ from seatunnel_core.rows.written_decimal import whole_number
 
 
 def lax(text: str | bytes) -> Any:
-    """Return the value of a text in strict JSON, or otherwise in the lax form.
+    """Return the value of a text in strict JSON, or else in lax JSON.
 
     Raises:
-        ValueError: It is neither; the message contains the position.
+        ValueError: The text is neither; the message contains the position.
     """
     try:
         return parsed(text)

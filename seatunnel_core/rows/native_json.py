@@ -48,7 +48,7 @@ def parsed(text: bytes) -> Any:
 
 
 def glanced(text: bytes) -> Any:
-    """Return the value like ``parsed``, but with the last value of a duplicate key; faster, to inspect kinds.
+    """Return the value like ``parsed``, but with the last value of a duplicate key. Faster; used to inspect kinds.
 
     Raises:
         ValueError: As in ``parsed``.
@@ -174,7 +174,7 @@ def _documents(lines: str) -> list[dict[str, Any]]:
 
 
 def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type with which Arrow's parser reads values of a type; ``None`` if it cannot."""
+    """Return the type with which Arrow's parser reads the values of a type; ``None`` if it cannot read them."""
     if kind in _AS_THEY_ARE:
         return kind
     if pa.types.is_float32(kind):

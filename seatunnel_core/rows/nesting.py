@@ -73,10 +73,10 @@ class Nesting:
         return self.kind == TABLES
 
     def identified(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns, preceded by that of the row ID if needed.
+        """Return the columns, preceded by the column of the row ID if one is needed.
 
         Raises:
-            ValueError: A column has its name.
+            ValueError: An existing column has the name of the row ID.
         """
         if not self.identifies or not has_lists(columns):
             return columns

@@ -12,7 +12,7 @@ EXACT_NUMBERS = frozenset(("int", LONG, BIG, DECIMAL))
 """Kinds that a decimal represents together, if one of them is a Decimal."""
 
 EXACT = 2**53
-"""A float represents every integer up to this absolute value exactly."""
+"""Largest absolute value up to which a float represents every integer exactly."""
 
 
 def plain_kind(found: type) -> str | None:
@@ -36,7 +36,7 @@ _PYTHON: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (Mapping, MAPPING),
     ((list, tuple), LIST),
 )
-"""Python types in order of precedence: a bool is an int, and a datetime a date."""
+"""Python types in the order in which they are checked: a bool is also an int, and a datetime also a date."""
 
 
 def _int_kind(value: int) -> str:

@@ -2,7 +2,7 @@
 
 A column is described by the set of its values' kinds, as in ``rows.inference``, so neither the order of rows nor their
 batches affect the columns. Kinds are those of Python: a text that looks like a date is a text, and a set of kinds
-without a common type is an error, because Python values have no original notation to fall back on.
+without a common type is an error, because Python values have no original notation that could be kept instead.
 
 Arrow would truncate ``1.5`` to the integer 1, drop the hour of a timestamp, and drop keys that a struct lacks. So every
 value's Python type is checked first, and a value that does not fit its column is rejected with row and key.
@@ -54,7 +54,7 @@ _TOGETHER: Mapping[frozenset[str], pa.DataType] = {
 
 
 class SeenValues:
-    """Values at one location of the rows: their kinds, each with its first row, and the values below them."""
+    """Values at one location of the rows: their kinds, each with its first row, and nested values."""
 
     def __init__(self, path: str) -> None:
         self.path = path

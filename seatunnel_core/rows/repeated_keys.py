@@ -1,6 +1,6 @@
 """JSON objects with duplicate keys: reading such a key rejects the row, because one of the values would be lost.
 
-Duplicates of unused keys are harmless. So an object only records its duplicate keys.
+Duplicates of unused keys are harmless, so an object only records which of its keys are duplicated.
 """
 
 from collections import Counter

@@ -47,10 +47,10 @@ class DeclaredTable:
 
 
 def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any]:
-    """Return the block for a schema in Python code: ``{"city": "string"}``, an Arrow schema, or a block.
+    """Return the ``schema`` block for a schema in Python code: ``{"city": "string"}``, an Arrow schema, or a block.
 
     Raises:
-        ValueError: It is none of these, or has no columns.
+        ValueError: The value is none of these, or has no columns.
     """
     if isinstance(schema, pa.Schema):
         parts = [(column.name, type_name(column.type), column.nullable) for column in own_types(schema)]

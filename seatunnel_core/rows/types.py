@@ -138,7 +138,7 @@ def is_text(arrow: pa.DataType) -> bool:
 
 
 def own_types(columns: pa.Schema) -> pa.Schema:
-    """Return the columns with equivalent types of this module.
+    """Return the columns with their types replaced by equivalent types of this module.
 
     It replaces views of texts, dictionaries and unsigned numbers, which few sinks and few of Arrow's functions accept.
     A type without a counterpart is unchanged.
@@ -346,7 +346,7 @@ class _Reader:
         return False
 
     def _accept_line_end(self) -> bool:
-        """Return True if a line end separates two fields, which replaces a comma in HOCON."""
+        """Return True if a line end separates two fields, as a comma does in HOCON."""
         self._skip_space()
         before = self.text[: self.at]
         return "\n" in before[len(before.rstrip()) :] and not self.text.startswith(",", self.at)

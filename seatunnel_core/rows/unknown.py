@@ -33,7 +33,7 @@ def is_unknown(column: pa.Field) -> bool:
 
 
 def has_no_value(column: pa.Field) -> bool:
-    """Return True if a column had no values: its type, or that of all its elements or fields, is unknown."""
+    """Return True if a column has no values: its type, or that of all its elements or fields, is unknown."""
     if _is_list(column.type):
         return has_no_value(column.type.value_field)
     if of.is_struct(column.type):
@@ -64,7 +64,8 @@ class Resolved:
     """Columns to write, with the target's types for unknown ones."""
 
     without_values: tuple[str, ...] = ()
-    """Columns of the rows that must have no values: the target lacks them, or has a type without a checked value.
+    """Columns of the rows that must not have values: the target lacks them, or its type for them is one that Arrow
+    lacks.
     """
 
 
@@ -167,7 +168,7 @@ def _blank(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _fields(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return structs with further fields added, or fields without values removed."""
+    """Return structs with fields added, or with fields without values removed."""
     parts = dict(zip((part.name for part in values.type), values.flatten(), strict=True))
     for name, inner in parts.items():
         if kind.get_field_index(name) < 0 and first_value(inner) is not None:

@@ -52,7 +52,7 @@ def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _holds_decimals(kind: pa.DataType) -> bool:
-    """Return True if values contain decimals, which ``json`` cannot write."""
+    """Return True if a value contains decimals, which ``json`` cannot write."""
     if pa.types.is_struct(kind):
         return any(_holds_decimals(part.type) for part in kind)
     if pa.types.is_map(kind):
@@ -93,7 +93,7 @@ def cut(text: str, most: int) -> str:
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """Return a value for the encoder: maps, which Arrow returns as lists of pairs, become objects."""
+    """Return a value that the encoder accepts: maps, which Arrow returns as lists of pairs, become objects."""
     if value is None:
         return None
     if pa.types.is_floating(kind):

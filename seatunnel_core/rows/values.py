@@ -28,7 +28,7 @@ LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
 
 _decoder_of = decoders(parse_float=WrittenDecimal, object_pairs_hook=object_of_pairs)
 _INFINITE_FLOAT = LARGEST_FLOAT + 2.0**103
-"""Smallest number that is nearer to infinity than to the largest 32-bit number."""
+"""Smallest number that rounds to infinity as a 32-bit float."""
 
 Converter = Callable[[Any], Any]
 
@@ -234,7 +234,7 @@ _BELOW_A_MICROSECOND = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
 
 
 def _to_the_microsecond(text: str) -> str:
-    """Return the text; raise ``ValueError`` if it has digits that Python would truncate."""
+    """Return the text; raise ``ValueError`` if it has digits below a microsecond, which Python would truncate."""
     if _BELOW_A_MICROSECOND.search(text):
         raise ValueError
     return text
@@ -329,7 +329,7 @@ def _struct(kind: pa.DataType) -> Converter:
 
 
 def _unpacked(value: Any) -> Any:
-    """Return a nested value, which may be written as a text: ``"{ 12:01:26 = v0 }"`` or JSON."""
+    """Return a nested value that may be given as a text: ``"{ 12:01:26 = v0 }"`` or JSON."""
     if not isinstance(value, str):
         return value
     text = value.strip()

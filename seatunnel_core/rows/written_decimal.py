@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 _NEGATIVE_ZERO = re.compile(r"-0(?![.\deE])")
-"""Pattern of an integer ``-0``; it also matches inside of a text, which only costs time."""
+"""Pattern of an integer ``-0``. It may also match inside a text, which only costs time."""
 
 
 class WrittenDecimal(Decimal):
@@ -28,7 +28,7 @@ class WrittenDecimal(Decimal):
 
 
 class NegativeZero(int):
-    """The integer ``-0``, which is 0 with a sign."""
+    """The integer ``-0``: zero that keeps its sign."""
 
     def __new__(cls) -> "NegativeZero":
         return super().__new__(cls, 0)

@@ -12,10 +12,10 @@ _log = logging.getLogger(__name__)
 
 
 class Acknowledgements:
-    """The sources of a pipeline that acknowledge upstream; falsy and without state if there are none.
+    """The sources of a pipeline that acknowledge upstream. Falsy and without state if there are none.
 
-    Thread-safe. ``published`` reports one checkpoint at a time. If two were reported concurrently, the older could
-    arrive last, and a reader that resumes from there would read published rows again.
+    Thread-safe. ``published`` reports one checkpoint at a time. If two were reported concurrently, the older one could
+    arrive last, and a reader that resumes from it would read published rows again.
     """
 
     def __init__(self, planned: PlannedPipeline) -> None:
@@ -25,7 +25,7 @@ class Acknowledgements:
         """Enumerated splits by source."""
 
         self._first: dict[str, str] = {}
-        """For each source of a joint query, the source with the state of the query."""
+        """For each source of a joint query, the source that holds the state of the query."""
 
         self._lock = threading.Lock()
         """Guards the attributes below."""
@@ -50,7 +50,7 @@ class Acknowledgements:
             self._splits[source_name] = splits
 
     def read_together(self, first: str, sources: Collection[str]) -> None:
-        """Record that the splits of these sources form one work unit of the first."""
+        """Record that the splits of these sources form one work unit of the first source."""
         self._first |= dict.fromkeys(sources, first)
 
     def stored(self, checkpoint_id: int, content: VertexStates) -> None:
@@ -62,8 +62,8 @@ class Acknowledgements:
     def published(self, checkpoint_id: int) -> None:
         """Report to the sources that all rows of a checkpoint are published.
 
-        If another thread is reporting, it reports this checkpoint too. A failure is only logged: later reads do not
-        depend on it.
+        If another thread is already reporting, it also reports this checkpoint. A failure is only logged, because
+        later reads do not depend on it.
         """
         with self._lock:
             self._published = max(self._published, checkpoint_id)

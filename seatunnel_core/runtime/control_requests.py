@@ -1,4 +1,4 @@
-"""Handlers of other processes' requests to a running job, by the names and keys of ``seatunnel_core.control``."""
+"""Handlers of requests from other processes to a running job, by the names and keys of ``seatunnel_core.control``."""
 
 import os
 from collections.abc import Mapping, Sequence

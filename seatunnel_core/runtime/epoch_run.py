@@ -1,6 +1,6 @@
 """One epoch of one pipeline: executes the protocol's commands, from the claim of the epoch to its end.
 
-The protocol decides, this module executes. All methods run on the loop's thread, except the work that ``_ask`` passes
+The protocol decides; this module executes. All methods run on the loop's thread, except the work that ``_ask`` passes
 to a pool; its outcome returns to the loop as an event. After the epoch is left, late responses are dropped.
 """
 
@@ -49,7 +49,7 @@ class EpochOwner(Protocol):
 
 
 class EpochRun:
-    """One epoch of a pipeline. ``start`` begins it, ``leave`` ends it in any case."""
+    """One epoch of a pipeline. ``start`` begins it; ``leave`` ends it in every case."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class EpochRun:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._sampling: asyncio.TimerHandle | None = None
         self._heard = False
-        """True if an event has arrived since the last sample: otherwise no row has moved."""
+        """True if an event has arrived since the last sample; otherwise no row has moved."""
         self._units = UnitRuns(work, shared, self.notices, self._metrics, self.deliver, self._when_spark_runs)
         polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
         planner = Planner(
@@ -181,7 +181,7 @@ class EpochRun:
         self._do_in(pool, run)
 
     def _do_in(self, pool: Pool, work: Callable[[], Callable[[], None]]) -> None:
-        """Do the work in the pool, and run the returned function on the loop."""
+        """Do the work in the pool, and then run the function that it returns on the loop."""
 
         def run() -> None:
             with heard(self._metrics.warned):
@@ -239,7 +239,7 @@ class EpochRun:
         )
 
     def _checkpoint_published(self, command: commands.CheckpointPublished) -> None:
-        """Acknowledge upstream, in a thread of the pool: nothing waits for it (R11)."""
+        """Acknowledge upstream in a thread of the pool, because nothing has to wait for it (R11)."""
         self.notices.handlers[commands.CheckpointPublished](command)
         if self._work.upstream:
             self._shared.connector_pool.submit(self._work.upstream.published, command.checkpoint_id)
@@ -324,7 +324,7 @@ class EpochRun:
             commit()
 
     def _commit_ended(self, event_at: Callable[[int], Event]) -> None:
-        """Deliver the outcome of a commit. It counts even if the pipeline has failed meanwhile."""
+        """Deliver the outcome of a commit. It is counted even if the pipeline has failed meanwhile."""
         self._commits -= 1
         if self._protocol.phase is Phase.ENDED:
             self._protocol.handle(event_at(now_ms()))

@@ -34,7 +34,7 @@ class JobPipelines:
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on the driver's machine, as known before Spark started."""
+    """True if tasks run on the driver's machine, as known before Spark is started."""
 
     restored: bool
     """True if the job continues the work of earlier processes."""
@@ -61,7 +61,7 @@ class JobPipelines:
 
     @cached_property
     def _recognised_before(self) -> Mapping[str, Sequence[Mapping[str, str]]]:
-        """Compute ``SinkContext.recognised_before`` once for the sinks of all pipelines: a job may have thousands."""
+        """Compute ``SinkContext.recognised_before`` once for the sinks of all pipelines: there may be thousands."""
         return self.claim.job.manifest.tracks
 
     def _work(self, planned: PlannedPipeline, save_modes: SaveModes) -> PipelineIO:

@@ -12,8 +12,8 @@ from seatunnel_core.runtime.pipeline_run import PipelineRun
 class JobRecorder:
     """Adds a point to the job's series every ``SAMPLE_S`` seconds, and logs the job at longer intervals.
 
-    A point is the sum of each pipeline's last sample: no progress is computed for it, so thousands of waiting pipelines
-    cost almost nothing.
+    A point is the sum of the last samples of all pipelines. No progress is computed for it, so thousands of waiting
+    pipelines cost almost nothing.
 
     Args:
         runs: The pipelines of the job; more may be added.

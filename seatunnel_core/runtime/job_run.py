@@ -277,7 +277,7 @@ class JobRun:
             self._threads.kill()
 
     def close(self, *, last: bool = False) -> None:
-        """Stop everything that still runs and release all resources. Idempotent.
+        """Stop everything that is still running, and release all resources. Idempotent.
 
         Args:
             last: True if the process ends afterwards, so that an idle Spark may end by itself.

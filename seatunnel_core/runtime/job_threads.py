@@ -39,8 +39,8 @@ logger = logging.getLogger("seatunnel.job")
 
 STORAGE_THREADS = 16
 CONNECTOR_THREADS = 16
-"""Number of threads that wait for disks and servers. With sixteen concurrent requests, a disk needs a tenth of the time
-per request. A thousand small tables took 18 s instead of 23 s."""
+"""Number of threads that wait for disks and servers. With sixteen concurrent requests, a disk needs a tenth of the
+time per request: a job of a thousand small tables took 18 s instead of 23 s."""
 
 
 class JobThreads:
@@ -110,12 +110,12 @@ class JobThreads:
         self._ended = 0
         self._begun = False
         self._broken: Failure | None = None
-        """Failure of the job itself, apart from its pipelines' failures."""
+        """Failure of the job itself, as opposed to failures of its pipelines."""
         self._recorded = False
         """True if the manifest records the end of the job."""
         self._closed = False
         self._deaf = False
-        """True if the loop is about to end, so that a request would never be handled."""
+        """True if the loop is about to end, so that it would not handle further requests."""
         self._asking = threading.Lock()
 
     def start(self) -> None:
@@ -231,7 +231,7 @@ class JobThreads:
             self._connector_pool.submit(clear, run)
 
     def _break(self, error: BaseException) -> None:
-        """End the job because of an unexpected error: it must not wait forever."""
+        """End the job because of an unexpected error; otherwise, callers would wait for it forever."""
         failure = failure_of(error)
         logger.error("%s", failure.message, extra={"job": self._job_id, "code": failure.code})
         logger.debug("%s", failure.detail, extra={"job": self._job_id})
@@ -319,7 +319,7 @@ class JobThreads:
             action(run)
 
     def close(self, *, last: bool = False) -> None:
-        """Stop everything that still runs, and end the threads. Idempotent.
+        """Stop everything that is still running, and end the threads. Idempotent.
 
         With ``last`` the process ends with the job: if everything is committed, do not wait for Spark's end.
         """
@@ -372,7 +372,7 @@ class JobThreads:
     def _ended_elsewhere(self) -> bool:
         """Return True if another process has taken over the job and recorded its end.
 
-        Output staged by this process is then not needed.
+        The output staged by this process is then not needed.
         """
         if all(run.outcome is not Outcome.FENCED for run in self._runs):
             return False

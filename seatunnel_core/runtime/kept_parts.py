@@ -6,7 +6,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 class KeptParts:
-    """Stores each part once, and reads it once.
+    """Stores and reads each part only once.
 
     The parts of a source's last cursor remain in memory. One source is polled by one thread at a time; several sources
     may be polled concurrently.

@@ -1,6 +1,6 @@
 """Blocking calls of a pipeline's commands to the checkpoint storage, sinks and sources.
 
-Methods run on a pool's thread, return plain values, raise on failure and know no events.
+Methods run on a pool's thread, return plain values and raise on failure; they do not use the protocol's events.
 """
 
 import logging
@@ -58,10 +58,12 @@ class PipelineIO:
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on this machine, so that their view of targets needs no proof."""
+    """True if tasks run on this machine, so that it need not be verified that they see the same targets."""
 
     settled_below: int = 0
-    """Epoch below which all output of checkpoints is published: the job had ended; its staging folders were removed."""
+    """Epoch below which all output of checkpoints is published: the job had ended, and its staging folders were
+    removed.
+    """
 
     increment: str = ""
     """Value of ``SinkContext.increment``."""
@@ -73,7 +75,7 @@ class PipelineIO:
     """Save modes of all pipelines of the job."""
 
     _saves_later: bool = field(default=False, init=False)
-    """True if a save mode waits until the tables are known."""
+    """True if a save mode is deferred until the tables are known."""
 
     _published_to: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
     """Value of ``SinkContext.published_to`` by sink, including the publications of this process."""
@@ -196,7 +198,7 @@ class PipelineIO:
     def commit(
         self, sink_name: str, epoch: int, committables: Sequence[Committable], *, may_be_committed: bool
     ) -> None:
-        """Publish committables of one sink; with ``may_be_committed``, they may be published already."""
+        """Publish committables of one sink; with ``may_be_committed``, they may already be published."""
         planned = self.planned.sink(sink_name)
         sink, context = planned.sink, self._context(planned, epoch)
         if isinstance(sink, FrameSink):
@@ -233,8 +235,8 @@ class PipelineIO:
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
         """Remove staged data except the committables in ``keep``, and return the number of removed outputs (R9).
 
-        Sinks that expire their commit records also keep the committables of older live checkpoints; while one of those
-        cannot be read, nothing of these sinks is swept.
+        Sinks that expire their commit records also keep the committables of older live checkpoints; if one of these
+        checkpoints cannot be read, such sinks are not swept.
         """
         sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
         removed = sum(sink.sink.sweep(self._context(sink, epoch), keep, final=final) for sink in sinks)
@@ -247,7 +249,7 @@ class PipelineIO:
         return removed
 
     def _named_by_live(self) -> frozenset[str] | None:
-        """Return the committables of all live checkpoints; ``None`` if one of those cannot be read."""
+        """Return the committables in all live checkpoints; ``None`` if one of these checkpoints cannot be read."""
         infos = self.list_checkpoints().checkpoints
         alive = lineage.live(infos)
         try:
@@ -359,7 +361,7 @@ def _forgets(sink: Sink) -> bool:
 
 
 def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
-    """Reject a source that the query of an earlier start did not have: its rows would be missing."""
+    """Reject a source that was not in the query of an earlier start: its rows would be missing."""
     names = [reader.name for reader in query.readers]
     new = [name for name in names if name not in restored]
     if new and len(new) < len(names):

@@ -1,4 +1,4 @@
-"""One pipeline until its final end: an epoch, and another one after each retryable failure."""
+"""One pipeline until its final end: an epoch, and a further one after each retryable failure."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ def _added(planned: PlannedPipeline, progress: PipelineProgress) -> tuple[str, .
 
 
 def _together(progress: PipelineProgress) -> dict[str, int]:
-    """Return the committed rows of each table over all sinks; empty if there is only one table."""
+    """Return the committed rows of each table, summed over all sinks; empty if there is only one table."""
     found: Counter[str] = Counter()
     for table_rows in progress.table_rows_by_sink.values():
         found.update(table_rows)
@@ -79,7 +79,7 @@ class PipelineRun:
         self._work = work
         self._shared = shared
         self._protocol_of = protocol_of
-        """Returns the protocol of the next epoch for a number of restarts."""
+        """Function that returns the protocol of the next epoch for a number of restarts."""
         self._restart_policy = restart_policy
         self._budget = RestartBudget()
         self._committed_rows = 0  # rows committed at the last failure
@@ -150,7 +150,7 @@ class PipelineRun:
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
         """Forward a result, but drop a failure while the pipeline is finishing.
 
-        Its last checkpoint, the final one, then becomes its part.
+        The final checkpoint then becomes the pipeline's part of the savepoint.
         """
         if ref is None and self._epoch is not None and self._epoch.progress().phase in _FINISHING:
             return  # its final checkpoint becomes its part
@@ -309,7 +309,7 @@ class PipelineRun:
         self._shared.connector_pool.submit(conclude)
 
     def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
-        """Check which engine owns the pipeline before a failure counts (R5).
+        """Check which engine owns the pipeline before a failure is counted (R5).
 
         A fenced engine often sees its loss of ownership as an I/O error: another process has published or swept its
         staged output. If the storage itself failed, it is not queried.

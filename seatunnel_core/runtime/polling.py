@@ -28,7 +28,7 @@ class SourcePolling:
     ) -> None:
         """Prepare for polls.
 
-        ``deliver`` receives the result, on the loop, as a function of the time.
+        ``deliver`` is called on the loop with a function that returns the result for a time.
         """
         self._sources = sources
         self._shared = shared

@@ -16,7 +16,7 @@ class SaveModes:
     _guard: threading.Lock = field(factory=lambda: threading.Lock())
     _locks: dict[str, threading.Lock] = field(factory=lambda: defaultdict(lambda: threading.Lock()))
     _acted: set[str] = field(factory=set)
-    """Targets to which one was applied in this process."""
+    """Targets to which this process has applied a save mode."""
 
     def apply(self, sink: Sink, context: SinkContext) -> None:
         """Apply the save mode of a sink, unless another sink of the job has done so for the same target.

@@ -19,7 +19,7 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineL
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Answer = Callable[[CheckpointRef | None, str], None]
-"""Receives a pipeline's result: the checkpoint that is its part, or ``None`` and the reason."""
+"""Callback for a pipeline's result: the checkpoint that is its part, or ``None`` and the reason."""
 
 
 class SavepointPipeline(Protocol):
@@ -38,7 +38,7 @@ class SavepointPipeline(Protocol):
 
 
 class ManifestWriter:
-    """Manifest of a job, written version by version by the process that claimed the job."""
+    """Manifest of a job, written version by version by the process that has claimed the job."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, claim: Claim) -> None:
         self._storage = storage
@@ -90,7 +90,7 @@ class ManifestWriter:
 
 @define
 class _Taking:
-    """A savepoint with pending pipelines."""
+    """A savepoint that waits for pipelines."""
 
     name: str
     stop: bool
@@ -128,7 +128,7 @@ class JobSavepoints:
         pipelines: Sequence[SavepointPipeline],
         taken: "Future[JobSavepoint]",
     ) -> None:
-        """Request every pipeline's part.
+        """Request the part of every pipeline.
 
         ``taken`` receives the savepoint once the manifest contains it, a ``SavepointError`` if a part is missing, or a
         ``UsageError`` for an invalid name.

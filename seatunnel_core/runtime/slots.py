@@ -1,4 +1,4 @@
-"""Slots of this process: those of each job, and the queue of waiting jobs."""
+"""Slots of this process: the slots held by each job, and the queue of waiting jobs."""
 
 import threading
 from collections.abc import Callable
@@ -34,7 +34,8 @@ class Reservation:
 class SlotService:
     """Slots of a process, granted to its jobs in order of arrival.
 
-    A job gets as many free slots as it can use. One suffices for any job: its work units then run one at a time.
+    A job gets as many free slots as it can use. One slot suffices for any job, whose work units then run one at a
+    time.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,7 @@ class SlotService:
         self._waiting: list[Reservation] = []
 
     def reserve(self, job: PlannedJob, job_id: str, options: Options) -> Reservation | None:
-        """Reserve slots for a job, or a place in the queue; return ``None`` if slots are dynamic and so not counted.
+        """Reserve slots for a job, or a place in the queue; return ``None`` if slots are dynamic, and so not counted.
 
         Raises:
             UsageError: No slot is free, and ``job-schedule-strategy`` is ``REJECT``.

@@ -96,13 +96,13 @@ class SourceIO:
             source.source.close()
 
     def poll(self, source_name: str, cursor: PollCursor) -> PollResult:
-        """Return the new data of an unbounded source since its cursor, once the parts of the cursor are durable."""
+        """Return the new data of an unbounded source since the cursor, once the parts of the new cursor are durable."""
         source = self._source(source_name)
         polled = source.source.poll(self._parts.whole(source_name, cursor), _planning(source))
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
-        """Return the splits of what a poll found, numbered from ``next_index``.
+        """Return the splits of the objects that a poll found, numbered from ``next_index``.
 
         Needs Spark if tasks must inspect it.
         """

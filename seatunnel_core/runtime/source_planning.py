@@ -16,7 +16,7 @@ from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.work.split import Split
 
 Then = Callable[[], None]
-"""Remaining work, to be done on the loop."""
+"""Remaining work, to be run on the loop."""
 
 
 @frozen
@@ -36,9 +36,10 @@ class _Enumerated:
 class Planner:
     """Enumerates the sources of one pipeline and plans the operator chains of their tasks.
 
-    It lists in a thread of the pool. If tasks must inspect the found objects, it continues once Spark runs. A source is
-    planned separately, and its event delivered at once. Only if Spark plans a transform does the chain depend on all
-    sources of the pipeline: a query may use the rows of several, and reads all their splits as one.
+    It lists in a thread of the pool. If tasks must inspect the found objects, it continues once Spark runs. Each
+    source is planned separately, and its event is delivered at once, unless Spark plans a transform. Then the chain
+    depends on all sources of the pipeline: a query may use the rows of several sources, and reads all their splits as
+    one.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Planner:
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
         self._waiting: dict[str, _Enumerated] = {}
-        """Sources by name that wait for the enumeration of all others, if they are planned together."""
+        """If sources are planned together: those that wait for the enumeration of the others, by name."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
         """Enumerate a source: at once, or once Spark runs if tasks must inspect objects first."""

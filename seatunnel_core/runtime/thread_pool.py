@@ -1,4 +1,4 @@
-"""Threads for blocking calls, so that the loop never blocks, and their calls back to the loop."""
+"""Threads for blocking calls, so that the loop never blocks, and calls from these threads to the loop."""
 
 import asyncio
 import logging
@@ -24,8 +24,8 @@ class Pool(Protocol):
 class ThreadPool:
     """A limited number of threads that run work in order.
 
-    Those of ``concurrent.futures`` create a future for each call, with a lock and a condition, and lock twice more to
-    pass it to a thread: half a millisecond for each of a thousand tables.
+    A pool of ``concurrent.futures`` creates a future with a lock and a condition for each call, and needs two more
+    locks to pass it to a thread, which takes half a millisecond for each of a thousand tables.
     """
 
     def __init__(self, most: int, name: str) -> None:
@@ -97,7 +97,8 @@ class ThreadPool:
 class Inbox:
     """Calls that other threads schedule on the loop, in order.
 
-    Many calls at once wake the loop once: waking costs a system call, and the calling thread its time slice.
+    Several calls at the same time wake the loop only once, because waking it costs a system call and the time slice of
+    the calling thread.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

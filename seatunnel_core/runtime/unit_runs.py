@@ -71,7 +71,7 @@ class UnitRuns:
     def cancel(self, _command: commands.CancelUnits | None = None) -> None:
         """Cancel the running units on Spark, if any.
 
-        It is called at the end of each epoch; of ten thousand pipelines few have running units then.
+        This is called at the end of each epoch, when only a few of ten thousand pipelines have running units.
         """
         self._orders.clear()
         if self._on_spark:
@@ -114,7 +114,7 @@ class UnitRuns:
         self._note_under_way()
 
     def _count_ended(self, key: tuple[str, AttemptId], work: Mapping[str, VertexWork]) -> None:
-        """Count the work of an ended unit since its last report, if it reported any."""
+        """Count the work of an ended unit since its last report, if the unit reported any."""
         if work or key in self._counted:
             self._count(key, work)
             del self._counted[key]
@@ -146,7 +146,7 @@ class UnitRuns:
         self._deliver(partial(_event, order, self._chains[order.task], result))
 
     def _begins_again(self, order: commands.RunUnit) -> None:
-        """Report a unit that runs again after writing directly to a target: its rows may be duplicated."""
+        """Report that a unit runs again after writing directly to a target: its rows may be duplicated."""
         chain = self._chains[order.task]
         self._metrics.begun_again()
         self._notices.begun_again(order, chain.doubling)

@@ -11,7 +11,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class VaultSecrets(SecretStore):
-    """The newest version at a path of a mount: a JSON object with the member ``#KEY``."""
+    """The newest version of the secret at a path of a mount: a JSON object, whose member ``#KEY`` is returned."""
 
     def get(self, name: str) -> str:
         import hvac

@@ -43,7 +43,7 @@ class Description:
 
 
 def describe(job: SubmittedJob) -> Description:
-    """Return the description of a job; only the text if it is invalid, which the worker process then reports."""
+    """Return the description of a job; for an invalid job, which the worker process will report, only the text."""
     text = masked_job(job.text, FORMATS[job.format])
     try:
         raw = job.read(loads_sinks=False)
@@ -121,6 +121,6 @@ def _vertices(graph: Graph) -> Iterable[dict[str, Any]]:
 
 
 def _tables(graph: Graph, vertex: Vertex) -> list[str]:
-    """Return the tables of a source or sink, named by its output or its inputs."""
+    """Return the tables of a source or sink, which are named after its output or its inputs."""
     givers = {Kind.SOURCE: (vertex,), Kind.SINK: tuple(graph.vertices[each] for each in vertex.inputs)}
     return [each.node.output or each.name for each in givers.get(vertex.node.kind, ())]

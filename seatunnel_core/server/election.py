@@ -43,7 +43,7 @@ class Timing:
     """Delay of each standby's claim relative to the one ranked before it."""
 
     most_fast_claims: int = 3
-    """Maximum number of term changes within ``timeout_s`` that leave the fast path open."""
+    """Maximum number of term changes within ``timeout_s`` for which the fast path remains open."""
 
     @property
     def lease_s(self) -> float:
@@ -61,7 +61,7 @@ class Role(enum.Enum):
 
 @frozen(kw_only=True)
 class Seen:
-    """Parts of an observation of the state that the election needs."""
+    """The parts of an observation of the state that the election uses."""
 
     claimed: int = 0
     term: int = 0
@@ -77,7 +77,7 @@ class Seen:
 
     @property
     def is_empty(self) -> bool:
-        """True if there never was a leader."""
+        """True if there has never been a leader."""
         return self.claimed == 0 and self.term == 0
 
 
@@ -128,12 +128,12 @@ class Election:
         self.seen: Seen | None = None
         self._seen_since = 0.0
         self._seen_last = 0.0
-        """Start of the last look that showed ``seen``."""
+        """Start of the last look that returned ``seen``."""
 
         self._look_at = 0.0
         self._looking = False
         self._refused_at: float | None = None
-        """Time at which the leader's machine refused a connection; ``None`` if the fast path is closed."""
+        """Time at which the leader's machine refused a connection; ``None`` while the fast path is closed."""
 
         self._not_before = 0.0
         """Earliest time of the next claim, after a lost race."""
@@ -179,7 +179,7 @@ class Election:
         return []
 
     def pause_s(self, now: float) -> float:
-        """Return the seconds until ``tick`` may have a command, if no other event occurs before."""
+        """Return the number of seconds until ``tick`` may return a command, if no other event occurs before."""
         if self.role is Role.LEADER:
             return math.inf if self._beating else max(0.0, self._beat_at - now)
         if self.role is Role.CLAIMING:
@@ -188,13 +188,13 @@ class Election:
         return max(0.0, min(claims, math.inf if self._looking else self._look_at) - now)
 
     def looked(self, began: float, now: float, seen: Seen) -> None:
-        """Record the result of a look that began at ``began``."""
+        """Record the result of a look that started at ``began``."""
         self._looking = False
         if self.role is Role.STANDBY:
             self._notice(began, now, seen)
 
     def look_failed(self) -> None:
-        """Record a failed look: nothing is known, so nothing changes."""
+        """Record a failed look, which provides no information and changes nothing."""
         self._looking = False
 
     def refused(self, now: float, leader: str) -> None:
@@ -210,7 +210,7 @@ class Election:
             self._look_at = now + self.timing.rank_pause_s * self._rank(seen)
 
     def claimed(self, began: float, now: float, term: int, behind: Seen) -> None:
-        """Record the success of a claim that began at ``began``; ``behind`` is the result of the look after it."""
+        """Record the success of a claim that started at ``began``; ``behind`` is the result of the look after it."""
         before = self.seen
         same = (
             before is not None
@@ -240,7 +240,7 @@ class Election:
             self._lease_until = max(self._lease_until, sent + self.timing.lease_s)
 
     def beat_failed(self, now: float) -> None:
-        """Record that a beat was not stored. The lease stays valid for its time, and the beat is repeated soon."""
+        """Record that a beat was not stored. The lease remains valid for its time, and the beat is repeated soon."""
         self._beating = False
         self._beat_number += 1  # the beat may be stored, and names are never reused
         self._beat_at = min(self._beat_at, now + self.timing.beat_s / 4)
@@ -276,6 +276,6 @@ class Election:
         return self._seen_last - self._seen_since >= self.timing.timeout_s + pause_s
 
     def _rank(self, seen: Seen) -> int:
-        """Return the rank of this node among the standbys; the last one if the leader does not know it."""
+        """Return the rank of this node among the standbys; the last rank if the leader does not know this node."""
         standbys = [each for each in seen.members if each != seen.leader]
         return standbys.index(self.address) if self.address in standbys else len(standbys)

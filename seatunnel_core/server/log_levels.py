@@ -35,19 +35,19 @@ class Level:
 
     name: str
     level: str
-    """Effective level: its own, or that of the closest ancestor with a level."""
+    """Effective level: the logger's own level, or that of the closest ancestor with one."""
 
     before: str | None = None
     """Original level; ``None`` if it is unchanged."""
 
 
 def level_name(level: int) -> str:
-    """Return the name of the lowest named level that is not below a level."""
+    """Return the name of the lowest named level that is at least as high as a level."""
     return next((name for name, number in LEVELS.items() if number >= level), "OFF")
 
 
 def known_loggers() -> list[str]:
-    """Return the names of this package's loggers and of those with their own level."""
+    """Return the names of this package's loggers, and of other loggers that have their own level."""
     found = {
         name
         for name, each in logging.root.manager.loggerDict.items()

@@ -13,7 +13,7 @@ class HostReport(Stored):
     """An existing worker process of a member."""
 
     name: str
-    """Name of the process: ``SHARED``, or the id of the job for a dedicated one."""
+    """Name of the process: ``SHARED``, or for a dedicated process the id of its job."""
 
     boot: str
     """Unique id among processes of the same name."""
@@ -29,28 +29,28 @@ class HostReport(Stored):
 
 @frozen(kw_only=True)
 class MemberReport(Stored):
-    """All worker processes of a member. Processes that are missing here have ended, with all their jobs."""
+    """All worker processes of a member. Processes missing from the report have ended, with all their jobs."""
 
     hosts: tuple[HostReport, ...] = ()
     ended: tuple[str, ...] = added(())
-    """Boot ids of processes that ended by themselves, or were faulty, under this agent's supervision.
+    """Boot ids of processes that have ended by themselves or were faulty, while this agent supervised them.
 
-    Losing a process together with an earlier agent is not attributed to its jobs."""
+    The loss of a process together with an earlier agent is not attributed to its jobs."""
 
     tags: Mapping[str, str] = field(factory=dict)
     """Attributes of the member, for the tag filters of jobs."""
 
     workers: Mapping[str, int] = field(factory=dict)
-    """Slots of the worker nodes used by this member, by address; empty if it runs tasks itself."""
+    """Slots of the worker nodes that this member uses, by address; empty if it runs tasks itself."""
 
     moves_rows: bool = added(True)
     """True if this member runs tasks itself: a master whose role is not just ``master``."""
 
     offered: int = added(0)
-    """Number of slots that its shared process offers when ready; 0 for dynamic slots."""
+    """Number of slots that the shared process of the member offers when it is ready; 0 for dynamic slots."""
 
     clock: float = field(default=0.0, eq=False)
-    """Monotonic seconds of the member at the time of the report; returned to it with orders."""
+    """Monotonic time of the member when it wrote the report, in seconds; sent back to it with orders."""
 
     def host(self, name: str) -> HostReport | None:
         """Return a worker process by name, or ``None``."""

@@ -112,7 +112,7 @@ def _page_of(config: NodeConfig, rest: tuple[Port, ...]) -> str:
 
 
 def _join(config: NodeConfig, store: NewestSeenStore | None, joining: Joining) -> None:
-    """Introduce this node to all live members known from the configuration, ZooKeeper and the state.
+    """Introduce this node to all live members that are known from the configuration, ZooKeeper and the state.
 
     Raises:
         JoinRefusedError: One of them belongs to another cluster.

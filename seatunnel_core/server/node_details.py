@@ -18,7 +18,7 @@ _MEASURED = ("jvm_", "process_")
 
 
 async def node_details(agent: NodeAgent) -> dict[str, Any]:
-    """Return the details of this node as JSON values. This also works for agents of worker nodes."""
+    """Return the details of this node as JSON values. Also works for agents of worker nodes."""
     config, engine = agent.config, agent.config.engine
     samples = [each for each in await agent.figures.samples() if each.family.startswith(_MEASURED)]
     return {
@@ -54,4 +54,4 @@ async def node_threads(agent: NodeAgent) -> list[dict[str, Any]]:
 
 
 OWN: Mapping[str, Callable[[NodeAgent], Awaitable[Any]]] = {"details": node_details, "threads": node_threads}
-"""Functions that return the reports of a node about itself, by the names of requests."""
+"""Functions that return what a node reports about itself, by the names of requests."""

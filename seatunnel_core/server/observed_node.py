@@ -1,4 +1,4 @@
-"""The part of a node that metrics and events observe."""
+"""The part of a node that is used for metrics and events."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ class ObservedNode(Protocol):
 
     @property
     def state(self) -> ClusterState | None:
-        """State of the cluster; ``None`` unless this node leads."""
+        """State of the cluster; ``None`` if this node is not the leader."""
 
     async def ask_hosts(self, request: Mapping[str, Any]) -> list[Any]:
         """Send a request to all worker processes of the node, and return the responses."""

@@ -1,4 +1,4 @@
-"""Parser of submitted jobs, for both the agent that accepts a job and the worker process that runs it."""
+"""Parser of submitted jobs, used by the agent that accepts a job and by the worker process that runs it."""
 
 import re
 from contextlib import AbstractContextManager, nullcontext
@@ -77,7 +77,7 @@ class SubmittedJob:
 
 
 def require_absolute_paths(raw: RawJob, problems: Problems) -> None:
-    """Report the relative paths of a job: each node would resolve them differently."""
+    """Report the relative paths of a job, because each node would resolve them differently."""
     for block in raw.blocks:
         if block.identifier.lower() == "localfile":
             _require_absolute(block.block, problems)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def thread_dump() -> list[dict[str, Any]]:
-    """Return all threads with their stacks, without local variables, which may contain secrets."""
+    """Return all threads with their stacks, but without local variables, which may contain secrets."""
     frames = sys._current_frames()
     found = []
     for thread in threading.enumerate():

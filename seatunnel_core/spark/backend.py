@@ -49,7 +49,7 @@ _NOT_OPEN = "Spark is not running: the Spark backend was not started or has stop
 
 
 class SparkBackend:
-    """One Spark application, which ``start`` starts or adopts; ``stop`` leaves an adopted one running."""
+    """One Spark application, which ``start`` starts or adopts. ``stop`` leaves an adopted one running."""
 
     def __init__(self, settings: SparkSettings) -> None:
         self.settings = settings
@@ -102,7 +102,7 @@ class SparkBackend:
             raise
 
     def give_up(self) -> None:
-        """Make a ``start`` that waits for the executors of a cluster raise ``PlatformError``."""
+        """Make a ``start`` that is waiting for the executors of a cluster raise ``PlatformError``."""
         self._given_up.set()
 
     def stop(self) -> None:
@@ -111,9 +111,9 @@ class SparkBackend:
             session.stop(running)
 
     def leave(self) -> None:
-        """Stop Spark like ``stop``, but without waiting for it, in a process that is about to exit.
+        """Stop Spark like ``stop``, but without waiting for it; for a process that is about to exit.
 
-        Stopping takes Spark a second; it stops by itself when the process ends.
+        Stopping Spark takes a second, but it also stops when the process ends.
         """
         if (running := self._let_go()) is not None:
             session.leave(running)
@@ -328,7 +328,7 @@ class SparkBackend:
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
-        """Tag the Spark jobs of this thread, and convert errors of py4j into those of the engine."""
+        """Tag the Spark jobs that this thread starts, and convert errors of py4j into those of the engine."""
         context = self.context
         try:
             session.restore_sockets(self._open)
@@ -355,7 +355,7 @@ class SparkBackend:
     def _base(self, tasks: int) -> "RDD[int]":
         """Return an RDD with this many partitions and meaningless elements.
 
-        It is cached for later jobs, because each new RDD writes a file.
+        It is cached for later jobs, because Spark writes a file for each new RDD.
         """
         base = self._bases.get(tasks)
         if base is None:

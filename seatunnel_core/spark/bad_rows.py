@@ -1,7 +1,7 @@
 """Handling of rows that a sink rejects, according to its option ``row_error_handle_way``.
 
 A writer that ``isolates_bad_rows`` has written no row of a batch when it raises ``RowError``. So a rejected batch is
-halved until each bad row is alone; all other rows are written, in order.
+halved repeatedly until each bad row is isolated; all other rows are written, in order.
 """
 
 import enum
@@ -16,7 +16,7 @@ from seatunnel_core.rows.batch import Batch
 
 
 class OnBadRow(enum.Enum):
-    """The values of the option ``row_error_handle_way`` of a sink."""
+    """Values of the option ``row_error_handle_way`` of a sink."""
 
     FAIL = "FAIL"
     SKIP = "SKIP"

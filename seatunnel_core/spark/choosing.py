@@ -1,4 +1,4 @@
-"""Choice of the next task batch: which waiting work units may be read now, and how many of them together."""
+"""Choice of the next task batch: which of the waiting work units may be read now, and how many of them together."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from seatunnel_core.spark.running import Order, RunningBatch, waits
 from seatunnel_core.spark.work import UnitResult
 
 SATURATED = 0.8
-"""Maximum share of a processor. If the threads of a task together use more, their chain counts as busy, because they
-wait for each other."""
+"""Maximum processor usage of the threads of a task, as a share of one processor. Above it, the chain counts as
+CPU-bound, because its threads wait for each other."""
 
 
 class Paces:
@@ -28,7 +28,7 @@ class Paces:
         return self._paces.get(chain, Pace())
 
     def predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with a prediction from the measurements since it was submitted.
+        """Return the unit with a duration predicted from the measurements made since it was submitted.
 
         All units of a source may have been submitted before the first of them ran.
         """
@@ -48,7 +48,7 @@ class Paces:
 
 
 class BatchChoice:
-    """Chooses the next batch without changing anything. Hold the dispatcher's lock: it reads the dispatcher's units."""
+    """Chooses the next batch and changes nothing. Hold the dispatcher's lock: it reads the dispatcher's units."""
 
     def __init__(self, backend: SparkBackend, mode: ShareMode, slots: int | None, longest_ms: float) -> None:
         """Create the choice for a backend; the other arguments are those of ``UnitDispatcher``."""
@@ -95,7 +95,7 @@ class BatchChoice:
     ) -> list[Candidate[Order]]:
         """Return the waiting units that may be read now.
 
-        Units of chains without a reader precede all others, so that a small table does not wait for a large one.
+        Units of chains that no task is reading come first, so that a small table does not wait for a large one.
         """
         if not running:
             return waiting
@@ -118,8 +118,8 @@ class BatchChoice:
     def _most_tasks(self, chain: OperatorChain) -> int:
         """Return the maximum number of concurrent tasks of a source.
 
-        For a CPU-bound source that may use all slots it is one more than the slots, if Spark runs no more tasks than
-        slots: the additional task waits in Spark and starts as soon as another ends.
+        For a CPU-bound source that may use all slots, the maximum is one more than the number of slots, if Spark runs
+        no more tasks than slots: the additional task waits in Spark and starts as soon as another one ends.
         """
         most = chain.parallelism or self._slots
         if chain.source.waits is not False:

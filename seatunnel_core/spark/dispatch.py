@@ -26,7 +26,9 @@ from seatunnel_core.work.unit import UnitAttempt
 logger = logging.getLogger("seatunnel.spark")
 
 GATHERING_S = 0.01
-"""Time that the dispatcher waits for the next unit of an I/O-bound source, so that both share a task batch."""
+"""Time for which the dispatcher waits for the next unit of an I/O-bound source, so that both share a task batch, in
+seconds.
+"""
 
 
 class UnitDispatcher:
@@ -90,7 +92,7 @@ class UnitDispatcher:
             attempt: The attempt to run.
             on_result: Called once with the result, unless the pipeline is cancelled.
             restored: True if the unit may have begun in an earlier process.
-            on_again: Called when the unit begins again, so that a sink may receive its rows twice.
+            on_again: Called when the unit begins again, in which case a sink may receive its rows twice.
             on_progress: Called repeatedly with the progress of a unit that runs for long.
         """
         order = Order(chain, attempt, on_result, restored, on_again, on_progress)
@@ -182,7 +184,7 @@ class UnitDispatcher:
             self._changed.wait(GATHERING_S)
 
     def _take(self) -> RunningBatch | None:
-        """Take the next batch from the waiting units; return ``None`` if none of them may be read yet."""
+        """Take the next batch from the waiting units; return ``None`` if no waiting unit may be read yet."""
         self._waiting[:MOST_UNITS] = map(self._paces.predicted, self._waiting[:MOST_UNITS])
         units, reader_threads = self._choice.choose(self._waiting, tuple(self._running))
         if not units:
@@ -243,8 +245,8 @@ class UnitDispatcher:
     def _begins(self, batch: RunningBatch, number: int) -> bool:
         """Return True if a unit may begin, and record it as begun.
 
-        A further attempt of the task begins the unit again only if nothing is written at once (rule R15). Spark starts
-        such an attempt when the previous one has ended or its executor was lost.
+        A further attempt of the task begins the unit again only if its rows are not written directly to a target (rule
+        R15). Spark starts such an attempt when the previous one has ended or its executor was lost.
         """
         candidate = batch.units[number]
         order = candidate.load
@@ -261,9 +263,9 @@ class UnitDispatcher:
         return True
 
     def _note_unasked(self, batch: RunningBatch) -> None:
-        """Record the units of a task that never connected to the driver as begun: each of them may have.
+        """Record all units of a task that never connected to the driver as begun, because each of them may have begun.
 
-        If other tasks do connect, a batch with cancelled pipelines that never connected had no task yet; skip it.
+        A batch with cancelled pipelines is skipped if other tasks do connect: it had no task yet.
         """
         if not batch.reached and not (batch.dropped and self._is_reached):
             for unit in batch.units:
@@ -324,13 +326,13 @@ class UnitDispatcher:
         return watch
 
     def _may_wait(self, batch: RunningBatch) -> bool:
-        """Return True if batches submitted earlier, or about at the same time, may occupy all of Spark's slots."""
+        """Return True if batches submitted earlier or at about the same time may occupy all of Spark's slots."""
         with self._changed:
             others = (other.number - batch.number for other in self._running if other is not batch)
             return sum(later < self._backend.slots for later in others) >= self._backend.slots
 
     def _give_away(self, batch: RunningBatch) -> bool:
-        """Requeue the units that an overdue batch has not begun; return False if those are not known.
+        """Requeue the units that an overdue batch has not begun; return False if it is unknown which ones these are.
 
         Units that have begun continue: running them again in parallel would read, and perhaps write, them twice.
         """
@@ -357,7 +359,7 @@ class UnitDispatcher:
     def _again(self, batch: RunningBatch, lost: PacketLostError) -> None:
         """Queue the units without a result again; a unit that was alone in its batch has failed.
 
-        If all units have ended, nothing is lost: only the end of the task was not awaited.
+        If all units have ended, nothing is lost: only the end of the task is unknown.
         """
         with self._changed:
             if not batch.left():
@@ -388,7 +390,7 @@ class UnitDispatcher:
 
 
 class _BatchListener:
-    """The dispatcher's side of the report channel of one batch: a ``TaskListener``."""
+    """The dispatcher's end of the report channel of one batch: a ``TaskListener``."""
 
     def __init__(self, dispatcher: UnitDispatcher, batch: RunningBatch) -> None:
         self.reached = partial(dispatcher._reached, batch)

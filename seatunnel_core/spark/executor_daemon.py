@@ -1,7 +1,7 @@
 """Daemon of an executor on a cluster's worker: forks its Python processes, with PyArrow already imported.
 
-A worker copies this file next to the Python that executors start, under a different name. It must not import modules
-of the engine, which arrive with the application from the driver.
+A worker node copies this file, under another name, next to the Python that executors start. It must not import modules
+of the engine, because these are shipped later, with the application.
 """
 
 import gc

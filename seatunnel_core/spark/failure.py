@@ -31,8 +31,8 @@ _LASTING = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
     | {errno.EFBIG}
 )
-"""Error numbers that are permanent: a missing permission, a wrong path, a file size limit. All others count as
-transient, including a full disk (``ENOSPC``, ``EDQUOT``), and are retried as often as the job allows."""
+"""Error numbers of permanent failures: a missing permission, a wrong path, a file size limit. All others, including
+those of a full disk (``ENOSPC``, ``EDQUOT``), count as transient, and are retried as often as the job allows."""
 
 
 MOST_PIECES = 5
@@ -64,7 +64,7 @@ def task_failure(error: BaseException, where: str) -> Failure:
 def failure_of(error: BaseException) -> Failure:
     """Return the failure for an error in the driver, classified by its class.
 
-    An error that ``kind_of`` does not know is a bug in the engine; its message asks the user to report it.
+    An error that ``kind_of`` cannot classify is a bug in the engine; the message asks the user to report it.
     """
     kind = _kind_in_driver(error)
     message = str(error) or type(error).__name__
@@ -88,7 +88,8 @@ def _kind_in_driver(error: BaseException) -> FailureKind:
 def kind_of(error: BaseException) -> FailureKind:
     """Return the kind of an error.
 
-    An engine error caused by an ``OSError`` is as retryable as that one, unless its class or its flags decide.
+    An engine error caused by an ``OSError`` is retryable if the ``OSError`` is, unless the class or the flags of the
+    error decide.
     """
     if isinstance(error, SeaTunnelError):
         return _kind_of_ours(error)

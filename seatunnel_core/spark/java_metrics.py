@@ -14,13 +14,14 @@ Figure = tuple[str, str, Mapping[str, str], float]
 
 _STATES = ("new", "runnable", "blocked", "waiting", "timed_waiting", "terminated")
 _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f"{state}.count" for state in _STATES))
-"""All thread states except deadlocks, because detecting those stops all threads."""
+"""All thread states except deadlocks, because their detection stops all threads."""
 
 
 class JavaMetrics:
     """Reads the metrics of one JVM in one request.
 
-    Spark's metrics library has the gauges and writes them as JSON, so that a hundred values cost about as much as one.
+    Spark's metrics library provides the gauges and serializes them as JSON, so a hundred values cost about as much as
+    one.
 
     Args:
         context: Context of a running Spark.
@@ -93,5 +94,5 @@ def _of_threads(what: str, value: float) -> Figure:
 
 
 def _spaced(name: str) -> str:
-    """Return the name of a memory pool or garbage collector with spaces again in place of the library's hyphens."""
+    """Return the name of a memory pool or garbage collector with spaces, which the library replaces with hyphens."""
     return name.replace("-", " ").replace("non ", "non-")

@@ -30,7 +30,9 @@ class FramePlan:
     """Schema of the transform's result."""
 
     across: str = ""
-    """Operation that combines rows and so needs all splits together; empty if the transform works row by row."""
+    """Operation that combines rows, and therefore needs all splits together; empty if the transform
+    works row by row.
+    """
 
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
@@ -125,7 +127,7 @@ class OperatorChain:
 
     @cached_property
     def doubling(self) -> tuple[str, ...]:
-        """Sinks that tasks write to directly and in which a repeated unit duplicates its rows."""
+        """Sinks to which tasks write directly and in which a repeated unit duplicates its rows."""
         return tuple(each.name for each in self._at_once if each.sink.guarantee is Guarantee.AT_LEAST_ONCE)
 
     @cached_property
@@ -160,7 +162,7 @@ class OperatorChain:
 
     @cached_property
     def behind(self) -> Mapping[str, frozenset[str]]:
-        """Names of the steps and targets that directly or indirectly consume each source and step."""
+        """Names of the steps and targets that are downstream of each source and step."""
         found: dict[str, frozenset[str]] = {}
         nodes: tuple[Step | Target, ...] = (*self.steps, *self.targets)
         for node in reversed(nodes):
@@ -246,7 +248,7 @@ def _reached_targets(targets: Iterable[Target], known: dict[str, Schemas], findi
 
 
 def _reached_step(step: Step, known: dict[str, Schemas], frame_plan: FramePlanner | None) -> Step | None:
-    """Return the step with its output schemas; ``None`` if no row reaches it."""
+    """Return the step with its output schemas; ``None`` if no rows reach it."""
     names = step.views or step.inputs
     pairs = [(name, view) for name, view in zip(step.inputs, names, strict=True) if known.get(name)]
     if not pairs:
@@ -283,7 +285,7 @@ def _planned(step: Step, arriving: Mapping[str, TableSchema], frame_plan: FrameP
 
 
 def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Schemas:
-    """Return the input schemas of a vertex: those of all its inputs, each table once."""
+    """Return the input schemas of a vertex: the schemas of all its inputs, each table once."""
     return distinct_tables(name, (known.get(node, ()) for node in inputs))
 
 

@@ -41,7 +41,7 @@ TARGET_MS = 1000.0
 """Target duration of a batch."""
 
 SMALLEST_MS = 50.0
-"""Minimum target duration of a batch: a shorter one is not worth a Spark job."""
+"""Minimum target duration of a batch; a shorter batch is not worth a Spark job."""
 
 TINY_MS = 10.0
 """Threshold for unmeasured units: a batch contains at most one unmeasured unit per pipeline that is predicted to take
@@ -56,13 +56,13 @@ MOST_READER_THREADS = 64
 
 LIGHT_BYTES = 1 << 20
 LIGHT_ROWS = 100_000
-"""A unit up to this size may be read concurrently before it is known whether its source is I/O-bound."""
+"""Maximum number of rows of a unit that may be read concurrently before it is known whether its source is I/O-bound."""
 
 _FIRST_GUESS_MS = 3.0
 _BYTES_PER_MS = 100_000.0
 _ROWS_PER_MS = 500.0
 WAITING_SHARE = 0.25
-"""A source waits, that is, is I/O-bound, if its units use a processor for less than this share of their time."""
+"""A source counts as I/O-bound if its units use a processor for less than this share of their time."""
 
 _NEW_WEIGHT = 0.5
 """Weight of the latest measurement in the moving average."""
@@ -87,7 +87,7 @@ class Pace:
         return self.measured > 0 and self.busy < WAITING_SHARE
 
     def predict_ms(self, unit: WorkUnit) -> float:
-        """Return the predicted duration of a unit."""
+        """Return the predicted duration of a unit, in milliseconds."""
         return first_guess_ms(unit) * self.factor
 
     def after(self, unit: WorkUnit, wall_ms: float, busy: float = 1.0) -> "Pace":
@@ -118,14 +118,14 @@ class Candidate(Generic[T]):
     """True if it shares only with its own pipeline, because its previous batch was lost or overdue."""
 
     alone: bool = False
-    """True if it runs alone: such a batch had units of only one pipeline, or it takes the DataFrame path."""
+    """True if it must run alone: its previous batch had units of only one pipeline, or it takes the DataFrame path."""
 
     waits: bool = False
     """True if it is read in a thread, concurrently with others."""
 
     @property
     def is_guess(self) -> bool:
-        """True if it may take far longer than predicted: nothing was measured, and it is not tiny."""
+        """True if it may take far longer than predicted: nothing was measured, and the unit is not tiny."""
         return not self.measured and self.predicted_ms > TINY_MS
 
 

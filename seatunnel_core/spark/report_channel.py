@@ -56,10 +56,10 @@ class TaskListener(Protocol):
     """The driver's side of one task batch. Its methods are called from separate threads."""
 
     def reached(self) -> None:
-        """Record that a task of the batch has connected."""
+        """Record that a task of the batch has connected to the driver."""
 
     def begins(self, number: int) -> bool:
-        """Return True if a work may begin, and record it as begun."""
+        """Return True if a work may begin, and record that it has begun."""
 
     def ended(self, results: Sequence[Numbered]) -> None:
         """Record the results since the last call, in order of completion."""
@@ -81,7 +81,7 @@ class Exchange:
     """The driver's end of all report channels: a server to which tasks connect."""
 
     def __init__(self, host: str, bind: str) -> None:
-        """Listen on a free port of the local address ``bind``; tasks connect to ``host``."""
+        """Listen on a free port of the local address ``bind``; tasks connect to that port of ``host``."""
         self._host = host
         self._calls: dict[str, _Call] = {}
         self._changed = threading.Condition()
@@ -91,7 +91,7 @@ class Exchange:
         threading.Thread(target=self._accept, name="seatunnel-reports", daemon=True).start()
 
     def _accept(self) -> None:
-        """Serve connections until ``close``. ``serve_forever`` would check for it only twice a second."""
+        """Serve connections until ``close``. ``serve_forever`` would check for the end only twice a second."""
         while True:
             try:
                 request, address = self._server.get_request()
@@ -122,7 +122,7 @@ class Exchange:
                 del self._calls[key]
 
     def is_silent(self, address: Address) -> bool:
-        """Return True if no task of the batch is connected: the processes of earlier ones have ended."""
+        """Return True if no task of the batch is connected, so that the processes of earlier ones have ended."""
         with self._changed:
             return not self._calls[address.key].tasks
 
@@ -215,9 +215,9 @@ class ReportChannel:
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
         """Connect to the driver, if there is an address.
 
-        Works begin even if the driver cannot be reached, unless each may begin only ``once`` and the task was attempted
-        before (``again``) or the channel broke: another task may have them. If the driver no longer knows the batch, no
-        work begins.
+        Works begin even if the driver cannot be reached, unless each may begin only ``once`` and the task was
+        attempted before (``again``) or the channel broke: then another task may have received them. If the driver no
+        longer runs the batch, no work begins.
         """
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
@@ -247,7 +247,7 @@ class ReportChannel:
 
     @property
     def is_wanted(self) -> bool:
-        """True if the driver still knows the batch or cannot be reached."""
+        """True if the driver still runs the batch or cannot be reached."""
         return self._is_wanted
 
     def report(self, results: Sequence[Numbered]) -> bool:
@@ -303,7 +303,7 @@ class ReportChannel:
 class _Reached:
     connection: socket.socket
     is_wanted: bool
-    """True if the driver still knows the batch."""
+    """True if the driver still runs the batch."""
 
 
 def _reached(address: Address) -> _Reached | None:

@@ -22,9 +22,10 @@ class Reports:
     With ``at_once``, for units that write directly to a target or are read concurrently, a unit begins when the driver
     allows it, and its result is reported when it ends.
 
-    Other units, which may begin again, do not wait: every ``PAUSE_S`` a thread reports the unit that began last and the
-    results since. A busy driver takes as long to respond as several small units run, and each message costs it time.
-    After a refusal each unit requests permission first, so only units of the last interval begin in vain.
+    Other units, which may begin again, do not wait: every ``PAUSE_S`` a thread reports the unit that began last and
+    the results since. A busy driver takes as long to respond as several small units take to run, and each message adds
+    to its load. After a refusal, each unit requests permission first, so only units of the last interval begin
+    unnecessarily.
     """
 
     def __init__(self, channel: ReportChannel, *, at_once: bool, again: bool = False) -> None:
@@ -43,13 +44,13 @@ class Reports:
         """Results that the driver did not receive."""
 
         self._running: dict[int, Callable[[], Mapping[str, VertexWork]]] = {}
-        """Function that returns the progress, for each running unit."""
+        """Functions that return the progress of each running unit."""
 
     @contextmanager
     def periodic(self) -> Iterator[None]:
         """Report in a thread while the body runs, and the rest at its end.
 
-        If all results are reported at once, the thread reports only the progress of long units.
+        If each result is reported immediately, the thread reports only the progress of long units.
         """
         over = threading.Event()
 

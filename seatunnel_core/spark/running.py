@@ -18,7 +18,7 @@ PipelineKey = tuple[str, int]
 """Job id and pipeline id."""
 
 OnResult = Callable[[UnitResult], object]
-"""Callback for the result of a unit: called once from a dispatcher thread, unless the pipeline was cancelled. For a
+"""Callback for the result of a unit: called once by a dispatcher thread, unless the pipeline was cancelled. For a
 rejected unit, ``submit`` itself calls it."""
 
 OnProgress = Callable[[Mapping[str, VertexWork]], object]
@@ -35,7 +35,7 @@ class Order:
     """True if it may have begun in an earlier process."""
 
     on_again: Callable[[], object] | None = field(default=None, repr=False)
-    """Callback for a unit that begins again, so that a sink may receive its rows twice."""
+    """Callback for a unit that begins again, in which case a sink may receive its rows twice."""
 
     on_progress: OnProgress | None = field(default=None, repr=False)
     """Callback for the progress of a long-running unit by vertex; called repeatedly."""
@@ -56,7 +56,7 @@ class Order:
         )
 
     def lost(self, lost: PacketLostError) -> Failure:
-        """Return the failure of a unit after its Spark task was lost."""
+        """Return the failure of a unit whose Spark task was lost."""
         unit = f"source {self.chain.source_name!r}, work unit {self.attempt.unit.number}"
         where = f"pipeline {self.chain.pipeline_id}, {unit}"
         if not lost.retryable:
@@ -70,7 +70,7 @@ class RunningBatch:
     """A task batch submitted to Spark. Hold the dispatcher's lock to read or change it."""
 
     number: int
-    """Number from 1. Spark runs batches approximately in this order."""
+    """Number of the batch, from 1. Spark runs batches approximately in this order."""
 
     tag: str
     units: list[Candidate[Order]]
@@ -127,7 +127,7 @@ class RunningBatch:
 
 @define
 class _Begun:
-    """A set of numbers that mostly arrive in order from 1."""
+    """A set of numbers, most of which are added in order from 1."""
 
     below: int = 1
     more: set[int] = field(factory=set)
@@ -149,7 +149,7 @@ class Ledger:
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
         self._epochs: dict[tuple[Any, ...], int] = {}
-        """First epoch of each source in this process: only units that it restores may have begun in an earlier
+        """First epoch of each source in this process: only units restored by that epoch may have begun in an earlier
         process."""
 
     def begins_again(self, order: Order) -> bool:
@@ -163,8 +163,8 @@ class Ledger:
 def waits(chain: OperatorChain, pace: Pace, unit: WorkUnit) -> bool:
     """Return True if a unit is I/O-bound and so is read in a thread concurrently with others.
 
-    If its source does not declare it, its measured units decide; before any is measured, light units count as
-    I/O-bound. Chains on the DataFrame path never do.
+    If its source does not declare it, the measured units decide. Before any unit is measured, light units count as
+    I/O-bound. Units of chains on the DataFrame path never do.
     """
     if chain.on_frames or chain.source.waits is not None:
         return bool(chain.source.waits) and not chain.on_frames

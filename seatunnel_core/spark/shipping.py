@@ -39,7 +39,9 @@ TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frames.task",
 """Modules that every task imports, regardless of the job."""
 
 OWN_PACKAGE = "seatunnel_core."
-"""Prefix of the engine's module names. A new Python process can import those, but possibly not a script's modules."""
+"""Prefix of the names of the engine's modules. A new Python process can import these, but possibly not the modules of
+a script.
+"""
 
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
@@ -47,8 +49,8 @@ WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
 """Spark's option for the time that an application waits for its executors."""
 
 WAIT_S = 180
-"""Default of that wait. Longer than ``spark.network.timeout``, after which a master reclaims the executors of a lost
-machine's driver."""
+"""Default of this wait, in seconds. Longer than ``spark.network.timeout``, after which a master reclaims the executors
+of a driver whose machine was lost."""
 
 _LOG_AFTER_S = 10.0
 _SETTLED_S = 1.5
@@ -100,7 +102,7 @@ class Imports:
 class Shipment:
     """Modules that an application has shipped so far, shared by all backends that use it.
 
-    They share it because an executor rejects a second file with the same name. With a local master nothing is shipped.
+    They share it because an executor rejects a second file of the same name. With a local master nothing is shipped.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -312,7 +314,7 @@ def what_to_do(node: str, python: str, missing: Mapping[str, str], declared: Map
 
 
 def executors(context: "SparkContext") -> frozenset[str]:
-    """Return the IDs of a cluster's executors, which the application never reuses."""
+    """Return the IDs of a cluster's executors. The application never reuses an ID."""
     return frozenset(filter(None, context._jsc.sc().getExecutorIds().mkString(" ").split()))
 
 

@@ -1,4 +1,4 @@
-"""Messages of Spark's errors, and whether another attempt can help."""
+"""Messages of Spark's errors, and whether a retry can help."""
 
 import builtins
 import re
@@ -28,7 +28,7 @@ def spark_says(error: Exception) -> str:
 
 
 def lasts(error: BaseException | None) -> bool:
-    """Return True if another attempt of a task fails with the same error.
+    """Return True if another attempt of a task would fail with the same error.
 
     This holds for the errors of ``is_rejected`` and for deterministic errors of Python code.
     """
@@ -83,7 +83,7 @@ def _is_lasting(name: str) -> bool:
 
 
 _FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
-"""Permanent errors that derive from transient ones."""
+"""Permanent errors whose base class is a transient error."""
 
 
 def _python_error(error: BaseException | None) -> str:

@@ -12,16 +12,18 @@ logger = logging.getLogger("seatunnel.spark")
 
 _LOOK_S = 0.2
 _QUIET_LOOKS = 2
-"""Number of consecutive checks without a task that are required, because Spark counts its tasks with a delay."""
+"""Number of consecutive checks that must find no task, because Spark counts its tasks with a delay."""
 
 _LOST_S = 10.0
-"""Time after which an uncounted but still connected task belongs to an executor that was declared lost, in seconds."""
+"""Time in seconds after which a task that Spark no longer counts, but that is still connected, must belong to an
+executor that was declared lost.
+"""
 
 
 def speculates(conf: "SparkConf") -> bool:
     """Return True if Spark may run a second attempt of a job's only task at the same time.
 
-    It does so only with ``spark.speculation.task.duration.threshold``.
+    This requires ``spark.speculation.task.duration.threshold``.
     """
     on = str(conf.get("spark.speculation", "false")).lower() == "true"
     return on and conf.contains("spark.speculation.task.duration.threshold")

@@ -2,7 +2,7 @@
 
 Importing this module does not import Spark, so tests can call its functions directly. An error in a work becomes that
 work's result, so that the other works of the batch continue (protocol rule R15). A failure that cannot be caught, such
-as a killed process, fails the batch; the driver knows the begun units and runs them again separately.
+as a killed process, fails the batch; the driver knows which units had begun, and runs them again separately.
 """
 
 import pickle
@@ -156,7 +156,7 @@ _KEPT_THINGS = 64
 class _Things(threading.local):
     """LRU cache of the unpickled objects of one thread of this worker process.
 
-    A pipeline unpickles its chain once. Each thread has its own cache, so that plugins need not be thread-safe.
+    So each chain is unpickled once. Each thread has its own cache, so that plugins need not be thread-safe.
     """
 
     def __init__(self) -> None:

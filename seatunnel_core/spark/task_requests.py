@@ -1,4 +1,4 @@
-"""Short works that a caller waits for: inspecting a discovered object, probing a sink.
+"""Short works for which a caller waits: inspecting a discovered object, probing a sink.
 
 Concurrent works of several threads share Spark jobs.
 """
@@ -22,7 +22,7 @@ _MOST_TOGETHER = 1000
 
 @frozen
 class _Request:
-    """A work and the future for the result."""
+    """A work, and the future for its result."""
 
     work: Work
     packed: PackedObject

@@ -70,7 +70,9 @@ class UnitRun(ReadContext):
         """Number of rows and location of the first one, by vertex and kind of note."""
 
         self._of_query = reads is None and chain.splits is not None
-        """True if the rows are the result of a query, so that their origin in its sources is unknown."""
+        """True if the rows are the result of a query, so that it is unknown from where in its
+        sources they were read.
+        """
 
         self.unit = attempt.unit
         self._chain = chain
@@ -103,7 +105,7 @@ class UnitRun(ReadContext):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each kind of note: the vertex, the number of rows, and the location of one."""
+        """One sentence for each kind of note: the vertex, the number of rows, and the location of one of them."""
         return tuple(
             f"{where}: {count} rows {what}; such as {example}"
             for (where, what), (count, example) in self._notes.items()
@@ -141,7 +143,7 @@ class UnitRun(ReadContext):
                     self.push(consumer.name, changed)
 
     def flow(self, node: str, batch: Batch, end: str, through: str) -> Iterator[Batch]:
-        """Yield the batches that reach ``end`` through its input ``through`` for an output batch of ``node``."""
+        """Yield the batches that reach ``end`` through its input ``through`` if ``node`` emits a batch."""
         for consumer in self._consumers.get(node, ()):
             if consumer.name == end:
                 if node == through:
@@ -160,7 +162,7 @@ class UnitRun(ReadContext):
             self._enter("transform", step.name)
 
     def _enter(self, kind: str, name: str) -> None:
-        """Charge the following time to a vertex, and set it as the location of failures."""
+        """Charge the time from now on to a vertex, and set it as the location of failures."""
         self.at = f"{kind} {name!r}"
         self._meter.enter(name)
 
@@ -253,7 +255,7 @@ class UnitRun(ReadContext):
         """Return the cause and location of the attempt's failure.
 
         If a transform or a sink rejects a row, the message also contains the location from which the row was read.
-        Sources add it themselves, and failures not caused by a row have no location.
+        Sources add this location themselves, and failures that are not caused by a row have none.
         """
         failure = task_failure(error, f"pipeline {self._chain.pipeline_id}, {self.at}")
         if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):

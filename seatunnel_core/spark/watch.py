@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class Watch:
-    """Timer that makes one call after a delay in seconds; the call may restart it. Thread-safe."""
+    """Timer that calls a function after a delay in seconds; the function may restart it. Thread-safe."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -14,7 +14,7 @@ class Watch:
         self._cancelled = False
 
     def start(self, call: Callable[[], object]) -> None:
-        """Make the call after the delay, in a separate thread, unless the timer was cancelled."""
+        """Call the function after the delay, in a separate thread, unless the timer was cancelled."""
         with self._lock:
             if self._cancelled:
                 return

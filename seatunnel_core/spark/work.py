@@ -22,7 +22,7 @@ class UnitWork:
 
     attempt: UnitAttempt
     reads: str | None = None
-    """Name of the chain's source that the splits belong to; ``None`` for the first source."""
+    """Name of the chain's source to which the splits belong; ``None`` for the first source."""
 
 
 @frozen(kw_only=True)
@@ -75,7 +75,7 @@ class TaskBatch:
 
     writes_at_once: bool = False
     """True if a unit that begins twice may write its rows twice. A repeated task that cannot reach the driver then
-    begins no unit."""
+    begins no units."""
 
 
 @frozen(kw_only=True)
@@ -87,7 +87,9 @@ class UnitResult:
     source: str
     attempt: AttemptId
     failure: Failure | None
-    """Cause if the attempt failed, otherwise ``None``. After a failure, the counts below cover the part before it."""
+    """Cause of the failure of the attempt, otherwise ``None``. After a failure, the counts below cover the part before
+    it.
+    """
 
     rows_read: int = 0
     rows_skipped: int = 0

@@ -1,8 +1,8 @@
 """Template process from which the tasks' Python processes on the driver's machine are forked.
 
 Importing the tasks' modules takes a second. So one process imports them on an idle processor while the JVM starts, and
-each parent of workers that Spark requests is a fork of it (``worker_daemon``). It ends with the driver, which holds the
-other end of its standard input.
+each parent of workers that Spark requests is a fork of it (``worker_daemon``). It ends with the driver, which keeps
+the other end of its standard input open.
 """
 
 import gc
@@ -36,8 +36,9 @@ _MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
 }
 """Settings of the memory allocators of the tasks' processes. Tasks allocate and free megabytes per batch, and the
-kernel zeroes each page that it hands out again, which took a sixth of the time of a CSV job. Arrow's own pool returns
-memory at once, and keeps an arena per thread. The ``MALLOC`` names are glibc's; other C libraries ignore them."""
+kernel zeroes each page when it is allocated again, which took a sixth of the time of a CSV job. Arrow's own pool
+returns memory at once, and keeps an arena per thread. The ``MALLOC`` names are glibc's; other C libraries ignore them.
+"""
 
 
 class WorkerTemplate:

@@ -11,7 +11,7 @@ from seatunnel_core.connector_api.errors import UsageError
 
 _ADVICE = "look-around, references inside a pattern and possessive repetition are not supported; use a transform Python"
 _AROUND = ("", "a", " ", "\n")
-"""Contexts of a position that a pattern can distinguish: an end of the text, a letter, a space, a line end."""
+"""Texts around a position that a pattern can distinguish: an end of the text, a letter, a space, a line end."""
 
 
 def check_pattern(option: str, pattern: str) -> None:

@@ -18,7 +18,7 @@ QUERY = Option("query", STRING, required=True, aliases=("sql",), doc="SELECT ove
 class SparkSql(DataFrameTransform):
     """Runs a query over one view per input, named after ``plugin_input`` or, without it, the table.
 
-    If the plan works row by row, the query runs over each work unit. If it looks across rows (GROUP BY, DISTINCT, ORDER
+    If the plan works row by row, the query runs over each work unit. If it combines rows (GROUP BY, DISTINCT, ORDER
     BY, LIMIT, a window, a join of inputs), it runs once over all splits; streaming jobs reject that.
     """
 
@@ -55,7 +55,7 @@ class SparkSql(DataFrameTransform):
 def _views(spark: "SparkSession", frames: Mapping[str, "DataFrame"]) -> "Iterator[None]":
     """Register the frames as views while the query is planned.
 
-    They are removed afterwards, so that a later query cannot read them by a mistaken name.
+    They are removed afterwards, so that a wrong name in a later query cannot refer to them.
     """
     try:
         for name, frame in frames.items():

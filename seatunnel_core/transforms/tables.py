@@ -1,6 +1,6 @@
 """Transforms for certain tables, or with options for each table: ``table_match_regex`` and ``table_transform``.
 
-Transforms are not aware of this: ``PerTable`` passes each transform its tables.
+The transforms themselves do not know these options: ``PerTable`` passes its tables to each transform.
 """
 
 import re
@@ -30,7 +30,7 @@ _COMMON = tuple(option for option in COMMON[Kind.TRANSFORM] if option not in (TA
 
 
 def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
-    """Return the options of a transform with entries for single tables, which replace other required options."""
+    """Return the options of a transform, plus entries for single tables, which can replace required options."""
     own = tuple(declared)
     entries = evolve(TABLE_TRANSFORM, type=ENTRIES(TABLE_PATH, *own))
     return (*(evolve(option, unless=(*option.unless, entries.key)) for option in own), entries)

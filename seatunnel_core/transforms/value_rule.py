@@ -90,7 +90,7 @@ class Range(ValueRule):
 
 
 def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
-    """Return a bound comparable with the values of a column; for integers, a fractional bound remains a fraction."""
+    """Return a bound in a form comparable with the column's values; for integers, a fractional bound is not rounded."""
     written = pa.scalar(text.strip())
     try:
         return written.cast(kind)
@@ -198,7 +198,7 @@ class _Kind:
     made: type[ValueRule]
     keys: Mapping[str, OptionType[Any]] = field(factory=dict)
     needed: tuple[str, ...] = ()
-    """Keys of which at least one must be set."""
+    """Keys, at least one of which must be set."""
 
 
 _KINDS = {

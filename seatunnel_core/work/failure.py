@@ -9,7 +9,7 @@ class FailureKind(enum.Enum):
     """Kind of a failure; decides whether a retry may help."""
 
     DATA = "data"
-    """A row, a file or a rule is invalid: a retry has the same result."""
+    """A row, a file or a rule is invalid: a retry would have the same result."""
 
     USAGE = "usage"
     """An option or a location is invalid."""

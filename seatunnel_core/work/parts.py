@@ -13,7 +13,7 @@ from seatunnel_core.errors import StoredValueError
 _KEY = "$attachment"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BEGINNING = b"\0part\0"
-"""First bytes of the attachment of a part. An enumeration, which is JSON, never begins with them."""
+"""First bytes of an attachment with a part. An enumeration, which is JSON, never starts with them."""
 
 
 def is_part(attachment: bytes) -> bool:
@@ -38,7 +38,7 @@ def attachment_of(part: bytes) -> bytes:
 
 
 def named_parts(memory: Any) -> Iterator[str]:
-    """Yield the digests of all parts to which a stored cursor refers.
+    """Yield the digests of all parts that a stored cursor refers to.
 
     Raises:
         StoredValueError: A name is not a SHA-256.

@@ -28,7 +28,7 @@ class Retraction:
     """IDs of the sink's committables in the base."""
 
     def takes(self, committable_id: str, *, source: int, epoch: int, unit: int) -> bool:
-        """Return True if the published output of a committable is rolled back.
+        """Return True if the published output of a committable must be rolled back.
 
         Args:
             committable_id: The committable's ID.
@@ -45,7 +45,7 @@ class Retraction:
         """Return True if a published committable proves that a checkpoint newer than the base existed and is missing.
 
         It was staged in the base's epoch or a later one, by a unit that the base does not know as finished. Output of
-        older epochs proves nothing: the user may have rewound and accepted it.
+        older epochs is no proof: the user may have rewound the job and accepted that output.
         """
         source, epoch, unit = map(int, committable_id.split("-"))
         return epoch >= self.base_epoch and self.takes(committable_id, source=source, epoch=epoch, unit=unit)

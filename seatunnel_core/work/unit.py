@@ -24,13 +24,13 @@ class WorkUnit(Stored):
 
     @property
     def rows(self) -> int:
-        """Sum of the rows of the splits, as far as known."""
+        """Sum of the rows of the splits, as far as they are known."""
         return sum(split.rows for split in self.splits)
 
 
 @frozen(kw_only=True)
 class AttemptId:
-    """Identity of an attempt at a work unit. A result counts only if it has that of the awaited attempt (rule R14)."""
+    """Identity of an attempt at a work unit. A result counts only for the expected attempt (rule R14)."""
 
     unit: int
     """Number of the work unit; unique within its source."""

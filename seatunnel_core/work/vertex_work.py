@@ -17,7 +17,7 @@ class VertexWork:
     """Time that tasks spent in the vertex."""
 
     behind_ms: float = 0.0
-    """Time that the same tasks spent in downstream vertices, for which the vertex waited."""
+    """Time that these tasks spent in downstream vertices while this vertex waited."""
 
     def __add__(self, other: "VertexWork") -> "VertexWork":
         return VertexWork(

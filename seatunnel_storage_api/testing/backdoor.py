@@ -9,7 +9,7 @@ class Backdoor(ABC):
 
     @abstractmethod
     def paths(self) -> list[str]:
-        """Return the path of every stored object, unfinished ones included, each in the backend's own form."""
+        """Return the paths of all stored objects, including unfinished ones, in the backend's own form."""
 
     @abstractmethod
     def read(self, path: str) -> bytes:
@@ -24,7 +24,7 @@ class Backdoor(ABC):
         """Remove an object."""
 
     def only(self, ending: str) -> str:
-        """Return the only path that ends with ``ending``; raise ``ValueError`` if there is none, or more than one."""
+        """Return the only path that ends with ``ending``; raise ``ValueError`` if there is none or more than one."""
         (path,) = (path for path in self.paths() if path.endswith(ending))
         return path
 

@@ -11,7 +11,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint
 
 
 class Cost(StorageFixtures):
-    """Requests are counted by ``requests``: calls of the primitives, unless a suite overrides it to count on the wire.
+    """Requests are counted by ``requests``, as calls of the primitives or, in a suite that overrides it, on the wire.
 
     A storage whose primitives send several requests must override it, or the number of requests is not checked.
     """
@@ -20,7 +20,7 @@ class Cost(StorageFixtures):
     """Requests in addition to the store, if something is to be removed. A log writes instead of deleting."""
 
     cost_of_a_payload: ClassVar[Mapping[str, int]] = {"read": 1}
-    """Requests to read a payload; empty if the data that this process wrote is still in its memory."""
+    """Requests to read a payload; empty if the data that this process has written is still in its memory."""
 
     def test_p12_a_store_is_one_put_and_one_listing(
         self, storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""Promise 1 under ``kill -9``: all acknowledged checkpoints exist completely, and others only if in progress."""
+"""Promise 1 under ``kill -9``: acknowledged checkpoints exist completely; others may if they were in progress."""
 
 import random
 from collections.abc import Callable

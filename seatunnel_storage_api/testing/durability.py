@@ -11,7 +11,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, checkpoint, claim, refs
 
 _SLACK_BYTES = 2 * 2**20
-"""Memory for everything else; at most half a state, so that a third copy never fits."""
+"""Memory allowed for everything else. It is at most half a state, which is too small for a third copy."""
 
 
 class Durability(StorageFixtures):

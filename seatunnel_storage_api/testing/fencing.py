@@ -26,7 +26,7 @@ class Fencing(StorageFixtures):
             storage.acquire_epoch(JOB, 1, -1)
 
     def test_p08_a_claim_stays_below_its_bound_or_is_none(self, storage: CheckpointStorage) -> None:
-        """Claim below a limit until a newer engine claims above it, and take the pipeline back without a limit."""
+        """Claim below a limit until a newer engine claims above it, and then take over the pipeline without a limit."""
         assert storage.acquire_epoch(JOB, 1, 100, below=200) == 100
         assert storage.acquire_epoch(JOB, 1, 300, below=400) == 300
         with pytest.raises(StaleEpochError, match="claimed epoch 300"):
@@ -93,7 +93,7 @@ class Fencing(StorageFixtures):
         assert len(lineage.live(listing.checkpoints)) == 3
 
     def test_p08_a_zombies_late_checkpoint_stays_void(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Keep a late checkpoint orphaned, regardless of its ID and of the number of expired checkpoints."""
+        """Check that a late checkpoint remains orphaned, whatever its ID and the number of expired checkpoints."""
         storage = open_storage(2)
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1))
@@ -119,7 +119,7 @@ class Fencing(StorageFixtures):
             storage.store_checkpoint(checkpoint(epoch, 2))
 
     def test_p08_one_of_the_two_always_sees_the_other(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Let the old engine put and list while the new one claims and lists: at least one sees the other."""
+        """Let the old engine put and list while the new one claims and lists; at least one must see the other."""
         older, newer = open_storage(1000), open_storage(1000)
         for number in range(40):
             epoch = claim(older)

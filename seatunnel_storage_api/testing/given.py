@@ -1,4 +1,4 @@
-"""Fixtures of every part of the suite: a storage, its factory, its configuration, a backdoor."""
+"""Fixtures of all parts of the suite: a storage, its factory, its configuration, a backdoor."""
 
 import collections
 import contextlib
@@ -34,7 +34,7 @@ class StorageFixtures(ABC):
     """Secret values of the configuration, which no output may contain."""
 
     large_state_bytes: int = 32 * 2**20
-    """Size of the large state in its test; up to 1 GiB is promised."""
+    """Size of the large state in its test, in bytes; the promise covers up to 1 GiB."""
 
     model_examples: int = 20
     """Number of random histories in the model test."""

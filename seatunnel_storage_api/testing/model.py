@@ -1,6 +1,6 @@
 """A random history of engines on one storage, compared with an oracle that knows the expected content.
 
-The oracle shares no code with the storage: it records from the engines' view the base of each epoch, and implements
+The oracle shares no code with the storage: it records the base of each epoch as seen by the engines, and implements
 the rules of lineage and retention independently.
 """
 
@@ -47,7 +47,7 @@ class Oracle:
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """Record a checkpoint and expire once; a lineage that this cuts becomes orphaned only at the next store."""
+        """Record a checkpoint and expire once; a lineage that this disconnects is orphaned only at the next store."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()
@@ -62,7 +62,7 @@ class Oracle:
         return [key for key in self.kept if key not in spared]
 
     def _ways(self) -> list[Key]:
-        """Return the last checkpoint of each epoch from the newest one back to that of a live savepoint."""
+        """Return the last checkpoint of each epoch, from the newest epoch back to that of a live savepoint."""
         living = [key for key in self.kept if self.is_live(key)]
         savepoints = [key for key in self._of(CheckpointType.SAVEPOINT) if self.is_live(key)]
         epochs = {epoch for epoch, _ in living if savepoints and min(savepoints)[0] < epoch < max(living)[0]}

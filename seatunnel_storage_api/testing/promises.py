@@ -1,4 +1,4 @@
-"""The promises by number: their texts, and the promises that a test checks."""
+"""The promises by number: their texts, and which of them a test checks."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ PROMISES: Mapping[int, str] = _read(storage.__doc__ or "")
 
 
 def promises_of(test: str) -> tuple[int, ...]:
-    """Return the promise numbers at the start of a test's name: 3 and 5 for ``test_p03_p05_any_history``."""
+    """Return the numbers of the promises at the start of a test's name: 3 and 5 for ``test_p03_p05_any_history``."""
     named = _NAMED.match(test.rpartition("::")[2])
     return tuple(int(number) for number in named[1].split("_p")[1:]) if named else ()
 

@@ -4,11 +4,11 @@ Enable it in the ``conftest.py`` at the root of a project's tests::
 
     pytest_plugins = ["seatunnel_storage_api.testing.report"]
 
-It is deliberately not an entry point of pytest: then it would slow down every test run of every other project where
-this package is installed. After a run with a suite of this package, a section reports the promises that each storage
-kept. ``--promise-report FILE`` also writes them as JSON and merges them with the existing content, so that several runs
-(and the workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE`` creates a page
-from it.
+It is deliberately not an entry point of pytest, because it would then slow down the test runs of all other projects in
+an environment with this package. After a run with a suite of this package, a section reports the promises that each
+storage kept. ``--promise-report FILE`` also writes them as JSON and merges them with the existing content, so that
+several runs (and the workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE``
+creates a page from it.
 """
 
 import json
@@ -39,13 +39,13 @@ class Verdicts:
     """Outcome by pytest's ID, and the reason if it is not ``passed``."""
 
     def note(self, test: str, outcome: str, why: str = "") -> None:
-        """Record the outcome of one phase of a test: a failure is final, and "not run" does not replace "passed"."""
+        """Record the outcome of one phase of a test. A failure is final, and "not run" does not replace "passed"."""
         known, _ = self.tests.get(test, (NOT_RUN, ""))
         if known != FAILED and not (known == PASSED and outcome == NOT_RUN):
             self.tests[test] = (outcome, why)
 
     def about(self, promise: int) -> dict[str, tuple[str, str]]:
-        """Return the outcomes, by test, of the tests of one promise."""
+        """Return the outcomes of the tests of one promise, by test."""
         return {test: verdict for test, verdict in self.tests.items() if promise in promises_of(test)}
 
     def of(self, promise: int) -> str:

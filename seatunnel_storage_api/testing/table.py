@@ -1,4 +1,4 @@
-"""The page that shows which storage keeps which promise, created from the reports of test runs."""
+"""Page with the promises that each storage keeps, generated from the reports of test runs."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def page(report: PromiseReport) -> str:
 
 
 def _selected(verdicts: Verdicts) -> bool:
-    """Return True if any run selected tests of this storage."""
+    """Return True if tests of this storage were selected in any run."""
     return any(why != NOT_SELECTED for _, why in verdicts.tests.values())
 
 

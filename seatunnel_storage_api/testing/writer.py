@@ -1,4 +1,4 @@
-"""Processes started by the suite: a writer that can be killed, and one that claims epochs."""
+"""Processes that the suite starts: a writer that can be killed, and a process that claims epochs."""
 
 import importlib
 import json
@@ -42,7 +42,7 @@ def kill(process: subprocess.Popen[str], *, after_lines: int, after_s: float) ->
 
 
 def run(order: str) -> None:
-    """Run an order of ``start`` in this process; each line is printed after its change is durable."""
+    """Run an order of ``start`` in this process; print each line when its change is durable."""
     wanted = json.loads(order)
     factory = getattr(importlib.import_module(wanted["module"]), wanted["factory"])()
     with factory.create(wanted["configuration"]) as storage:

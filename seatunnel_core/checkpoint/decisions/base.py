@@ -20,16 +20,16 @@ _NAMED = 5
 
 
 class Rewind(enum.Enum):
-    """Treatment of rows that were published after the checkpoint to which a start goes back."""
+    """Handling of rows that were published after the checkpoint to which a start rewinds."""
 
     REFUSED = "refused"
-    """A start that would go back is rejected."""
+    """The rewind is rejected."""
 
     RETRACTED = "retracted"
-    """The sinks roll them back before anything is read again: every row exists once."""
+    """The sinks roll the rows back before anything is read again, so every row exists once."""
 
     ACCEPTED = "accepted"
-    """They remain, and are published a second time."""
+    """The rows remain in the target, and are published a second time."""
 
 
 @frozen(kw_only=True)
@@ -41,7 +41,7 @@ class RestoreRequest:
 
     rewind: Rewind = Rewind.REFUSED
     allow_non_restored: bool = False
-    """True if the state of a source or sink that the job no longer has may be dropped."""
+    """True if state may be dropped whose source or sink was removed from the job."""
 
     drops_staged: bool = False
     """True to drop staged output in a savepoint's cut: it is published, or is read again."""
@@ -52,19 +52,21 @@ class RestoreRequest:
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
     """Differences of the sinks' options from the current ones, by sink: pairs of the first epoch and the difference in
-    words, empty if there is none; the newest last. The former engine may have staged more since its state was
-    inspected."""
+    words (empty if equal), the newest last. The former engine may have staged more since its state was inspected."""
 
     requires_known: bool = False
-    """True if the base has to know all output that the targets show as published."""
+    """True if the base must contain all output that the targets show as published."""
 
     since: int | None = None
-    """First epoch that may execute the request: a checkpoint of that epoch or a later one shows that it was done."""
+    """First epoch that may execute the request: a checkpoint of that epoch or a later one shows that the request was
+    executed.
+    """
 
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
         """Return the request as one process executes it.
 
-        The base of a restored job must know all published output, unless the user decided how to treat the rest.
+        The base of a restored job must contain all published output, unless the user has decided what to do with other
+        output.
 
         Args:
             since: The first epoch that the process may claim.
@@ -73,7 +75,7 @@ class RestoreRequest:
         return evolve(self, since=since, requires_known=is_restored and self.rewind is Rewind.REFUSED)
 
     def changes_since(self, sink: str, epoch: int) -> str:
-        """Return how the sink's output options in an epoch differed from the current ones; empty if equal."""
+        """Return how the sink's output options in an epoch differ from the current ones; empty if they are equal."""
         words = [words for since, words in self.changed_bindings[sink] if since <= epoch < (self.since or 0)]
         return words[-1] if words else ""
 
@@ -101,8 +103,8 @@ class Base:
     """ID above every listed one, orphaned ones included: a newer ID never sorts below an existing older one."""
 
     rewind: Rewind | None = None
-    """Treatment of rows that were published after ``info``. ``None`` if that is the latest, unless the user requested
-    to retract: newer checkpoints may have been removed manually."""
+    """Handling of rows that were published after ``info``. ``None`` if ``info`` is the latest checkpoint, unless the
+    user requested to retract: newer checkpoints may have been removed manually."""
 
     @property
     def ref(self) -> CheckpointRef | None:
@@ -111,7 +113,7 @@ class Base:
 
     @property
     def is_published(self) -> bool:
-        """True if the base is a savepoint of ``cut``, which is stored only when all output of the cut is published."""
+        """True if the base is a savepoint of ``cut``: it is stored only when all output of the cut is published."""
         return self.cut is not self.info
 
 
@@ -242,7 +244,7 @@ def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> C
 
 
 def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> CheckpointInfo:
-    """Return the live checkpoint ``ref``, or the savepoint of that cut: a start from ``ref`` would orphan it."""
+    """Return the live checkpoint ``ref``, or the savepoint of the same cut, which a start from ``ref`` would orphan."""
     found = find_live(checkpoints, ref.checkpoint_id, ref.epoch)
     live = lineage.live(checkpoints)
     return savepoint_of(ref, (info for info in checkpoints if info.ref in live)) or found
@@ -252,8 +254,8 @@ def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[Checkpo
     """Return the checkpoint that provides the state for ``chosen``.
 
     A savepoint is the cut of the checkpoint before it without staged output. While that checkpoint exists, a start in
-    the same job uses its state: it also contains the finished units that were held back for order, and so the sweep
-    keeps them for as long as a live checkpoint needs them (R9).
+    the same job uses its state: it also contains the finished units that were held back for order, so the sweep keeps
+    them as long as a live checkpoint needs them (R9).
     """
     if chosen is None or chosen.checkpoint_type is not CheckpointType.SAVEPOINT:
         return chosen

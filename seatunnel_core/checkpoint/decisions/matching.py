@@ -15,10 +15,10 @@ class Comparison:
     """The stored vertices and those of a job, compared by name; ``str`` returns a sentence for users."""
 
     matched: tuple[str, ...]
-    """Vertices in both: they continue from their state."""
+    """Vertices that are stored and in the job: they continue from their state."""
 
     new: tuple[str, ...]
-    """Vertices only in the job: they start from the beginning."""
+    """Vertices that are only in the job: they start from the beginning."""
 
     dropped: tuple[str, ...]
     """Stored vertices that the job lacks: their state is not restored."""
@@ -97,7 +97,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
     """Return the message for stored sources and sinks that the job no longer has.
 
     Args:
-        holder: The object that contains them, such as ``the savepoint``.
+        holder: Source of the stored state, such as ``the savepoint``.
         names: Their displayed names.
     """
     return (
@@ -107,7 +107,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 
 
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
-    """Return the message for staged units that a sink would publish to another target than they were meant for (R8).
+    """Return the message for staged units of a sink whose target has changed since they were staged (R8).
 
     Args:
         sink: The name of the sink.
@@ -121,7 +121,7 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
 
 
 def _require_same_ends(states: VertexStates, topology: Topology) -> None:
-    """Reject a source that was bounded when its state was stored and is now unbounded, or the reverse.
+    """Reject a source that has changed from bounded to unbounded, or the reverse, since its state was stored.
 
     A source that was read to its end has no cursor of what it has seen, and an unbounded source has no end.
     """

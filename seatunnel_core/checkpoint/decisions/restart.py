@@ -1,4 +1,4 @@
-"""Decide whether and when a failed pipeline restarts: a pure decision, tested as a table."""
+"""Decide whether and when a failed pipeline restarts. Pure; the tests are a table."""
 
 from attrs import frozen
 
@@ -16,10 +16,10 @@ class RestartPolicy:
     """Maximum number of restarts without a stable period in between; 0 means never."""
 
     retry_interval_ms: int = 3_000
-    """Maximum delay before the first restart; it doubles with every further one, until rows are committed again."""
+    """Maximum delay before the first restart. It doubles with every further restart until rows are committed again."""
 
     max_interval_ms: int = 300_000
-    """Maximum delay after doubling, or the interval itself if that is longer."""
+    """Maximum delay reached by doubling; the interval itself if that is longer."""
 
     stable_after_ms: int = 600_000
     """Time without a failure after which a pipeline gets its full restart budget back."""

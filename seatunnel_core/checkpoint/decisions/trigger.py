@@ -1,4 +1,4 @@
-"""Decide when to take a checkpoint: a pure decision, tested as a table."""
+"""Decide when to take a checkpoint. Pure; the tests are a table."""
 
 from attrs import frozen
 
@@ -6,7 +6,7 @@ PAUSE_AFTER_FAILURE_MS = 1000
 """Minimum pause after a failed checkpoint, so that a failing storage is not called in a tight loop."""
 
 PATIENCE_MS = 600_000
-"""Default time limit of the storage; after that it counts as not responding."""
+"""Default time limit of a storage request; then the storage counts as unresponsive."""
 
 
 @frozen(kw_only=True)
@@ -60,11 +60,11 @@ class Decision:
 
     trigger: bool
     look_again_ms: int | None = None
-    """Time of the next decision if no event arrives before; ``None``: at the next event."""
+    """Time of the next decision if no event arrives before; ``None`` for the next event."""
 
 
 def decide(policy: CheckpointPolicy, situation: Situation) -> Decision:
-    """Decide whether to trigger a checkpoint now, at a known time, or only after an event."""
+    """Decide whether to trigger a checkpoint now, at a known time, or only after another event."""
     if situation.pending >= policy.max_concurrent:
         return Decision(trigger=False)
     if situation.asked or situation.final:

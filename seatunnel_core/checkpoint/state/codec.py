@@ -66,7 +66,7 @@ def encode(states: VertexStates) -> bytes:
 def decode(encoded: bytes) -> VertexStates:
     """Return the states that were passed to ``encode``.
 
-    The vertices can continue from any state that this returns.
+    The vertices can continue from any returned state.
 
     Raises:
         StateFormatError: The bytes are not a state, or one of a newer version.
@@ -87,7 +87,7 @@ def decode(encoded: bytes) -> VertexStates:
 
 
 def without_staged(state: PipelineState) -> PipelineState:
-    """Return a checkpoint without its staged output, all of which is published.
+    """Return a checkpoint without its staged output; all of that output must be published.
 
     Raises:
         StateFormatError: The bytes are not a state, or one of a newer version.
@@ -160,7 +160,7 @@ def _read_task(block: Json) -> TaskState:
 
 
 def _read_sink(block: Json) -> SinkState:
-    """Return the state of a sink; reject one that contains a committable twice.
+    """Return the state of a sink; reject a state that contains a committable twice.
 
     Commits are recorded by ID, so two committables with the same ID would count as one (R1).
     """

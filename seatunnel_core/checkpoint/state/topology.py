@@ -29,10 +29,10 @@ class SourceSpec:
     """Maximum number of work units that are read at the same time."""
 
     units_per_slot: int = 1
-    """Number of units given to Spark for each of those: one is read, and the others may share its task."""
+    """Number of work units submitted to Spark per parallel reader: one is read, and the others may share its task."""
 
     splits_apart: bool = False
-    """True if a unit gets only a few splits, however small, because reading them is mostly waiting."""
+    """True if a unit gets only a few splits, however small, because reading them is mostly waiting time."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
@@ -47,7 +47,7 @@ class SinkSpec:
 
     ordinal: int
     retracts: bool = False
-    """True if it can roll back published output (R10)."""
+    """True if the sink can roll back published output (R10)."""
 
 
 @frozen(kw_only=True)

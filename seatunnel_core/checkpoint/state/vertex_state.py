@@ -39,7 +39,7 @@ class SourceState(Stored):
     bounded source, and before an enumeration exists."""
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON values; for a bounded source as before unbounded sources existed."""
+        """Return the JSON values. Those of a bounded source are the same as before unbounded sources existed."""
         written = super().record()
         if self.memory is None:
             del written["waiting"], written["memory"]
@@ -48,7 +48,7 @@ class SourceState(Stored):
 
 @frozen(kw_only=True)
 class HeldUnit(Stored):
-    """A unit in flight, with the splits to run it again and the committables to forward it without another run."""
+    """A unit in flight: its splits, to run it again, and its committables, if it only has to be forwarded."""
 
     unit: WorkUnit = required(inlined=True)
     committables: Mapping[str, Committable] | None = None
@@ -83,8 +83,8 @@ class SinkState(Stored):
     """True if ``data_save_mode`` has not been applied yet (R4)."""
 
     prepared_in: int = may_lack(0, omitted=True)
-    """Newest epoch known to have prepared the target; 0 if none is. A later start accepts only a target that shows it
-    (R8)."""
+    """Newest epoch known to have prepared the target; 0 if there is none. A later start accepts only a target with
+    traces of that epoch (R8)."""
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0
@@ -133,7 +133,7 @@ class VertexStates:
 
     @classmethod
     def of(cls, states: Mapping[VertexId, VertexState], *, retracting: CheckpointRef | None = None) -> "VertexStates":
-        """Return the states by the names of their vertices; the state determines the kind of the vertex."""
+        """Return the states by the names of their vertices; the class of a state determines the kind of its vertex."""
         return cls(
             sources=_of_kind(states, VertexKind.SOURCE, SourceState),
             tasks=_of_kind(states, VertexKind.TASK, TaskState),
@@ -161,11 +161,11 @@ class VertexStates:
         return (*in_flight, *enumerated[state.cursor :], *state.waiting)
 
     def has_emitted_and_finished(self, source: str) -> bool:
-        """Return True if a source has emitted something, and none of it is in flight."""
+        """Return True if a source has emitted splits, and none of them is in flight."""
         return self.sources[source].cursor > 0 and not self.tasks[source].units
 
     def committables(self) -> Iterator[Committable]:
-        """Yield every staged committable, even if it was published since."""
+        """Yield every staged committable, even if it has been published since."""
         for sink in self.sinks.values():
             yield from sink.uncommitted
         for task in self.tasks.values():

@@ -1,4 +1,4 @@
-"""The work units in flight of a task vertex, as known to this process."""
+"""The work units in flight of a task vertex in this process."""
 
 from attrs import define, field
 

@@ -1,4 +1,4 @@
-"""Limits on what one pipeline may hold at a time."""
+"""Limits on the data that one pipeline may hold at a time."""
 
 from attrs import evolve, frozen
 
@@ -16,22 +16,24 @@ class Limits:
     target_unit_rows: int = 5_000_000
 
     smallest_unit_bytes: int = 4 * 1024 * 1024
-    """Minimum size of the smaller units of a source with little to read, so that its parallel readers share them."""
+    """Minimum size of the units of a source with little data, which are made smaller so that its parallel readers
+    share them.
+    """
 
     units_per_reader: int = 4
-    """Number of such smaller units for each parallel reader, so that the readers end at about the same time."""
+    """Number of such smaller units per parallel reader, so that the readers end at about the same time."""
 
     credits_per_source: int = 256
     """Maximum number of splits of one source in flight: emitted and not yet forwarded (R3)."""
 
     max_units_in_flight: int = 64
-    """Maximum number of work units of one source given to Spark at a time; its parallelism may limit it further."""
+    """Maximum number of work units of one source submitted to Spark at a time; its parallelism may limit it further."""
 
     max_uncommitted: int = 10_000
-    """Maximum number of committables that one sink may hold before its sources get no more credit (R1)."""
+    """Maximum number of committables that one sink may hold; beyond it, its sources get no credit (R1)."""
 
     max_uncommitted_bytes: int = 64 * 1024 * 1024 * 1024
-    """Maximum total size of the output of those committables."""
+    """Maximum total size of the output of these committables."""
 
     unit_retries: int = 3
     """Maximum retries of a work unit in one epoch, after a transient failure."""
@@ -46,11 +48,11 @@ class Limits:
     """Time after which an incomplete work unit is closed (R3)."""
 
     interval_bytes_per_ms: int = 64 * 1024
-    """Bytes that a slow processor reads in a millisecond. It limits work units to the checkpoint interval: a checkpoint
-    commits only finished units, so a checkpoint during which no unit can finish is useless."""
+    """Number of bytes that a slow processor reads per millisecond. It limits the size of work units in relation to the
+    checkpoint interval: a checkpoint commits only finished units, so it is useless if no unit can finish within it."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
-    """Minimum size of a unit, whatever the interval: each unit is at least one file of a sink."""
+    """Minimum size of a unit, whatever the interval, because each unit creates at least one file in a file sink."""
 
     def within(self, interval_ms: int | None) -> "Limits":
         """Return the limits of a pipeline that takes a checkpoint every ``interval_ms``; ``None`` means no interval."""
@@ -60,12 +62,12 @@ class Limits:
         return evolve(self, target_unit_bytes=min(self.target_unit_bytes, read_bytes))
 
     def unit_bytes(self, to_come_bytes: int, parallelism: int) -> int:
-        """Return the maximum size of a work unit in bytes, for a source with this many bytes left."""
+        """Return the maximum size of a work unit in bytes, for a source with this many bytes left to read."""
         share = to_come_bytes // (self.units_per_reader * parallelism)
         return min(self.target_unit_bytes, max(self.smallest_unit_bytes, share))
 
     def unit_splits(self, to_come_splits: int, parallelism: int) -> int:
-        """Return the maximum number of splits of a work unit, for a source with this many splits left."""
+        """Return the maximum number of splits of a work unit, for a source with this many splits left to read."""
         return max(1, to_come_splits // (self.units_per_reader * parallelism))
 
     def pause_before_retry(self, failures: int) -> int:

@@ -36,18 +36,18 @@ class RestoreSink:
 
 @frozen
 class Plan:
-    """To a source: determine the splits. It answers ``SourceReady``."""
+    """To a source: determine the splits. The source answers with ``SourceReady``."""
 
 
 @frozen
 class Begin:
-    """To a source, and from it to its task: from now on splits flow."""
+    """To a source, which forwards it to its task: start to emit splits."""
 
     to_come_bytes: int = 0
-    """From a source to its task: total weight of all splits that it will emit."""
+    """Total weight of all splits that the source will emit."""
 
     to_come_splits: int = 0
-    """Number of those splits."""
+    """Number of all splits that the source will emit."""
 
 
 @frozen
@@ -59,7 +59,7 @@ class Barrier:
 
     checkpoint_id: int
     last: bool = False
-    """True if nothing follows it, because the pipeline stops."""
+    """True if nothing follows the barrier, because the pipeline stops."""
 
 
 @frozen
@@ -74,7 +74,7 @@ class Prepared:
 
 @frozen
 class Completed:
-    """To a sink: the checkpoint is durable and fenced; publish what it contains. It answers ``Published``."""
+    """To a sink: the checkpoint is durable and fenced; publish its output. The sink answers with ``Published``."""
 
     checkpoint_id: int
 
@@ -103,14 +103,14 @@ class CommittableSent:
 
 @frozen
 class Credit:
-    """Back to the source: number of additional splits that may be sent (R3)."""
+    """From a task back to its source: number of additional splits that may be sent (R3)."""
 
     splits: int
 
 
 @frozen
 class Correction:
-    """Back to the source: difference between a unit's actual size and the estimate of its splits."""
+    """From a task back to its source: difference between a unit's actual size and the estimate of its splits."""
 
     rows: int
     bytes: int
@@ -118,7 +118,7 @@ class Correction:
 
 @frozen
 class SinkPressure:
-    """Back to the tasks: True if the sink is at its bound (R1)."""
+    """From a sink back to its tasks: True if the sink is at its bound (R1)."""
 
     sink: str
     full: bool
@@ -161,14 +161,14 @@ class Pressure:
     sink: str
     full: bool
     uncovered: bool
-    """True if another checkpoint would let it publish more."""
+    """True if another checkpoint would allow the sink to publish more."""
 
     reason: str = ""
 
 
 @frozen
 class Published:
-    """To the coordinator: all that a checkpoint contained for this sink is published.
+    """To the coordinator: all output of a checkpoint for this sink is published.
 
     It is sent once for each checkpoint that completed.
     """

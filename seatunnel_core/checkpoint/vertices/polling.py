@@ -12,7 +12,7 @@ from seatunnel_core.checkpoint.vertices.wiring import Wiring
 class Polling:
     """The polls of one unbounded source: one at a time, with pauses in between.
 
-    A poll that failed and may succeed later is retried without limit.
+    A retryable failure of a poll is retried without limit.
     """
 
     def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:

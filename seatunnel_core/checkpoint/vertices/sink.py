@@ -41,18 +41,18 @@ class _Entry:
 
     committable: Committable
     after: int
-    """The last barrier that had passed on its input when it arrived; every later checkpoint contains it."""
+    """The last barrier that had arrived on its input before it; every later checkpoint contains the committable."""
 
     may_be_committed: bool
-    """True if it may be published already: it is from a restored state, or was tried before (R8)."""
+    """True if it may already be published: it was restored from a state, or a commit was attempted before (R8)."""
 
 
 class SinkVertex:
     """The vertex of one sink: holds all committables not known to be committed, and publishes them (R1).
 
-    It acknowledges with everything that it holds, and publishes what completed checkpoints contain. Barriers of several
-    inputs are not aligned by blocking: a committable that arrives on an input after its barrier simply belongs to the
-    next one. Commits run one at a time, in order of arrival, and are recorded by the ID of the committable.
+    It acknowledges with everything that it holds, and publishes what completed checkpoints contain. Barriers of
+    several inputs are not aligned by blocking: a committable that arrives on an input after its barrier belongs to the
+    next checkpoint. Commits run one at a time, in order of arrival, and are recorded by the ID of the committable.
     """
 
     def __init__(self, spec: SinkSpec, inputs: tuple[str, ...], limits: Limits, wiring: Wiring) -> None:
@@ -151,7 +151,8 @@ class SinkVertex:
     def snapshot(self, checkpoint_id: int) -> SinkState:
         """Return the state for a barrier.
 
-        It contains everything that arrived before the barrier and is not known to be committed, however old (R1).
+        It contains everything that arrived before the barrier and is not known to be committed, regardless of its age
+        (R1).
         """
         before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
         return SinkState(
@@ -178,7 +179,7 @@ class SinkVertex:
     # Publishing.
 
     def _complete(self, checkpoint_id: int) -> None:
-        """Publish what a checkpoint contains: it is durable and fenced."""
+        """Publish the output of a checkpoint that is durable and fenced."""
         contained = [entry for entry in self._waiting.values() if entry.after < checkpoint_id]
         for entry in contained:
             del self._waiting[entry.committable.id]
@@ -246,7 +247,7 @@ class SinkVertex:
         self._publish()
 
     def _record(self, count: int) -> None:
-        """Record the first ``count`` entries of the queue as published: only now they leave the state (R1)."""
+        """Record the first ``count`` entries of the queue as published, and remove them from the state (R1)."""
         published = [self._publishable.popleft().committable for _ in range(count)]
         rows = sum(committable.rows for committable in published)
         published_bytes = sum(committable.bytes for committable in published)

@@ -129,7 +129,7 @@ class SourceVertex:
     def found(self, event: Found) -> None:
         """Queue the splits that a poll found, and emit those that are allowed, unless the source has stopped.
 
-        Splits found after the last barrier, or after the end, are found again by the next start.
+        The next start polls again for splits found after the last barrier or after the end.
         """
         assert self._polling is not None
         if not self._running:

@@ -10,8 +10,8 @@ SAVED_UP_MS = 200
 class TokenBucket:
     """Token bucket that may go into debt: each split is charged in full, and the next one waits until the debt is paid.
 
-    An idle period saves at most ``burst_ms`` worth of tokens. Excess charges are refunded in full, however late:
-    the time for them was waited although the data was not read. Integers only: rounding errors cannot accumulate.
+    An idle period saves at most ``burst_ms`` worth of tokens. Excess charges are refunded in full, regardless of when:
+    the bucket has waited for data that was not read. Integers only: rounding errors cannot accumulate.
     """
 
     per_second: int

@@ -41,9 +41,9 @@ from seatunnel_core.work.unit import AttemptId, UnitAttempt
 class TaskVertex:
     """The vertex between a source and its sinks: its content is the channel state of R2.
 
-    A barrier is recorded and forwarded at once, whatever is running: a unit is a few hundred bytes of description, and
-    a checkpoint never waits for one. Back-pressure is by credit (R3): a split keeps its credit until the result of the
-    unit is forwarded, while a finished unit releases its execution slot at once.
+    A barrier is recorded and forwarded at once, even while units are running: a unit's description is a few hundred
+    bytes, and a checkpoint never waits for a unit. Back-pressure is by credit (R3): a split keeps its credit until the
+    result of the unit is forwarded, while a finished unit releases its execution slot at once.
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -175,9 +175,9 @@ class TaskVertex:
     # Units run.
 
     def _admit(self) -> None:
-        """Give queued units to Spark, oldest first.
+        """Submit queued units to Spark, oldest first.
 
-        The oldest unit in flight of an ordered source needs no free slot: all others would wait for it (R3).
+        The oldest unit in flight of an ordered source needs no free slot, because all others wait for it (R3).
         """
         while self._begun and not self._stopped and self._queue:
             number = self._queue[0]
@@ -201,7 +201,7 @@ class TaskVertex:
         )
 
     def _claimed(self, attempt: AttemptId) -> UnitInFlight | None:
-        """Return the unit in flight with this running attempt, or ``None`` if its result is not awaited (R14)."""
+        """Return the unit in flight with this running attempt, or ``None`` if no result of it is expected (R14)."""
         flight = self._flights.get(attempt.unit)
         if flight is None or self._stopped or attempt.epoch != self._epoch:
             return None
@@ -218,7 +218,7 @@ class TaskVertex:
             self._source.send(Correction(rows, weight_bytes))
 
     def require_sound(self, event: UnitFinished) -> None:
-        """Raise ``IllegalEventError`` if an awaited result has other sinks, units or epochs than expected."""
+        """Raise ``IllegalEventError`` if an expected result has unexpected sinks, units or epochs."""
         if self._claimed(event.attempt) is None:
             return
         for sink, committable in event.committables.items():
@@ -232,7 +232,7 @@ class TaskVertex:
                 )
 
     def finished(self, event: UnitFinished) -> None:
-        """Accept the result of an attempt and forward it; ignore a result that is not awaited (R14)."""
+        """Accept the result of an attempt and forward it; ignore a result that is not expected (R14)."""
         flight = self._claimed(event.attempt)
         if flight is None:
             return
@@ -256,7 +256,7 @@ class TaskVertex:
         self._report_when_drained()
 
     def failed(self, event: UnitFailed) -> None:
-        """Run a unit again after a pause; ignore a result that is not awaited (R14).
+        """Run a unit again after a pause; ignore a result that is not expected (R14).
 
         A permanent failure, or too many failures, fails the pipeline.
         """
@@ -274,9 +274,9 @@ class TaskVertex:
         self._admit()
 
     def _last_word(self, flight: UnitInFlight, event: UnitFailed) -> Failure:
-        """Return the failure that ends the pipeline; include the unit if it failed on several attempts.
+        """Return the failure that ends the pipeline; name the unit if several of its attempts failed.
 
-        A failure on every attempt may be caused by the data, so the message contains the input of the unit.
+        A failure of every attempt may be caused by the data, so the message contains the input of the unit.
         """
         if flight.attempts == 1:
             return event.failure
@@ -305,7 +305,7 @@ class TaskVertex:
     def _hand_on_restored(self) -> None:
         """Forward the units that were held back in the previous epoch.
 
-        A source that is no longer ordered holds nothing back.
+        For a source that is no longer ordered, no units are held back.
         """
         if self.spec.ordered:
             self._hand_on_in_order()
@@ -337,7 +337,7 @@ class TaskVertex:
     # Checkpoints.
 
     def _pass_barrier(self, barrier: Barrier) -> None:
-        """Record the channel's content and forward the barrier at once, whatever is running (R2, R3)."""
+        """Record the channel's content and forward the barrier at once, even while units are running (R2, R3)."""
         self._coordinator.send(Acknowledge(VertexId.task(self.spec.name), barrier.checkpoint_id, self.snapshot()))
         for channel in self._sinks.values():
             channel.send(barrier)

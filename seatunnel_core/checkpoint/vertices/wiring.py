@@ -1,4 +1,4 @@
-"""Delivery of messages inside one pipeline, and collection of the commands that it issues."""
+"""Delivery of messages inside one pipeline, and collection of the commands to execute."""
 
 from collections import deque
 from collections.abc import Callable
@@ -81,7 +81,7 @@ class Wiring:
         self.do(command)
 
     def cancel_timer(self, key: str) -> None:
-        """Cancel the timer of this key, if it exists."""
+        """Cancel the timer of this key, if there is one."""
         if self._timers.pop(key, None) is None:
             return
         new = self._new_timers.pop(key, None)
@@ -91,7 +91,7 @@ class Wiring:
             self.do(CancelTimer(key=key))
 
     def fire(self, key: str) -> None:
-        """Call the action of a timer that is due; ignore one that was cancelled, postponed or fired already."""
+        """Call the action of a timer that is due; ignore a timer that was cancelled, postponed or has already fired."""
         at_ms, action = self._timers.get(key, (self.now_ms + 1, None))
         if action is not None and at_ms <= self.now_ms:
             del self._timers[key]

@@ -13,7 +13,7 @@ _ARG_START = 45
 def hide_values(values: Collection[str]) -> None:
     """Remove the values of ``NAME=VALUE`` arguments from this process's command line, on Linux; elsewhere, do nothing.
 
-    They are removed without a placeholder, so that their length is hidden, too.
+    No placeholder replaces them, so that their length is hidden, too.
 
     Args:
         values: Potential secrets, as returned by ``secret_values``.

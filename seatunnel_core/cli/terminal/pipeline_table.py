@@ -17,7 +17,9 @@ NARROW = 110
 """Width in columns below which the table omits the least important columns."""
 
 NARROWEST = 70
-"""Width in columns below which a pipeline is shown as lines instead of cells, so that its name is not truncated."""
+"""Width in columns below which each pipeline is shown as lines instead of a table row, so that its name is not
+truncated.
+"""
 
 ENDED = ("finished", "stopped", "failed", "fenced")
 """Final phases of a pipeline."""
@@ -82,7 +84,7 @@ class PipelineTable:
         self._rates = RateMeter()
 
     def of(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
-        """Return a view of the current state; if space is limited, of the most urgent pipelines and the totals."""
+        """Return a view of the current state; with limited space, of the most urgent pipelines and the totals."""
         from rich.console import Group
         from rich.text import Text
 

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class Declaring(Protocol):
-    """A class that declares options: a source, a transform or a sink."""
+    """A plugin class that declares options: a source, a transform or a sink."""
 
     declared: tuple[Option[Any], ...]
 

@@ -22,7 +22,7 @@ __all__ = ["EndlessSourceConformance"]
 
 MOST_LOOKS = 100
 IDLE_LOOKS = 4
-"""Number of consecutive polls without objects after which a source is assumed to have no more data."""
+"""Number of consecutive polls without objects after which the source is assumed to have returned all its data."""
 
 
 class EndlessSourceConformance(ABC):
@@ -39,7 +39,7 @@ class EndlessSourceConformance(ABC):
         """Return all rows that it returns at parallelism 2, in any order."""
 
     def wait(self, pause_ms: int) -> None:
-        """Wait before the next poll; override it if waiting is not necessary."""
+        """Wait before the next poll; override this if no wait is necessary."""
         time.sleep(pause_ms / 1000)
 
     planning = PlanningContext(parallelism=2)
@@ -51,7 +51,7 @@ class EndlessSourceConformance(ABC):
         return made
 
     def looks(self, source: Source, cursor: PollCursor) -> list[PollResult]:
-        """Poll until there will be no more data, or ``IDLE_LOOKS`` polls in a row found nothing; return all results."""
+        """Poll until the source has ended, or ``IDLE_LOOKS`` consecutive polls found nothing; return all results."""
         found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):
             polled = source.poll(through_checkpoint(cursor), self.planning)
@@ -88,7 +88,7 @@ class EndlessSourceConformance(ABC):
         assert _multiset(self.rows(source, self.looks(source, {}))) == _multiset(self.expected())
 
     def test_what_a_crash_forgets_is_found_again(self) -> None:
-        """Restore after each poll: another process finds the remaining objects, and none twice."""
+        """Restore after each poll: another process finds all remaining objects once."""
         source = self.source()
         polled = self.looks(source, {})
         finds = [at for at, each in enumerate(polled, 1) if each.items]

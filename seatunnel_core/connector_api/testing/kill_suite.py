@@ -28,8 +28,8 @@ class SinkKills(ABC):
 
     sink_class: type[Sink]
     kills = 25
-    """Number of lines before which a job is killed, spread evenly over the lines that the sink executes; each costs
-    three processes."""
+    """Number of lines before which a job is killed, spread evenly over the lines that the sink executes; each kill
+    runs three processes."""
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
@@ -74,7 +74,7 @@ class SinkKills(ABC):
 
 
 class _Life:
-    """A job through all its processes, and the content of its checkpoints."""
+    """A job with all its processes and the content of its checkpoints."""
 
     def __init__(self, suite: SinkKills, number: int) -> None:
         self._suite = suite

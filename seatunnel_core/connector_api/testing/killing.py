@@ -75,7 +75,7 @@ class Killing:
 
 
 def _leaves_with(frame: FrameType) -> bool:
-    """Return True if Python has returned to the line of a ``with`` to leave it.
+    """Return True if Python has returned to the line of a ``with`` statement to exit it.
 
     A simulated kill there would keep the resources of the ``with``, such as a module lock, which a real kill would
     release.

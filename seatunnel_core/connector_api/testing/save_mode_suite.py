@@ -30,7 +30,7 @@ __all__ = ["SinkTargets"]
 
 
 class SinkTargets(ABC):
-    """Part of ``SinkConformance`` about targets."""
+    """The part of ``SinkConformance`` about targets."""
 
     sink_class: type[Sink]
 
@@ -43,7 +43,7 @@ class SinkTargets(ABC):
         """Return the rows that a reader of the target sees now."""
 
     def elsewhere(self) -> Mapping[str, Any] | None:
-        """Return options for another target than that of ``options``; ``None`` if committables have no target."""
+        """Return options for a target other than that of ``options``; ``None`` if committables have no target."""
         return None
 
     def lose(self) -> bool:
@@ -57,7 +57,7 @@ class SinkTargets(ABC):
     def emptying(self) -> Mapping[str, Any] | None:
         """Return options with which the save mode empties the target; ``None`` if no option does.
 
-        By default, ``options`` if its save mode does so.
+        By default, ``options``, if its save mode empties the target.
         """
         mode = self._made(self.options()).save_mode
         return self.options() if mode is not None and mode.does else None
@@ -72,8 +72,8 @@ class SinkTargets(ABC):
     def test_a_sink_whose_options_change_loses_nothing_silently(self) -> None:
         """Pass a committable to a sink with another target.
 
-        The engine only does so if the manifest lacks the target. Then the sink must publish to the original target or
-        raise an error: the absence of staged output in its own target proves nothing (R8).
+        The engine only does this if the manifest does not contain the target. Then the sink must publish to the
+        original target or raise an error: the absence of staged output in its own target proves nothing (R8).
         """
         other = self.elsewhere()
         if other is None:
@@ -137,7 +137,7 @@ class SinkTargets(ABC):
         assert self._found() == Counter()
 
     def _finish(self, sink: Sink, committable: Committable) -> None:
-        """Commit with the original options, and check that all rows exist."""
+        """Commit with the original options, and check that the target has all rows."""
         last = place(epoch=3)
         sink.prepare(sink_place(last))
         commit(sink, [committable], last, may_be_committed=True)

@@ -95,7 +95,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([10, 11, 20, 21])
 
     def test_what_is_gone_for_no_known_reason_is_an_error(self) -> None:
-        """Commit a committable twice without ``may_be_committed``: the second time its staged rows are missing."""
+        """Commit a committable again without ``may_be_committed``: its staged rows are then missing."""
         staging = place()
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 1)], staging)
@@ -157,7 +157,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self.staged() == 0
 
     def test_a_sweep_leaves_alone_what_newer_engines_staged(self) -> None:
-        """Resume an engine that was replaced before its sweep; the sweep may also raise an error."""
+        """Resume an engine that was replaced before its sweep; the sweep may raise an error."""
         old, new = place(), place(epoch=5)
         late = self.started(old)
         sink = self.started(new)

@@ -15,13 +15,13 @@ from seatunnel_core.rows.values import Converter, converter
 from seatunnel_core.rows.written_decimal import NegativeZero
 
 Discard = Callable[[str], None]
-"""Callback for discarded values; receives the end of a sentence: ``lose the field 'x', which is no column``."""
+"""Callback for discarded values. Its argument completes a sentence: ``lose the field 'x', which is no column``."""
 
 _Fit = Callable[[Any, Discard], Any]
 
 
 class DiscardedRowError(Exception):
-    """Error for a row that the contract discards; the message ends a sentence that starts with the number of rows."""
+    """Error for a discarded row; its message completes a sentence that starts with the number of rows."""
 
 
 class Fitting:

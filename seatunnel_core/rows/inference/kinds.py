@@ -66,13 +66,13 @@ HELD: Mapping[pa.DataType, int] = {
     pa.timestamp("us"): DATE | LOCAL,
     pa.timestamp("us", tz="UTC"): MOMENT,
 }
-"""Kinds that a type represents without changing a value. ``string`` represents all."""
+"""Kinds whose values a type represents unchanged. ``string`` represents all kinds."""
 
 _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-\d\d"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
 _MOMENT = re.compile(rf"({_DATE})(?:[T ]{_TIME}(Z)?)?", re.ASCII)
 _EXACT_DIGITS = 15
-"""Maximum number of digits of a number that is exact as a double; its exponent must be smaller, too."""
+"""Maximum number of digits with which a number is certainly exact as a double, if its exponent is small enough, too."""
 
 _EXACT_EXPONENT = 300
 

@@ -1,7 +1,7 @@
 """Agent of a master: election, the worker processes of this member, and, while it leads, the jobs of the cluster.
 
 The agent is one event loop, without Spark; blocking calls run in threads. It is crash-only: all its state is in the
-store or in the worker processes, so a start after ``kill -9`` is like any other.
+store or in the worker processes, so a start after ``kill -9`` is the same as any other start.
 """
 
 import asyncio

@@ -76,7 +76,7 @@ def _told(found: Block) -> dict[str, Any]:
 
 
 def _kept(stored: Block | None) -> dict[str, Any]:
-    """Return the fields of a checkpoint for which the storage takes precedence over the job."""
+    """Return the fields of a checkpoint whose values in the storage override those reported by the job."""
     return {} if stored is None else {key: stored[key] for key in ("checkpointType", "stateSize", "stored", "live")}
 
 

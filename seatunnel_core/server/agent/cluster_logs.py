@@ -16,7 +16,7 @@ PIECE = "/internal/v1/log-piece"
 
 
 class ClusterLogs:
-    """Reader of log files of all nodes.
+    """Reader of the log files of all nodes.
 
     Args:
         knows: Returns the addresses of all nodes.
@@ -64,7 +64,7 @@ class ClusterLogs:
             return None
 
     async def where(self, name: str) -> str:
-        """Return the node that wrote last to a file of this name.
+        """Return the node that was the last to write to a file of this name.
 
         Raises:
             RequestError: No responding node has such a file.

@@ -42,7 +42,7 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 logger = logging.getLogger("seatunnel.cluster")
 
 SCHEDULE_S = 0.1
-"""Interval between two decisions without news, in seconds; other members must be polled in time."""
+"""Interval between two decisions without news, in seconds; short enough to poll other members in time."""
 
 ALONE_S = 0.25
 """The same interval without other members to poll, in seconds."""
@@ -51,7 +51,7 @@ EXPIRE_EVERY_S = 60.0
 
 
 class Ages:
-    """Durations for which observed values have not changed, by this process's clock."""
+    """Durations for which values have been unchanged, by the clock of this process."""
 
     def __init__(self) -> None:
         self._since: dict[str, dict[str, tuple[object, float]]] = {}
@@ -82,7 +82,7 @@ class Dispatcher:
 
         self._news = asyncio.Event()
         self.view: View | None = None
-        """View on which the last decision was based; ``None`` while this node does not lead."""
+        """View on which the last decision was based; ``None`` while this node is not the leader."""
 
         self.reasons: Mapping[str, str] = {}
         """Reason for waiting, by job without a worker process."""
@@ -122,7 +122,7 @@ class Dispatcher:
             await members.close()
 
     async def _round(self, state: ClusterState) -> bool:
-        """Decide once; return True if the state changed, so that another decision is due."""
+        """Make decisions once; return True if the state has changed, so that further decisions are due."""
         if self._members is None or self._members.term != state.term:
             await self._forget_members()
             self._members = Members(

@@ -42,7 +42,7 @@ class HostProcess:
 
     Args:
         address: Address of the member, by which a later agent finds its worker processes.
-        name: ``SHARED``, or the id of the job for a dedicated process.
+        name: ``SHARED``; for a dedicated process, the id of the job.
         spark: Returns the arguments for the Spark backend of the process.
         clock: Monotonic seconds.
     """
@@ -67,7 +67,9 @@ class HostProcess:
         """Highest term known to the process when it was adopted."""
 
         self.on_end: Callable[[str], object] = lambda _boot: None
-        """Called with the boot id when the process ended by itself or is killed as faulty, before ``pid`` becomes 0."""
+        """Called with the boot id when the process has ended by itself or is killed as faulty, before ``pid`` becomes
+        0.
+        """
 
         self._config = config
         self._spark = spark
@@ -271,9 +273,9 @@ def _kill_with_group(pid: int) -> None:
 
 
 def _is_host(pid: int) -> bool:
-    """Return True if a process is a worker process, and not another one that reuses its pid.
+    """Return True if a process is a worker process, and not a different process with a reused pid.
 
-    If this cannot be read, for example for lack of descriptors, any existing process counts.
+    If this cannot be determined, for example because no descriptor is free, return True for any existing process.
     """
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:

@@ -13,7 +13,7 @@ from seatunnel_core.server.spark_children.spark_master import MasterState, Spark
 logger = logging.getLogger("seatunnel.cluster")
 
 UNKNOWN_AFTER_S = 20.0
-"""Time without executors after which a process is killed if the Spark master does not know it, in seconds."""
+"""Time without executors after which a process is killed if it is not registered at the Spark master, in seconds."""
 
 FORGOTTEN_AFTER_S = 60.0
 """Time without executors after which a process is killed if Spark workers have free cores, in seconds."""
@@ -22,7 +22,7 @@ _ASK_EVERY_S = 5.0
 
 
 class HostSpark:
-    """Spark backend of the worker processes: embedded Spark or an existing cluster, without child processes.
+    """Spark backend of the worker processes: embedded Spark or an existing cluster. It has no child processes.
 
     Args:
         master: Address of the existing cluster; empty for embedded Spark.
@@ -32,7 +32,7 @@ class HostSpark:
         self._master = master
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Prepare for worker processes; ``goes_on`` is True if one of an earlier agent is alive."""
+        """Prepare for worker processes; ``goes_on`` is True if one of an earlier agent is still alive."""
 
     def supervise(self) -> bool:
         """Keep child processes alive; return False if running worker processes cannot continue with them."""
@@ -45,12 +45,12 @@ class HostSpark:
     def doubt(self, status: HostStatus | None) -> str:
         """Return why a worker process must be replaced; empty if it is healthy. May block for some seconds.
 
-        Without child processes, a worker process itself notices the loss of its Spark.
+        Without child processes, a worker process itself detects the loss of its Spark.
         """
         return ""
 
     def url(self) -> str:
-        """Return the Spark master for Spark workers to register with; empty if there is none."""
+        """Return the Spark master with which Spark workers register; empty if there is none."""
         return ""
 
     def end(self) -> None:
@@ -103,7 +103,7 @@ class OwnMaster(HostSpark):
 
 
 def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
-    """Return why a worker process without executors must be replaced; empty if it need not be.
+    """Return why a worker process without executors must be replaced; empty if it can stay.
 
     Args:
         application: Application id at the Spark master.

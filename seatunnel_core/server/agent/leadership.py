@@ -94,7 +94,9 @@ class Leadership:
         """Set when the election got an event, and may have a command before its next tick."""
 
         self._broken: asyncio.Future[None] | None = None
-        """Gets an unexpected error of a look, claim or beat, for whose result the election would wait forever."""
+        """Receives an unexpected error of a look, claim or beat; otherwise the election would wait for the result
+        forever.
+        """
 
     async def run(self) -> None:
         """Take part in the election until cancelled."""
@@ -276,7 +278,7 @@ class Leadership:
         return state
 
     async def _protect(self) -> None:
-        """Encrypt records if all masters can read encrypted ones; otherwise store them unencrypted."""
+        """Encrypt records if all masters can read encrypted ones; otherwise store records unencrypted."""
         while True:
             state = self.state
             if self._seal is not None and state is not None and self.leads():
@@ -325,7 +327,7 @@ class Leadership:
             self._changing.submit(lease.release)
 
     async def _knock(self) -> None:
-        """Hold a connection to the leader: if it breaks and a new one is refused, the leader's process has ended."""
+        """Keep a connection to the leader: if it breaks and a new one is refused, the leader's process has ended."""
         while True:
             await asyncio.sleep(KNOCK_S)
             leader = self.leader()
@@ -346,7 +348,7 @@ class Leadership:
                     writer.close()
 
     async def _held(self, reader: asyncio.StreamReader, leader: str) -> None:
-        """Wait until the leader closes the connection or ends, or another node leads."""
+        """Wait until the leader closes the connection or ends, or until another node leads."""
         with contextlib.suppress(OSError):
             closed = asyncio.ensure_future(reader.read(1))
             try:

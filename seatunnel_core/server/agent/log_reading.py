@@ -14,7 +14,7 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.stored_fields import Stored
 
 PIECE_BYTES = 1 << 20
-"""Maximum number of bytes read at once, which limits memory use."""
+"""Maximum number of bytes that are read at once, which limits memory usage."""
 
 _NAME = re.compile(r"(?:job-([A-Za-z0-9._-]{1,128})|spark-\d{1,19}|seatunnel-engine-[a-z]{1,32})\.log(\.1)?", re.ASCII)
 

@@ -19,12 +19,12 @@ WARN_MS = 1_000
 class ClockDifference:
     """Difference between the clocks of this node and the leader, estimated from the leader's responses.
 
-    It is only informative: it explains inconsistent times in logs and responses.
+    It is only informative, to explain inconsistent times in logs and responses.
     """
 
     def __init__(self) -> None:
         self.ms = 0
-        """Milliseconds by which this node's clock is ahead; 0 if unknown, and on the leader."""
+        """Number of milliseconds by which this node's clock is ahead; 0 if unknown, and on the leader."""
 
         self._warned = False
 
@@ -33,7 +33,7 @@ class ClockDifference:
 
         Args:
             leader: Address of the leader.
-            theirs: Clock of the leader, in seconds since 1970.
+            theirs: Time on the leader's clock, in seconds since 1970.
             sent: Clock of this node when the request was sent.
             received: Clock of this node when the response arrived.
         """

@@ -1,7 +1,7 @@
 """The leader's view of the members' worker processes, and delivery of its orders to them.
 
 Members are polled independently of each other. While orders to a member are in flight, and until the next poll, its
-report may be older than the orders, so nothing is decided from it.
+report may be older than the orders, so no decision is based on it.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class Members:
     # -- orders -----------------------------------------------------------------------------------------------------
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
-        """Send orders to a member, and return at once. The first failure ends the round.
+        """Send orders to a member in the background, as one round; the first failure ends the round.
 
         Unchanged orders are repeated only after a pause.
         """

@@ -87,7 +87,7 @@ class NodeAgent:
         raise self._not_for_this_node()
 
     async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
-        """Return the responses of the worker processes of this member that respond."""
+        """Send a request to the worker processes of this member, and return the responses of those that respond."""
         return []
 
     def host_pids(self) -> tuple[int, ...]:
@@ -95,15 +95,15 @@ class NodeAgent:
         return ()
 
     def report(self) -> MemberReport | None:
-        """Return the report on this member's worker processes; ``None`` until existing ones have been searched for."""
+        """Return the report on this member's worker processes; ``None`` until the search for existing ones is done."""
         return None
 
     def clock_difference(self) -> int:
-        """Return how far this node's clock is ahead of the leader's, in milliseconds."""
+        """Return the time by which this node's clock is ahead of the leader's, in milliseconds."""
         raise NotImplementedError
 
     def note_query(self, address: str) -> None:
-        """Record that a query node is alive, if this node tracks the nodes of the cluster."""
+        """Record that a query node is alive, if this node keeps track of the cluster's nodes."""
 
     def welcome(self, _address: str, _slots: int) -> dict[str, Any]:
         """Record that a worker node is alive, and return the response to it: addresses, slots and worker processes.

@@ -55,7 +55,7 @@ class NodeConfig:
     engine_file: Path | None
     hazelcast_file: Path | None
     host: str
-    """Host by which other members reach this node."""
+    """Host under which other members reach this node."""
 
     port: int
     """First port to try."""
@@ -64,7 +64,7 @@ class NodeConfig:
     """Number of ports to try; more than one with ``auto-increment``."""
 
     public_port: int | None = None
-    """Port by which other members reach this node, if it differs from the listening port."""
+    """Port under which other members reach this node, if it differs from the port on which it listens."""
 
     members: tuple[str, ...]
     """Possible addresses of other members, as ``host:port``; may include this node."""
@@ -76,11 +76,11 @@ class NodeConfig:
     """Database of the state, in Kylin's format; ``None`` without one. May contain a password."""
 
     alone: bool = False
-    """True if no other node of the cluster may lead: the node then does not start if another one exists."""
+    """True if no other node of the cluster may lead. If another one exists, the node does not start."""
 
     secret: Secret | None = field(repr=False)
     old_secret: Secret | None = field(default=None, repr=False)
-    """Previous secret, with which records of the state may still be encrypted."""
+    """Previous secret, with which some records of the state may still be encrypted."""
 
     http: HttpConfig = field(factory=HttpConfig)
     """Configuration of REST v2."""
@@ -96,7 +96,7 @@ class NodeConfig:
     """Number of concurrent Spark tasks of one worker process."""
 
     offered: int = 0
-    """Number of slots that the node offers; 0 for dynamic slots, which are not counted."""
+    """Number of slots that the node offers; 0 if slots are dynamic, which are not counted."""
 
     waits: bool = False
     """True if jobs without free slots wait instead of being rejected."""
@@ -111,7 +111,7 @@ class NodeConfig:
 
     @property
     def bind(self) -> str:
-        """Address on which the node listens: loopback, unless all requests are signed."""
+        """Address on which the node listens: loopback, unless all requests must be signed."""
         if self.secret is None or is_loopback(self.host):
             return "::1" if self.host == "[::1]" else "127.0.0.1"
         return "::" if self.host.startswith("[") else "0.0.0.0"
@@ -186,7 +186,7 @@ def _checked_together(files: "_Files", http_port: int | None) -> dict[str, Any]:
 
 @frozen
 class _Stated:
-    """Options of a node: from ``seatunnel.yaml``, else from ``kylin.properties``, else defaults."""
+    """Effective options of a node: from ``seatunnel.yaml``, else from ``kylin.properties``, else the defaults."""
 
     engine: Options
     kylin: Mapping[str, Any]
@@ -219,7 +219,7 @@ class _Files:
 def _read_files(
     role: MemberRole | None, engine_file: Path | None, environment: Mapping[str, str], folder: Path
 ) -> _Files:
-    """Read the files for a role, by default the one in the files; log keys without effect."""
+    """Read the files for a role, by default the role in the files; log keys without effect."""
     path = find_engine_file(engine_file, environment, folder)
     config = path.parent if path is not None else folder / "config"
     problems, findings = Problems(), Findings(ConfigError)
@@ -253,7 +253,7 @@ def _read_files(
 
 
 def _role(stated: _Stated) -> MemberRole:
-    """Return the role of ``cluster.server-mode``. All nodes accept requests, so ``job`` is the same as ``all``."""
+    """Return the role in ``cluster.server-mode``. All nodes accept requests, so ``job`` means the same as ``all``."""
     return MemberRole.QUERY if stated[cluster_options.SERVER_MODE] == "query" else MemberRole.MASTER_AND_WORKER
 
 
@@ -270,13 +270,13 @@ def _hazelcast_file(folder: Path, role: MemberRole) -> Path | None:
 
 
 def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> ClusterConfig:
-    """Return the cluster configuration of a file; without a file, that of a single node."""
+    """Return the cluster configuration in a file; without a file, the configuration of a single node."""
     found = None if path is None else load_hazelcast(path, problems)
     return found if isinstance(found, ClusterConfig) else evolve(_ALONE, port=role.default_port)
 
 
 def _host(files: _Files, members: tuple[str, ...]) -> str:
-    """Return the host by which others reach the node.
+    """Return the host under which others reach the node.
 
     Raises:
         UsageError: A secret is missing that this host needs, or Spark could not listen there.
@@ -314,7 +314,7 @@ def _require_secret(secret: Secret | None, hosts: tuple[str, ...], path: Path, r
 
 
 def _require_own_address(host: str, role: MemberRole) -> None:
-    """Reject an address on which Spark's processes of a master or worker node could not listen."""
+    """Reject an address on which the Spark processes of a master or worker node could not listen."""
     if role in (MemberRole.MASTER, MemberRole.WORKER) and not is_own(host, family_wanted=socket.AF_INET):
         raise UsageError(
             f"a node of the role {role.value} has the address {host}, which is not an IPv4 address of this machine: "
@@ -325,7 +325,7 @@ def _require_own_address(host: str, role: MemberRole) -> None:
 def _timing(stated: _Stated) -> Timing:
     """Return the timing of the election.
 
-    A leader acts for half the timeout after sending a beat, so several beats must fit into that time.
+    After it sends a beat, a leader acts for half the timeout, so several beats must fit into that time.
 
     Raises:
         UsageError: The timeout is not longer than the interval.

@@ -1,6 +1,6 @@
 """Worker processes of a member: one warm process shared by jobs, and a dedicated one for each job that needs it.
 
-Each agent supervises its own worker processes, independently of the leader. Orders carry the leader's term; an order
+Each agent supervises its own worker processes, independent of the leader. Orders carry the leader's term; an order
 with a lower term than the newest known one is rejected, here and again by the worker process.
 """
 
@@ -83,7 +83,7 @@ class OwnHosts:
         self._seen_term = seen_term
         self._on_news = on_news
         self._term = 0
-        """Highest term of an order to this agent or to an adopted worker process."""
+        """Highest term in an order to this agent or in an adopted worker process."""
 
         self._hosts: dict[str, _Watched] = {}
         self._ended = deque[str](maxlen=MOST_ENDED)
@@ -130,7 +130,8 @@ class OwnHosts:
     async def ask_all(self, request: Mapping[str, Any]) -> list[Any]:
         """Send a request to all responsive worker processes; return their responses.
 
-        Processes without a last status are skipped: requests must not delay the supervision of a hanging process.
+        Processes without a last status are skipped, because requests must not delay the supervision of a hanging
+        process.
         """
         asked = [
             host.ask(host.process.ask, request)
@@ -184,7 +185,7 @@ class OwnHosts:
         return _Watched(process)
 
     async def _watch_one(self, name: str) -> None:
-        """Supervise a process until it ends; wait if the system is out of descriptors or processes."""
+        """Supervise a process until it ends; if the system has no free descriptors or processes, wait and continue."""
         while True:
             try:
                 await self._watch_while_possible(name)
@@ -237,7 +238,7 @@ class OwnHosts:
             self._on_news()
 
     def _looked_at(self, process: HostProcess, term: int) -> tuple[HostStatus | None, str]:
-        """Return the status of a process and the reason to replace it, in one call of its thread."""
+        """Return the status of a process and the reason to replace it, in one call of the process's thread."""
         status = process.status(term)
         return status, self._spark.doubt(status)
 
@@ -255,7 +256,7 @@ class OwnHosts:
         self._term = term
 
     def require_fresh(self, as_of: float) -> None:
-        """Reject an order that was decided too long ago, because this process was paused or disconnected.
+        """Reject an order that was decided too long ago, which happens if this process was paused or disconnected.
 
         By then, the leader considers this member lost and assigns its jobs to others.
 
@@ -325,7 +326,7 @@ class OwnHosts:
         return host
 
     async def _open(self, job: JobRecord, boot: str) -> None:
-        """Start the dedicated process of a job unless it exists; end an older one of the job first."""
+        """Start the dedicated process of a job unless it exists; end an older process of the job first."""
         async with self._opening:
             before = self._hosts.get(job.job_id)
             if before is not None and before.process.pid:
@@ -339,7 +340,7 @@ class OwnHosts:
     # -- the end ----------------------------------------------------------------------------------------------------
 
     async def close(self, *, with_hosts: bool) -> None:
-        """Release the worker processes: end them after a last checkpoint, or leave them to a later agent."""
+        """Release the worker processes: end them after a last checkpoint, or leave them for a later agent."""
         term = max(self._term, self._seen_term())
         hosts = tuple(self._hosts.values())
         if with_hosts:

@@ -51,7 +51,7 @@ class Line(enum.Enum):
 
     STATUS = "status", 2.0
     ORDER = "order", 30.0
-    """Orders; the limit is longer than a worker process may take for many of them."""
+    """Orders; the time limit is longer than a worker process may take for many orders."""
 
     READ = "read", 5.0
     """Logs and metrics for users."""
@@ -70,7 +70,7 @@ class Line(enum.Enum):
 class Peers:
     """Client for other members, which signs requests with the cluster's secret.
 
-    Requests need no threads and do not wait for each other, even if many members hang. Cancelling the waiting task
+    Requests need no threads, and do not wait for each other even if many members hang. Cancelling the waiting task
     cancels the request.
     """
 

@@ -26,7 +26,7 @@ def pending_jobs(
     limit: int,
     pretty: bool,
 ) -> dict[str, Any]:
-    """Return the queue of jobs without a worker process.
+    """Return the queue of jobs that have no worker process yet.
 
     Args:
         view: View of the leader's last decision; ``None`` if it has not decided yet.
@@ -84,7 +84,7 @@ def _pending(view: View | None, job: JobRecord, reason: str, at: Any) -> dict[st
 
 
 def _pipelines(view: View, job: JobRecord, failure: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the pipelines of a waiting job with its slots. Slots are assigned all at once, so the job has none yet."""
+    """Yield the pipelines of a waiting job with its slots. All slots are assigned together, so the job has none yet."""
     described = view.descriptions.get(job.job_id, Description())
     sources = [each for each in described.vertices if each["type"] == Kind.SOURCE.value]
     readers = {
@@ -138,7 +138,7 @@ def _snapshot(view: View | None) -> dict[str, Any]:
 
 
 def workers(view: View | None) -> list[dict[str, Any]]:
-    """Return the worker nodes. Their free slots are derived from the free slots of the whole cluster."""
+    """Return the worker nodes. Their free slots are computed from those of the whole cluster."""
     if view is None:
         return []
     found: dict[str, dict[str, Any]] = {}

@@ -27,8 +27,9 @@ class UserRequests:
     async def submit(self, record: JobRecord) -> JobRecord:
         """Accept a job durably. If the same job is already active, return it unchanged.
 
-        Submissions with equal text, format and variables are the same job: clients repeat a request whose response was
-        lost. A job that ended before any attempt claimed it can also be restored; it then starts from the beginning.
+        Submissions with equal text, format and variables are the same job, because clients repeat a request whose
+        response was lost. A job that ended before any attempt claimed it can also be restored; it then starts from the
+        beginning.
 
         Raises:
             RequestError: Another job with this id is active, a record with this id cannot be read, the job has ended
@@ -64,7 +65,7 @@ class UserRequests:
         return found
 
     async def want(self, job_id: str, wanted: DesiredState) -> bool:
-        """Record the desired state of a job durably; return True if there is such a job that has not ended."""
+        """Record the desired state of a job durably; return True if the job exists and has not ended."""
         state = self._leadership.require_state()
 
         def put() -> bool:
@@ -107,7 +108,7 @@ class UserRequests:
         return self._dispatcher.description(job)
 
     def workers(self) -> dict[str, Any]:
-        """Return the worker nodes; unavailable until the leader has made a decision."""
+        """Return the worker nodes; not available until the leader has made a decision."""
         view = self._dispatcher.view
         at = None if view is None else int(view.now * 1000)
         return {"available": view is not None, "collectedAt": at, "workers": workers(view)}
@@ -118,7 +119,7 @@ class UserRequests:
         return job.state if hosted is None or hosted.state.is_end else hosted.state
 
     def waits_for(self, job: JobRecord) -> str:
-        """Return why a job waits; empty if it has a worker process, or the reason is not known yet."""
+        """Return why a job waits; empty if it has a worker process or the reason is not known yet."""
         return self._dispatcher.reasons.get(job.job_id, "")
 
     def members_with(self, tags: Mapping[str, str]) -> tuple[int, Slots]:

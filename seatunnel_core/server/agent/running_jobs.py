@@ -24,7 +24,7 @@ class RunningJobs:
         self._pool = ThreadPoolExecutor(4, "running job")
 
     async def savepoint(self, member: str, job_id: str, name: str) -> Any:
-        """Take a savepoint of a running job; return its contents when it is complete.
+        """Take a savepoint of a running job, and return its content once it is complete.
 
         Args:
             member: Member that runs the job.
@@ -43,7 +43,7 @@ class RunningJobs:
             raise RequestError(message, status=503, reason="timeout") from None
 
     async def checkpoints(self, member: str, job_id: str) -> dict[str, list[Any]]:
-        """Return the last checkpoints of a job by pipeline; empty if it does not respond."""
+        """Return the last checkpoints of a job by pipeline; empty if the job does not respond."""
         try:
             found = await self.ask(member, Line.MONITORING, job_id, {"do": "checkpoints"})
             return {number: stored.items(found, number) for number in found}
@@ -51,7 +51,7 @@ class RunningJobs:
             return {}
 
     async def series(self, member: str, job_id: str, pipeline: int, since_s: float, most: int) -> dict[str, Any]:
-        """Return metrics of a job over time, as ``JobSeries.record``; empty if it does not respond."""
+        """Return metrics of a job over time, like ``JobSeries.record``; empty if the job does not respond."""
         request = {"do": "series", "pipeline": pipeline, "since_s": since_s, "most": most}
         try:
             found = await self.ask(member, Line.MONITORING, job_id, request)

@@ -1,7 +1,7 @@
 """Agent of a node that cannot lead: it joins all masters and runs a Spark worker for each of their worker processes.
 
-It takes no part in the election and stores no state. It forwards HTTP requests to the leader. If no master can be
-reached for a while, it ends together with its child processes.
+It does not take part in the election, and stores no state. It forwards HTTP requests to the leader. If no master can
+be reached for a while, it ends together with its child processes.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SEARCH_S = 10.0
 """Interval between two searches of the configured members once a master is known, in seconds."""
 
 KEEP_S = 75.0
-"""Time for which the Spark workers of a silent master are kept, in seconds; without an agent, its worker processes run
+"""Time for which the Spark workers of a silent master are kept, in seconds: without an agent, its worker processes run
 for another minute."""
 
 
@@ -78,7 +78,7 @@ class Joined:
         self._heard_at = now
 
     def forget(self, now: float) -> None:
-        """Drop masters that have been silent for so long that none of their processes can be alive."""
+        """Drop masters that have been silent for so long that none of their worker processes can be alive."""
         self._masters = {each: found for each, found in self._masters.items() if now - found.answered_at < KEEP_S}
 
     def is_orphaned(self, now: float) -> bool:

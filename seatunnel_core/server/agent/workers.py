@@ -10,7 +10,7 @@ from seatunnel_core import stored
 from seatunnel_core.stored_fields import Stored, added
 
 WORKER_S = 5.0
-"""Time after which a silent worker node is no longer listed, in seconds. Worker nodes join every second."""
+"""Time after which a silent worker node is no longer listed, in seconds. Worker nodes send a request every second."""
 
 
 @frozen(kw_only=True)
@@ -26,7 +26,7 @@ class Welcome(Stored):
     """Addresses of the query nodes known to the master."""
 
     spark: str
-    """Spark master with which Spark workers register; empty if the master needs none."""
+    """Spark master with which Spark workers register; empty if the master's node needs none."""
 
     hosts: tuple[str, ...]
     """Names of the master's worker processes."""
@@ -36,7 +36,7 @@ class Welcome(Stored):
 
     @classmethod
     def of_members(cls, block: Any) -> "Welcome":
-        """Return the parsed response to a query node, which runs no Spark workers.
+        """Return the parsed response to a query node, which has no Spark workers.
 
         Raises:
             StoredValueError: The block is invalid.
@@ -66,7 +66,7 @@ class Workers:
         self._heard[address] = (now, slots)
 
     def queried(self, address: str) -> None:
-        """Record that a query node is alive, which only forwards requests."""
+        """Record that a query node, which only forwards requests, is alive."""
         now = self._clock()
         self._queries = {each: at for each, at in self._queries.items() if now - at < WORKER_S}
         self._queries[address] = now

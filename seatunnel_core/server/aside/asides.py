@@ -1,4 +1,4 @@
-"""Helper processes for expensive requests: limited in number and time, so that they never block the agent."""
+"""Helper processes for expensive requests, limited in number and time, so that the requests never block the agent."""
 
 import asyncio
 import contextlib

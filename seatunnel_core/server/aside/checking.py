@@ -1,4 +1,4 @@
-"""Check of a job without submitting it, which runs plugins and may need Spark."""
+"""Check of a job that is not submitted. It runs plugins, and may need Spark."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 
 def check(request: Any) -> dict[str, Any]:
-    """Return the result of checking a valid or invalid job.
+    """Return the result of checking a job, valid or not.
 
     Args:
         request: Object with ``text``, ``format`` and ``engine_file``, which may be empty.

@@ -12,7 +12,7 @@ from seatunnel_core.server.errors import RequestError
 
 
 class LimitedRequests(ABC):
-    """Client of helper processes. Excess requests get status 503."""
+    """Client of helper processes. Requests beyond the limit get status 503."""
 
     limit_s: ClassVar[int]
     """Time limit of a request, in seconds."""
@@ -22,7 +22,7 @@ class LimitedRequests(ABC):
     """Maximum number of requests that wait or run."""
 
     busy: ClassVar[str]
-    """Message for excess requests."""
+    """Message for requests beyond the limit."""
 
     def __init__(self, config: NodeConfig) -> None:
         self._engine_file = "" if config.engine_file is None else str(config.engine_file)

@@ -6,7 +6,7 @@ import sys
 from seatunnel_core.errors import ConfigError
 
 MOST_BYTES = 1 << 30
-"""Additional memory that parsing one text may allocate, in bytes; other limits normally keep it lower."""
+"""Additional memory that the parsing of one text may allocate, in bytes. Usually other limits apply first."""
 
 
 class BoundedMemory:

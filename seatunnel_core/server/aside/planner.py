@@ -21,7 +21,7 @@ LIMIT_S = 45
 """Time limit for one job, in seconds; then the process is killed."""
 
 _LONGEST_ANSWER = 128 * 1024 * 1024
-"""Maximum size of a response, in bytes; a list of jobs is escaped twice."""
+"""Maximum size of a response, in bytes. In the response to a list of jobs, the jobs are escaped twice."""
 
 
 class Planner(LimitedRequests):

@@ -16,8 +16,8 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 def plan(request: Any) -> dict[str, Any]:
     """Return the name of a job and its warnings.
 
-    Sources are not opened: the job may run on another node, and a service that does not respond now may respond when
-    the job starts.
+    Sources are not opened: the job may run on another node, and a service that is unavailable now may be available
+    when the job starts.
 
     Args:
         request: Object with the fields of ``SubmittedJob``, and ``engine_file``, which may be empty.

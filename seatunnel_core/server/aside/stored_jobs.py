@@ -1,4 +1,4 @@
-"""Verification and comparison of stored checkpoints, which reads them completely."""
+"""Verification and comparison of stored checkpoints, for which they are read completely."""
 
 import re
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def compare(request: Any) -> dict[str, Any]:
 
 
 def _pair(pipeline: PipelineSurvey, named: list[str]) -> tuple[CheckpointInfo, CheckpointInfo] | None:
-    """Return the two checkpoints to compare; ``None`` if none are given and the pipeline has fewer than two."""
+    """Return the two checkpoints to compare; ``None`` if none were requested and the pipeline has fewer than two."""
     if any(named):
         before, after = (pipeline.find(_ref(text)) for text in named)
         return before, after

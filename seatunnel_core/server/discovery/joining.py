@@ -1,7 +1,7 @@
 """Introduction of a starting node to live members, before it takes part in the cluster.
 
 The node introduces itself to every known address. Node and member compare their cluster name, secret, election timing
-and storages (each must read what the other one wrote). The first difference is an error that names the setting.
+and storages (each must read what the other one wrote). The first difference causes an error that contains the setting.
 """
 
 import json
@@ -72,7 +72,9 @@ class Introduction(Stored):
     """Masters known to the member."""
 
     version: Version = added(())
-    """Newest version of the state seen by the member; empty if it stores no state, or its software is too old."""
+    """Newest version of the state that the member has seen; empty if it stores no state, or its software is too old to
+    report it.
+    """
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:
@@ -121,7 +123,9 @@ class Joining:
         """Returns the newest version of the state that the node has seen."""
 
         self._comparing: dict[str, threading.Lock] = {}
-        """Locks by member, held during a storage comparison, because the requester cleans up after it."""
+        """Locks by member, held during a comparison of storages, because the requester removes the written objects
+        afterwards.
+        """
 
         self._self = Introduction(
             address=address,
@@ -143,7 +147,7 @@ class Joining:
     # -- the node that joins ------------------------------------------------------------------------------------------
 
     def ask_all(self, addresses: Sequence[str]) -> tuple[Introduction, ...]:
-        """Introduce this node to all live members at these addresses, and to those they know; return them.
+        """Introduce this node to all live members at these addresses and to the members that those know; return all.
 
         Addresses without a listener or a timely response are skipped.
 
@@ -163,7 +167,7 @@ class Joining:
         return tuple(met.values())
 
     def meet_newcomers(self, addresses: Sequence[str]) -> None:
-        """Introduce this node to members found later, and log the result; this node keeps running."""
+        """Introduce this node to members that were found later, and log the result; this node keeps running."""
         logger.info("the members in ZooKeeper are %s", ", ".join(addresses) or "none")
         try:
             self.ask_all(addresses)
@@ -192,7 +196,7 @@ class Joining:
         """Send a request to a member; return the response.
 
         Raises:
-            JoinRefusedError: The member rejects the request: it has another cluster name or secret.
+            JoinRefusedError: The member rejects the request, because it has another cluster name or secret.
             PlatformError: The member does not respond, or fails.
         """
         client = ClusterClient(
@@ -252,7 +256,7 @@ class Joining:
         return evolve(self._self, leader=known["leader"], members=members, version=self.version()).record()
 
     def probe(self, body: bytes) -> dict[str, str]:
-        """Read what a node wrote to its storages, and write something for it; return digests, empty if not found.
+        """Read what a node wrote to the storages, and write something for it; return digests, empty if not found.
 
         Raises:
             StoredValueError: The body is not a probe.
@@ -292,7 +296,7 @@ def _not_shared(probe: StorageProbe, *, reader: str, writer: str, other: str) ->
 
 
 def named_in(observation: Observation) -> tuple[str, ...]:
-    """Return the leader and members named in the newest beat; empty if it is unreadable."""
+    """Return the leader and the members in the newest beat; empty if it is unreadable."""
     try:
         block = stored.parse(observation.body or b"{}")
         named = (stored.text(block, "leader"), *stored.texts(block, "members")) if block else ()

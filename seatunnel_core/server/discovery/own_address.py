@@ -1,4 +1,4 @@
-"""Selection of the host by which other members reach this node."""
+"""Selection of the host under which other members reach this node."""
 
 import fcntl
 import logging
@@ -29,7 +29,7 @@ def own_host(
     instance_host: str | None = None,
     others: Sequence[str] = (),
 ) -> str:
-    """Return the host by which other members reach this node.
+    """Return the host under which other members reach this node.
 
     This is the first existing one of: ``instance_host``, ``public-address``, an address that matches ``interfaces``,
     the first listed member on this machine, the source address towards a listed member or one of ``others``, and
@@ -96,7 +96,7 @@ def _interface_addresses() -> list[str]:
 
 
 def is_own(host: str, *, family_wanted: int | None = None) -> bool:
-    """Return True if a host is this machine, that is, if one of its addresses can be bound."""
+    """Return True if a host is this machine, which is the case if one of its addresses can be bound."""
     for family, kind, _, _, address in _resolved(host, 0):
         if family_wanted not in (None, family):
             continue
@@ -110,7 +110,7 @@ def is_own(host: str, *, family_wanted: int | None = None) -> bool:
 
 
 def _source_towards(member: str) -> str | None:
-    """Return the source address of packets to a member, without sending any."""
+    """Return the source address of packets to a member; no packet is sent."""
     host, _, port = member.rpartition(":")
     for family, _, _, _, address in _resolved(host, int(port)):
         try:

@@ -15,7 +15,7 @@ from seatunnel_storage_api.errors import AttachmentNotFoundError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 PATIENCE_S = 3.0
-"""Time until a write is visible to others, in seconds; network file systems cache missing files."""
+"""Time until a write must be visible to others, in seconds: network file systems cache the absence of files."""
 
 _PAUSE_S = 0.25
 
@@ -66,7 +66,7 @@ class StorageProbe:
         return self._storage.store_attachment(_job(asker, answerer), secrets.token_bytes(32))
 
     def sees(self, asker: str, answerer: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
-        """Return True if the other member's bytes are found; retry for a while before returning False.
+        """Return True if the bytes of the other member are found; retry for a while before returning False.
 
         Raises:
             CheckpointStorageError: The storage fails or does not respond.
@@ -81,7 +81,7 @@ class StorageProbe:
         return False
 
     def remove(self, asker: str, answerer: str) -> None:
-        """Remove the bytes of both members, including those of earlier runs; called by the requester.
+        """Remove the bytes of both members, including those left by earlier runs; called by the requester.
 
         ``seatunnel checkpoints gc`` removes the bytes of nodes that died, after a day.
 
@@ -94,6 +94,6 @@ class StorageProbe:
 def _job(asker: str, answerer: str) -> str:
     """Return the job id under which the bytes of a comparison are stored, which is the same for each repetition.
 
-    Two members may compare in both directions at the same time, under different ids.
+    Two members may run comparisons in both directions at the same time, which have different ids.
     """
     return PROBE_PREFIX + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]

@@ -20,7 +20,7 @@ SESSION_S = 10.0
 """Session timeout, in seconds, after which a crashed member is removed."""
 
 FIRST_S = 15.0
-"""Time limit for ZooKeeper's first response at start, in seconds; then the node continues without it."""
+"""Time limit for the first response of ZooKeeper, in seconds; after that, the node starts without it."""
 
 
 @contextmanager

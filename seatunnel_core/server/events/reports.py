@@ -20,7 +20,7 @@ AGAIN_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Pauses between retries, in seconds; the last one repeats."""
 
 Post = Callable[[bytes], None]
-"""Function that sends a body; raises ``OSError`` if it is not accepted."""
+"""Function that sends a body; it raises ``OSError`` if the body is not accepted."""
 
 
 class EventReports:
@@ -38,7 +38,7 @@ class EventReports:
         self._changing = threading.Condition()
         self._closed = False
         self.given_up = 0
-        """Number of events dropped because the queue was full."""
+        """Number of events that were dropped because the queue was full."""
 
         self._thread = threading.Thread(target=self._tell, name="events", daemon=True)
         self._thread.start()

@@ -1,7 +1,7 @@
 """Job events on the leader: changed states, completed and failed checkpoints.
 
-The leader compares consecutive views: states that lasted less than ``LOOK_S`` may be missed, but never an end. Sent
-events are not stored, so a new leader sends recent events again. These are marked as possible duplicates.
+The leader compares consecutive views. It may miss states that lasted less than ``LOOK_S``, but never the end of a job.
+Sent events are not stored, so a new leader sends recent events again, marked as possible duplicates.
 """
 
 import asyncio
@@ -17,12 +17,14 @@ from seatunnel_core.server.observed_node import ObservedNode
 LOOK_S = 0.5
 
 AGAIN_S = 60.0
-"""Length of the period before a leader's end whose events the next leader sends again, in seconds.
+"""Period before a leader's end whose events the next leader sends again, in seconds.
 
 Older events were delivered before."""
 
 _OWN_S = 2.0
-"""Age below which a record may be this leader's own, in seconds, and is not attributed to its predecessor."""
+"""Age in seconds below which a record may have been written by this leader, so that it is not attributed to its
+predecessor.
+"""
 
 
 @frozen(kw_only=True)
@@ -33,7 +35,7 @@ class Known:
     state: str
     error: str = ""
     since: float = 0.0
-    """Start of the state, in seconds since 1970, as recorded by the leader at that time."""
+    """Start of the state, in seconds since 1970, as recorded by the leader of that time."""
 
     checkpoints: Mapping[int, tuple[int | None, int]] | None = None
     """Last completed checkpoint and number of failed ones by pipeline; ``None`` if not reported."""
@@ -53,7 +55,7 @@ def events_between(before: Mapping[str, Known], now: Mapping[str, Known], create
 def surely_told(found: Mapping[str, Known], now: float) -> dict[str, Known]:
     """Return the jobs in a new leader's first view whose events an earlier leader has certainly sent.
 
-    The newest record that is not this leader's own indicates when the earlier one was still alive.
+    The newest record that this leader has not written itself indicates until when the earlier one was alive.
 
     Args:
         found: Known states of all jobs.

@@ -43,7 +43,7 @@ LONGEST_ORDER = 512 * LONGEST_REQUEST
 _CLEAN_STOP_S = 20.0
 _STARTING_S = 0.25
 _WARM_S = 1.0
-"""Interval between two checks of Spark during and after its start, in seconds; each queries the JVM."""
+"""Interval between two checks of Spark during and after its start, in seconds; each check queries the JVM."""
 
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -76,7 +76,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def _has_left(connection: socket.socket) -> bool:
-    """Return True if the other side has closed the connection, so that it does not wait for a response."""
+    """Return True if the other side has closed the connection, and so does not wait for a response."""
     readable = select.poll()  # select.select does not support descriptors above 1023
     readable.register(connection, select.POLLIN)
     try:
@@ -174,7 +174,7 @@ def _listen(path: Path, host: Host) -> Path:
 def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
     """Wait until an agent sends ``leave`` or all agents are silent; then stop all jobs.
 
-    A process whose Spark has ended ends at once: its jobs resume in another one.
+    If the Spark of the process has ended, end at once: the jobs resume in another process.
     """
     while not host.leaving.wait(_WARM_S if host.spark.slots else _STARTING_S):
         if spark.failure or spark.is_gone():
@@ -191,7 +191,7 @@ def _follow(host: Host, spark: WarmSpark, orphan_after_s: float) -> None:
 
 
 def end_with_all() -> None:
-    """Kill this process and its process group: a hanging JVM would not end by itself."""
+    """Kill this process and its process group, because a hanging JVM would not end by itself."""
     sys.stderr.flush()
     if os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)
@@ -199,7 +199,7 @@ def end_with_all() -> None:
 
 
 def _options(line: str) -> Mapping[str, str]:
-    """Return the Spark options of the job whose record is in a line; none if it cannot be read.
+    """Return the Spark options of the job whose record is in a line; none if the record cannot be read.
 
     They are sent through a pipe, because they may contain secrets. An unreadable job fails when it is started.
     """

@@ -79,7 +79,7 @@ class Host:
         self._term = 0
         self._heard_at = clock()
         self._told: tuple[int, HostStatus | None] = 0, None
-        """Number and content of the last requested status; the number increases with each change."""
+        """Number and content of the status that was last returned; the number increases with each change."""
 
         self.spark = SparkStanding()
         self.leaving = threading.Event()
@@ -107,7 +107,7 @@ class Host:
         """Check and record the term of a request.
 
         Raises:
-            HostError: It is lower than an earlier one.
+            HostError: The term is lower than an earlier one.
         """
         term = stored.number(request, "term")
         if term < self._term:

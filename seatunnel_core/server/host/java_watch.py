@@ -1,4 +1,4 @@
-"""Metrics of a worker process's JVM, read without waiting for a hanging JVM."""
+"""Metrics of a worker process's JVM, without waiting for a hanging JVM."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ from seatunnel_core.spark.java_metrics import Figure
 logger = logging.getLogger("seatunnel.cluster")
 
 WAIT_S = 0.3
-"""Maximum wait of a request, in seconds. Except for the first time, a JVM responds within milliseconds."""
+"""Maximum wait of a request, in seconds. A JVM responds within milliseconds, except for the first time."""
 
 FRESH_S = 1.0
 """Maximum age of returned metrics, in seconds."""
@@ -50,7 +50,7 @@ class JavaWatch:
     def look(self) -> tuple[int, tuple[Sample, ...]]:
         """Return the JVM's process id and samples; 0 and none if they are unknown after ``WAIT_S``.
 
-        While an earlier read is pending, they are unknown, and this returns at once.
+        While an earlier read is pending, they are unknown, and this function returns at once.
         """
         with self._asking:
             reading = self._reading

@@ -56,7 +56,7 @@ class JobLogs(logging.Handler):
             return self._files[job_id]
 
     def forget(self, job_id: str) -> None:
-        """Close a job's file. A later record reopens it and is appended."""
+        """Close the file of a job. A later record opens it again and is appended."""
         with self._opening:
             handler = self._files.pop(job_id, None)
         if handler is not None:

@@ -41,7 +41,7 @@ _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 MEASURE_S = 1.0
 """Interval between measurements of a job, in seconds, independent of the frequency of requests.
 
-All jobs of a process are measured at the same moment, so that its report changes only once per interval.
+All jobs of a process are measured at the same time, so that the report of the process changes only once per interval.
 """
 
 MOST_SHOWN = 100
@@ -72,7 +72,7 @@ class JobThread:
         self._series: Mapping[str, Any] = {}
         self._measured_in = 0
         self._shown: tuple[tuple[Any, ...], HostedJob] | None = None
-        """Cached status with its inputs: most requests find no change."""
+        """Cached status, with the values from which it was built: for most requests, nothing has changed."""
 
         self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
 
@@ -134,7 +134,7 @@ class JobThread:
         return JobState.SCHEDULED if run is None else JobState.RUNNING
 
     def stop(self, how: DesiredState) -> None:
-        """Stop the job. Idempotent; ``CANCEL_AT_ONCE`` overrides the other ways."""
+        """Stop the job. Idempotent; ``CANCEL_AT_ONCE`` overrides the other ways to stop it."""
         with self._changing:
             if self._wanted is how or self._wanted is DesiredState.CANCEL_AT_ONCE or self._end is not None:
                 return
@@ -212,7 +212,8 @@ class JobThread:
     def _begun(self, raw: RawJob) -> JobRun:
         """Return the run once it has claimed the job.
 
-        If the storage does not respond, retry until it does, the job is cancelled or the leader fails it.
+        If the storage does not respond, retry until it does, or until the job is cancelled or the leader ends it as
+        failed.
 
         Raises:
             SeaTunnelError, CheckpointStorageError: The job cannot be claimed.
@@ -247,7 +248,7 @@ class JobThread:
         return run
 
     def _exists(self, raw: RawJob, *, repeated: bool) -> bool:
-        """Return True if the attempt resumes an existing job, as a later attempt does if an earlier one claimed it.
+        """Return True if the attempt resumes an existing job, which a later attempt does if an earlier one claimed it.
 
         Raises:
             UsageError: The job to restore does not exist, although an attempt may have claimed it.
@@ -282,7 +283,7 @@ class JobThread:
 
 
 def failures(of_job: str, pipelines: Sequence[PipelineView]) -> str:
-    """Return why a job failed, with a line per failed pipeline; empty without a failure."""
+    """Return why a job failed, with a line for each failed pipeline; empty if it has not failed."""
     lines = [of_job] if of_job else []
     lines += [f"pipeline {view.id} ({view.name}): {view.failure}" for view in pipelines if view.failure]
     return "\n".join(lines)

@@ -71,7 +71,7 @@ class HostedJob(Stored):
 
     error: str = ""
     fenced: bool = False
-    """True if another attempt has taken the job over, so that the end of this one is not that of the job."""
+    """True if another attempt has taken the job over, so that the end of this attempt is not the end of the job."""
 
     claimed: bool = added(True)
     """True if this attempt has claimed the job; an unclaimed job has no stored state."""
@@ -80,7 +80,9 @@ class HostedJob(Stored):
     """Metrics by SeaTunnel's names."""
 
     pipelines: tuple[Any, ...] = ()
-    """Measurements for displays, as written by ``measured_record``; none for a job with very many pipelines."""
+    """Measurements of the pipelines for display, as written by ``measured_record``; none for a job with very many
+    pipelines.
+    """
 
     failures: tuple[Any, ...] = added(())
     """Last failures of the pipelines, as written by ``RecentFailure.record``, oldest first."""
@@ -123,7 +125,7 @@ class HostStatus(Stored):
 
 
 def host_sockets(cluster: str, address: str, environment: Mapping[str, str] = os.environ) -> dict[int, Path]:
-    """Return the sockets of a member's worker processes, by process id; some may be of ended processes."""
+    """Return the sockets of a member's worker processes, by process id; some processes may have ended."""
     prefix = _prefix(cluster, address)
     found = (path for path in _folder(environment).glob(f"{prefix}-*.sock") if _SOCKET.fullmatch(path.name))
     return {int(path.stem.partition("-")[2]): path for path in found}

@@ -20,13 +20,13 @@ from seatunnel_core.spark.starting.settings import SparkSettings, java_options
 logger = logging.getLogger("seatunnel.cluster")
 
 LOST_AFTER_S = 20
-"""Time of silence after which an executor is lost, in seconds; it reports every two seconds."""
+"""Time of silence after which an executor is considered lost, in seconds; executors report every two seconds."""
 
 _PROPERTIES = "PYSPARK_SUBMIT_ARGS"
 
 _BOUNDS = {"spark.cleaner.periodicGC.interval": "1min"}
-"""Limits of memory use. Spark keeps data sent to tasks until Java's garbage collection, which otherwise only runs when
-the heap is full; it takes a tenth of a second."""
+"""Settings that limit memory usage. Spark keeps data that was sent to tasks until Java's garbage collection, which
+takes a tenth of a second and would otherwise only run when the heap is full."""
 
 
 @frozen(kw_only=True)
@@ -107,7 +107,7 @@ def _options_of_workers(address: str, resource: str) -> dict[str, str]:
 
 
 START_S = 300.0
-"""Time limit for the start of the JVM, in seconds: PySpark itself would wait forever for a hanging JVM."""
+"""Time limit for the start of the JVM, in seconds. PySpark itself would wait for a hanging JVM forever."""
 
 
 class WarmSpark:
@@ -156,7 +156,7 @@ class WarmSpark:
             self.failure = repr(error)
 
     def is_gone(self) -> bool:
-        """Return True if Spark had started and has ended."""
+        """Return True if Spark was started and has ended."""
         return self._started and not self._backend.is_alive()
 
     def look(self) -> SparkStanding:

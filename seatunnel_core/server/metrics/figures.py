@@ -18,7 +18,7 @@ from seatunnel_core.server.observed_node import ObservedNode
 from seatunnel_core.server.state.records import JobState
 
 FRESH_S = 1.0
-"""Maximum age of metrics, in seconds: worker processes are queried at most once in this time."""
+"""Maximum age of metrics, in seconds: worker processes are queried at most once in this period."""
 
 _JOB_TYPES = {
     JobState.PENDING: "created",
@@ -31,7 +31,7 @@ _JOB_TYPES = {
     JobState.FINISHED: "finished",
     JobState.SAVEPOINT_DONE: "savepoint_done",
 }
-"""Names of states in SeaTunnel's ``job_count``, which does not count the last one."""
+"""Names of job states in SeaTunnel's metric ``job_count``; SeaTunnel itself does not count the last one."""
 
 _MOVED = {"read": "SourceReceived", "written": "SinkWrite", "committed": "SinkCommitted"}
 
@@ -108,7 +108,7 @@ class Figures:
             yield from self._of_leader()
 
     def _of_leader(self) -> Iterator[Sample]:
-        """Yield samples that only the leader knows."""
+        """Yield samples that only the leader can measure."""
         assert self._agent.state is not None
         found = self._agent.state.snapshot()
         states = [*(self._agent.users.state_of(job) for job in found.jobs.values())]
@@ -174,7 +174,7 @@ class _Collector:
         self._cluster = cluster
 
     def describe(self) -> tuple[()]:
-        """Return no families: no other collector of the registry uses their names."""
+        """Return no families, because no other collector of the registry uses these names."""
         return ()
 
     def collect(self) -> Iterator[Any]:

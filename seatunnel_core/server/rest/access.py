@@ -1,8 +1,8 @@
 """Authentication of requests: nodes and clients by the cluster's signature, users by password or certificate.
 
-The same rule holds for users on all ports: a password if one is configured; else a client certificate, which TLS has
-already verified; else access from this machine only, unless the operator allows unauthenticated access. Cross-site
-requests are rejected.
+The same rule applies to users on all ports: if a password is configured, it is required; else a client certificate,
+which TLS has already verified; else access is only possible from this machine, unless the operator allows
+unauthenticated access. Cross-site requests are rejected.
 """
 
 import base64
@@ -80,18 +80,18 @@ class User:
     """An authenticated user and their permissions."""
 
     name: str = ""
-    """Name of the user; empty without basic authentication."""
+    """Name of the user; empty if there is no basic authentication."""
 
     permissions: frozenset[Permission] = frozenset(Permission)
 
 
 def user_of(agent: Agent, request: Request) -> User:
-    """Return the user of an allowed request; without basic authentication, one with all permissions."""
+    """Return the user of an allowed request; without basic authentication, a user with all permissions."""
     return _user(agent, request) or User()
 
 
 def _user(agent: Agent, request: Request) -> User | None:
-    """Return the user whose credentials a request has; all users are compared, which takes constant time."""
+    """Return the user with a request's credentials; all users are compared, so that the time is constant."""
     http = agent.config.http
     known = {} if http.login is None else {http.login: User(name=http.login[0])}
     for each in http.users:
@@ -101,7 +101,7 @@ def _user(agent: Agent, request: Request) -> User | None:
 
 
 def target_of(request: Request) -> str:
-    """Return path and query of a request, as sent."""
+    """Return the path and the query of a request, as they were sent."""
     path = request.scope.get("raw_path") or request.url.path.encode()
     query = request.scope["query_string"]
     return str((path + (b"?" + query if query else b"")).decode("ascii", "replace"))
@@ -136,7 +136,7 @@ def _is_logged_in(login: tuple[str, str], headers: Mapping[str, str]) -> bool:
 
 
 def _fixed(text: bytes) -> bytes:
-    """Return a digest of fixed length, so that comparing two does not reveal the length of a text."""
+    """Return a digest of fixed length, so that a comparison of two digests does not reveal the length of a text."""
     return hmac.digest(b"seatunnel", text, "sha256")
 
 

@@ -56,14 +56,14 @@ _DOCUMENTED = (
 _V2 = (*_DOCUMENTED, openapi_route((*_DOCUMENTED, *metrics.ROUTES)))
 
 USER_ROUTES = (*_V2, *metrics.ROUTES, *page.ROUTES)
-"""REST v2 and the web page, on all ports."""
+"""Routes of REST v2 and of the web page, on all ports."""
 
 V1_ROUTES = (
     *(evolve(each, path=f"{access.V1}maps{each.path}") for each in _V2),
     *(evolve(each, path=f"{access.V1}instance{each.path}") for each in metrics.ROUTES),
     *nodes.HAZELCAST_ROUTES,
 )
-"""REST v1, on all ports."""
+"""Routes of REST v1, on all ports."""
 
 V1_OPTION = "network.rest-api.enabled"
 
@@ -234,7 +234,7 @@ def _reason(error: SeaTunnelError | CheckpointStorageError) -> str:
 
 
 def _unknown(routes: Sequence[Route]) -> Handler:
-    """Return the handler of unknown requests: 405 if the path has other methods, else 404."""
+    """Return the handler for unknown requests: status 405 if the path exists for other methods, else 404."""
     from starlette.routing import compile_path
 
     known = [(compile_path(route.path)[0], route.method) for route in routes]

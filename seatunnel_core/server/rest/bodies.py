@@ -12,7 +12,7 @@ _READ = "seatunnel_body_read"
 
 
 def require_one_length(request: Request) -> None:
-    """Reject a request with two lengths, because a proxy may use the other one (request smuggling).
+    """Reject a request with two length headers: a proxy may have used the other one (request smuggling).
 
     Raises:
         RequestError: It has both ``Content-Length`` and ``Transfer-Encoding``.

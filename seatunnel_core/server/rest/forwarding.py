@@ -1,7 +1,7 @@
 """Forwarding of user requests to the leader.
 
-The leader may hang and be replaced while it has the request. So the leader is looked up when the request is sent, and
-forwarding stops as soon as that leader is replaced or the client disconnects.
+A leader that has received a request may hang and be replaced. So the leader is determined when the request is sent,
+and forwarding stops as soon as that leader is replaced or the client disconnects.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ from seatunnel_core.server.errors import RequestError
 from seatunnel_core.server.rest.route import Request
 
 FORWARDED = "x-seatunnel-forwarded"
-"""Query parameter that marks a forwarded request, so that it is not forwarded again."""
+"""Query parameter that marks a forwarded request, which is not forwarded again."""
 
 LOOK_S = 0.25
-"""Interval between two checks that the leader of a pending request still leads, in seconds."""
+"""Interval between two checks of whether the leader of a pending request still leads, in seconds."""
 
 
 async def forwarded(agent: Agent, request: Request, target: str, body: bytes) -> tuple[int, bytes, str]:

@@ -17,7 +17,9 @@ SLICE_S = 0.002
 """Maximum time for encoding without yielding to the event loop, in seconds."""
 
 LONG = 200
-"""Number of entries above which lists are encoded one at a time, so many readers block the loop no longer than one."""
+"""Number of entries above which lists are encoded one at a time, so that many readers block the loop no longer than
+one.
+"""
 
 MOST_ROWS = 10_000
 ROWS = 10

@@ -91,7 +91,7 @@ async def _answer(agent: Agent, request: Request, method: str, level: str) -> An
 
 
 async def _on(agent: Agent, node: str, method: str, name: str, level: str) -> Any:
-    """Return the response of a node, or its failure, so that the other nodes are still queried."""
+    """Return the response of a node or its failure, so that the other nodes are queried in any case."""
     body = json.dumps({"method": method, "name": name, "level": level}).encode()
     try:
         if node == agent.address:

@@ -24,7 +24,7 @@ FOLLOW_S = 0.5
 """Interval between two reads of a followed file, in seconds."""
 
 MOST_FOLLOWED = 64
-"""Maximum number of files followed through one node; beyond it, clients can request ranges."""
+"""Maximum number of files that are followed through one node; further clients have to request ranges."""
 
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))", re.ASCII)
 _PLAIN = "text/plain; charset=utf-8"
@@ -63,13 +63,13 @@ async def _all_logs(agent: Agent, request: Request, _body: bytes) -> Any:
     other_kinds=("text/html", "text/plain"),
 )
 async def _logs_of(agent: Agent, request: Request, body: bytes) -> Any:
-    """Return a file if the path ends with the name of one, else the list of a job's files."""
+    """Return a file if the path ends with a file's name, else the list of a job's files."""
     name = str(request.path_params["name"])
     return await (_log(agent, request, body) if is_log_name(name) else _list(agent, request, name))
 
 
 async def _list(agent: Agent, request: Request, job_id: str) -> Any:
-    """Return the files of all nodes, or those of a job. A header lists nodes that do not respond."""
+    """Return the files of all nodes, or those of a job. A header lists the nodes that do not respond."""
     found = await agent.logs.files()
     silent = [node for node, files in found.items() if files is None]
     path = request.url.path
@@ -151,7 +151,7 @@ async def _content(agent: Agent, request: Request, node: str, name: str) -> Any:
 
 
 async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], headers: dict[str, str]) -> Any:
-    """Return a range, or its beginning if it is longer than one piece, as stated in the headers."""
+    """Return a range of a file; if it is longer than one piece, only its beginning, as stated in the headers."""
     from starlette.responses import Response
 
     if wanted[3] is not None:
@@ -167,7 +167,7 @@ async def _range(agent: Agent, node: str, name: str, wanted: re.Match[str], head
 
 
 async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file up to its size at the time of the request; less if it was rotated meanwhile."""
+    """Yield a file up to its size at the time of the request, or less if it was rotated meanwhile."""
     size = piece.size_bytes
     while piece.content:
         yield piece.content
@@ -175,7 +175,7 @@ async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterat
 
 
 async def _followed(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file and what is appended to it; after a rotation, continue from the new file's beginning."""
+    """Yield a file and what is appended to it; after a rotation, continue with the beginning of the new file."""
     agent.logs.followed += 1
     try:
         while True:

@@ -31,7 +31,7 @@ _MEMBER = block({"address": TEXT, "liteMember": FLAG, "localMember": FLAG, "uuid
 
 ROUTES = Routes()
 HAZELCAST_ROUTES = Routes()
-"""Endpoints of v1 without a counterpart in v2."""
+"""Endpoints of REST v1 that have no counterpart in v2."""
 
 
 @ROUTES.get("/overview", "Counts of the cluster: nodes, slots, jobs by state.", parameters=(_TAGS,), answer=_OVERVIEW)
@@ -66,7 +66,7 @@ async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
     answer=items(by_name(TEXT)),
 )
 async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
-    """Request the measurements of all nodes concurrently; mark nodes that do not respond in time."""
+    """Request the measurements of all nodes concurrently; nodes that do not respond in time are marked."""
     agent.require_state()
 
     async def asked() -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Web page of a node and its help. Every node serves it, whether it leads or not."""
+"""Web page of a node and its help. Every node serves it, whether it is the leader or not."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ async def _asset(_agent: Agent, request: Request, _body: bytes) -> Any:
 
 
 async def with_slash(_agent: Agent, request: Request, _body: bytes) -> Any:
-    """Redirect from the path prefix to the page, whose file names are relative to it."""
+    """Redirect from the path prefix to the page, because the page's file names are relative."""
     from starlette.responses import RedirectResponse
 
     return RedirectResponse(f"{request.url.path}/", status_code=308)

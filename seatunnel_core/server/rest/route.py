@@ -24,7 +24,7 @@ Raises:
 
 
 SMALL_BODY = 256 * 1024
-"""Maximum size of bodies without jobs, in bytes: they are parsed in the event loop."""
+"""Maximum size of a body without a job, in bytes: such bodies are parsed in the event loop."""
 
 
 @frozen
@@ -47,7 +47,7 @@ class Body:
 
 
 Needs = Callable[[Request], Collection[Permission]]
-"""Function that returns the permissions a request needs. They are checked before the body is read."""
+"""Function that returns the permissions that a request needs. They are checked before its body is read."""
 
 Reads = Callable[[Agent, bytes], Awaitable[Any]]
 """Function that parses a body before it is passed to the handler. For bodies that take long to parse.
@@ -66,7 +66,7 @@ Raises:
 
 
 def looking(_request: Request) -> Collection[Permission]:
-    """Return the permission ``look``, which all requests need by default."""
+    """Return the permission ``look``, which every request needs by default."""
     return (Permission.LOOK,)
 
 

@@ -73,7 +73,7 @@ def _how(entry: Mapping[str, Any]) -> DesiredState:
 
 
 async def _jobs(agent: Agent, body: bytes) -> Any:
-    """Return the jobs of a list, parsed in a separate process, so that other requests need not wait."""
+    """Return the jobs of a list, which is parsed in a separate process, so that other requests need not wait."""
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
     return await agent.planner.split(_decoded(body))
@@ -224,7 +224,7 @@ async def accept(
     restore: bool,
     origin: str = "",
 ) -> dict[str, Any]:
-    """Accept a job durably; return its id and name. If the same job is already active, return the active one's.
+    """Accept a job durably; return its id and name, or those of the active job if it is the same.
 
     Raises:
         RequestError: The job cannot be planned, is too large or has already ended, another job has its id, or this
@@ -277,7 +277,7 @@ def _writable(name: str) -> bool:
     most_bytes=LARGEST_BODY,
 )
 async def _submit_jobs(agent: Agent, _request: Request, jobs: Any) -> Any:
-    """Accept jobs in order. If one is rejected, its error lists the jobs accepted before."""
+    """Accept jobs in order. If one is rejected, its error lists the jobs that were accepted before it."""
     accepted: list[dict[str, Any]] = []
     for number, entry in enumerate(jobs, 1):
         try:

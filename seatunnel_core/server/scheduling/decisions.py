@@ -69,7 +69,7 @@ class Close:
 
 @frozen
 class Kill:
-    """Order a member to kill a worker process in which a job does not end. Its other jobs resume from checkpoints."""
+    """Order a member to kill a worker process in which a job does not end; its other jobs resume from checkpoints."""
 
     member: str
     host: str
@@ -83,7 +83,7 @@ Order = Open | Start | Stop | Forget | Close | Kill
 
 @frozen(kw_only=True)
 class Decisions:
-    """Decisions to carry out now, each part in order."""
+    """Decisions to carry out now, each part in its order."""
 
     changes: tuple[Change, ...] = ()
     orders: tuple[Order, ...] = ()

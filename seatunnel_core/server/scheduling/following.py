@@ -23,22 +23,24 @@ FORCE_AFTER_S = 20.0
 """Time from the cancellation until a job is stopped without a last checkpoint, in seconds."""
 
 KILL_AFTER_S = 35.0
-"""Time from the cancellation until the worker process of a job is killed, in seconds."""
+"""Time from the cancellation of a job until its worker process is killed, in seconds."""
 
 TAKE_OVER_S = 10.0
-"""Time for a newly assigned worker process to take over a cancelled job from an unreachable one, in seconds."""
+"""Time for a newly assigned worker process to take a cancelled job over from an unreachable one, in seconds."""
 
 PLAN_LIMIT_S = 600.0
 """Time limit for claiming and planning a job, in seconds; then it fails."""
 
 LONG_LIFE_S = 600.0
-"""Run time after which the end of a worker process is not attributed to a job, in seconds."""
+"""Run time of a job after which the end of its worker process is not attributed to it, in seconds."""
 
 MOST_DEATHS = 6
-"""Number of worker processes in a row that end while running a job, but not with their agent, until the job fails."""
+"""Maximum number of consecutive worker processes that end while running a job, but not with their agent, before the
+job fails.
+"""
 
 ALONE_S = 60.0
-"""Run time in a dedicated process after which a suspect job returns to the shared one, in seconds."""
+"""Run time in a dedicated process after which a suspect job returns to the shared process, in seconds."""
 
 
 def own_boot(record: JobRecord) -> str:
@@ -77,7 +79,7 @@ def replaced(member: str, host: str, hosted: HostedJob) -> Order:
 
 
 def orders_to_orphans(view: View) -> list[Order]:
-    """Return the orders that remove orphaned jobs and worker processes, to which no record refers.
+    """Return the orders that remove orphaned jobs and worker processes, those to which no record refers.
 
     The worker process of a hanging orphan is killed, as for a cancelled job.
     """
@@ -96,7 +98,7 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return jobs in worker processes to which no record refers, with member and process, by stable keys.
+    """Return the jobs in worker processes to which no record refers, with member and process, by stable keys.
 
     Reports that may be older than the last orders are included.
     """
@@ -149,7 +151,7 @@ def _opened(view: View, record: JobRecord, host: HostReport | None) -> Change | 
 
 
 def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
-    """Release a job whose worker process has ended; end it if it is cancelled or too many of its processes ended.
+    """Release a job whose worker process has ended; end the job if it is cancelled or lost too many processes.
 
     A process whose end was not ``seen`` by its agent was lost with its node, which is not attributed to the job.
     """
@@ -170,14 +172,14 @@ def _of_dead_host(view: View, record: JobRecord, *, seen: bool) -> Change:
 
 
 def _gone(record: JobRecord, *, seen: bool) -> str:
-    """Return why a job lost its worker process, for the user."""
+    """Return the reason why a job lost its worker process, for the user."""
     if seen:
         return f"its worker process on {record.host} ended; see seatunnel-engine-host.log there"
     return f"its worker process on {record.host} was lost together with the node"
 
 
 def _late(view: View, record: JobRecord, host: HostReport) -> Order | None:
-    """Return the order to kill the worker process of a cancelled job that does not end, if it is time."""
+    """Return the order to kill the worker process of a cancelled job that does not end, once it is time."""
     stopping_s = view.stopping_s.get(record.job_id, 0.0)
     placed_s = view.placed_s.get(record.job_id, stopping_s)
     if record.wanted in CANCELLED and stopping_s > KILL_AFTER_S and placed_s > TAKE_OVER_S:

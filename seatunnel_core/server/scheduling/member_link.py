@@ -1,4 +1,4 @@
-"""State of the leader's communication with one member: polls, reports and orders. Times are the leader's own."""
+"""State of the leader's communication with one member: polls, reports and orders. Times are those of the leader."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from seatunnel_core.server.scheduling.view import Member
 POLL_S = 0.25
 
 AGAIN_S = 0.25
-"""Minimum interval between identical orders, in seconds, because carrying them out takes time."""
+"""Minimum interval between identical orders, in seconds, because it takes time to carry them out."""
 
 REFUSED_S = 1.0
-"""Period of refused connections after which a member is lost, in seconds, because its agent has ended."""
+"""Period of refused connections after which a member is considered lost, in seconds: its agent has ended."""
 
 
 @frozen
@@ -39,7 +39,7 @@ class MemberLink:
     """Number of rounds of orders."""
 
     _rounds_shown: int = 0
-    """Number of rounds that the report reflects."""
+    """Number of rounds whose effects the report shows."""
 
     _orders: Sequence[object] = ()
     """Orders of the last round, which began at ``_ordered_at``."""
@@ -81,7 +81,7 @@ class MemberLink:
             self._refused_since = question.began
 
     def order(self, orders: Sequence[object], now: float) -> bool:
-        """Return True if the orders must be sent now, and start a round; call ``told`` later."""
+        """Return True if the orders must be sent now, and start a round; ``told`` must be called at its end."""
         if orders == self._orders and now - self._ordered_at < AGAIN_S:
             return False
         self.ordering, self._orders, self._ordered_at = True, orders, now
@@ -93,7 +93,7 @@ class MemberLink:
         self._rounds += 1
 
     def member(self, now: float, timeout_s: float) -> Member:
-        """Return the member's state for decisions; after ``timeout_s`` of silence it is lost."""
+        """Return the member's state for decisions; it is lost after ``timeout_s`` of silence."""
         failing, refused = self._failing_since, self._refused_since
         is_refused = refused is not None and now - refused > REFUSED_S
         lost = is_refused or (failing is not None and now - failing > timeout_s)

@@ -1,7 +1,7 @@
 """Placement of jobs without a worker process, on members with matching tags and free slots; else reasons for waiting.
 
-Slots are counted over all nodes that may run a job, and never stored: free slots are those offered by members minus
-those held by placed jobs. A job runs in one worker process, however many slots it holds.
+Slots are counted over all nodes that may run a job, and are never stored: the free slots are those that members offer
+minus those that placed jobs hold. A job runs in one worker process, regardless of the number of its slots.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,17 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of worker processes in a row that end while running a job until it is suspect and gets a dedicated one."""
+"""Number of consecutive worker processes that end while running a job before the job is suspect and gets a dedicated
+one.
+"""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
 
 HEAD_PATIENCE_S = 60.0
-"""Waiting time after which later jobs may not overtake a job, in seconds, if the cluster has enough slots for it."""
+"""Waiting time after which later jobs may no longer overtake a job, in seconds, if the cluster has enough slots for
+it.
+"""
 
 LONGEST_PAUSE_S = 60.0
 
@@ -29,7 +33,7 @@ class Slots:
     """Slots of some members."""
 
     total: int
-    """Number of slots; 0 for dynamic slots, which are not counted."""
+    """Number of slots; 0 if slots are dynamic, which are not counted."""
 
     free: int
     starting: bool = False
@@ -77,7 +81,7 @@ class _Room:
         """Return the slots of some members; dynamic if one of them has dynamic slots.
 
         A worker node shared by several members counts once. Members that are starting or have not responded yet offer
-        no slots, but their jobs still hold some.
+        no slots, but their jobs still occupy some.
         """
         offering = [address for address in addresses if self._offered(address) is not None]
         if not offering and any(self._counts(address) for address in addresses):
@@ -98,7 +102,7 @@ class _Room:
         return {} if report is None else report.workers
 
     def _counts(self, address: str) -> bool:
-        """Return True if the member will offer a fixed number of slots, not dynamic ones."""
+        """Return True if the member will offer a fixed number of slots instead of dynamic ones."""
         report = self.view.members[address].report
         return report is not None and report.offered > 0
 
@@ -108,7 +112,7 @@ class _Room:
         return None if host is None or host.status is None or not host.status.ready else host.status.offered
 
     def is_growing(self, addresses: Sequence[str]) -> bool:
-        """Return True if a worker process of these members is starting, which will offer more slots."""
+        """Return True if a worker process of these members is starting and will offer more slots."""
         return any(self._offered(address) is None for address in addresses)
 
     def least_busy(self, addresses: Sequence[str]) -> str:
@@ -139,7 +143,7 @@ def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[
 
 
 def _end(view: View, record: JobRecord) -> End | None:
-    """Return the end of a waiting job that is to be stopped, unless a lost process may still run it, else ``None``."""
+    """Return the end of a waiting job that is to be stopped; ``None`` otherwise, or if a lost process may run it."""
     if record.wanted in CANCELLED and view.may_end(record):
         return End(view.ended(record, JobState.CANCELED))
     if record.wanted is DesiredState.SAVEPOINT and record.attempt == 0:
@@ -148,7 +152,7 @@ def _end(view: View, record: JobRecord) -> End | None:
 
 
 def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
-    """Return the record of a newly placed job, its end, or the reason why it waits."""
+    """Return the record of a job with its new place, its end, or the reason why it waits."""
     requirements = view.requirements_of(record.job_id)
     pool = [address for address in view.members if has_tags(view, address, requirements.tags)]
     if not pool:
@@ -183,7 +187,7 @@ def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
 
 
 def _pause_s(record: JobRecord) -> float:
-    """Return the pause before the next attempt of a job whose worker processes have ended, in seconds."""
+    """Return the pause before the next attempt of a job after its worker processes have ended, in seconds."""
     further = record.deaths - SUSPECT_DEATHS
     return 0.0 if further < 0 else min(2.0**further, LONGEST_PAUSE_S)
 
@@ -200,7 +204,7 @@ def _is_able(view: View, room: _Room, address: str, dedicated: bool) -> bool:
 
 
 def _has_remains(view: View, address: str, job_id: str) -> bool:
-    """Return True if a member still runs an earlier submission of a job, whose end would be mistaken for the new one's.
+    """Return True if a member still runs an earlier submission of a job, whose end would be taken for the new one's.
 
     The attempts of each submission are numbered from 1, so they do not distinguish submissions.
     """

@@ -9,7 +9,7 @@ from seatunnel_core.server.scheduling.view import View
 def decide(view: View) -> Decisions:
     """Return the decisions for a view.
 
-    Call this on all news: decisions that were carried out are not returned again, but lost ones are.
+    Call this after each change: decisions that were carried out are not returned again, but lost ones are.
     """
     records = sorted(view.jobs.values(), key=lambda each: (each.submitted_at, each.job_id))
     changes: list[Change] = []

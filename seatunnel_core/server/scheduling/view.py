@@ -1,4 +1,4 @@
-"""The leader's view of the cluster, on which it bases decisions."""
+"""The leader's view of the cluster, on which decisions are based."""
 
 from collections.abc import Mapping
 
@@ -29,10 +29,10 @@ class Member:
     """The leader's view of a member."""
 
     report: MemberReport | None = None
-    """Latest report; ``None`` before the first one to this leader."""
+    """Latest report; ``None`` before the first report to this leader."""
 
     lost: bool = False
-    """True if the member was silent for too long, so that its jobs are assigned to others."""
+    """True if the member was silent for too long, so that its jobs are assigned to other members."""
 
     busy: bool = False
     """True if the report may not reflect the last orders yet."""
@@ -45,7 +45,7 @@ class Member:
 
 @frozen(kw_only=True)
 class View:
-    """Knowledge of the leader at one moment. Durations are by the leader's clock, and are not stored."""
+    """Knowledge of the leader at one moment. Durations are measured by the leader's clock, and are not stored."""
 
     jobs: Mapping[str, JobRecord]
     members: Mapping[str, Member]
@@ -115,7 +115,7 @@ class View:
     def may_end(self, record: JobRecord) -> bool:
         """Return True if a cancelled job without a known worker process can be recorded as ended.
 
-        While an unreachable process may still run it, this is only possible after ``GIVE_UP_AFTER_S``.
+        If an unreachable process may still run it, this is only possible after ``GIVE_UP_AFTER_S``.
         """
         return not record.unfenced or self.stopping_s.get(record.job_id, 0.0) > GIVE_UP_AFTER_S
 
@@ -143,7 +143,7 @@ class View:
 
 
 def _has_begun(record: JobRecord, hosted: HostedJob | None) -> bool:
-    """Return True if an attempt may have claimed a job, also if this is unknown."""
+    """Return True if an attempt may have claimed a job, also if that is unknown."""
     if record.restore and not record.fresh:
         return True
     return record.attempt > 1 or (record.attempt == 1 and (hosted is None or hosted.claimed))

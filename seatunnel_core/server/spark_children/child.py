@@ -20,7 +20,7 @@ from seatunnel_core.spark.starting.settings import cache_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 LEAST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
-"""Bounds of the restart pause, in seconds; it doubles with each death soon after a start."""
+"""Minimum and maximum of the restart pause, in seconds; it doubles with each death soon after a start."""
 
 STEADY_S = 60.0
 """Run time after which the pause is reset, in seconds."""
@@ -34,7 +34,7 @@ _BOUND = str(Path(__file__).with_name("bound.py"))
 
 
 class Child:
-    """A supervised Spark process. Call ``supervise`` often, always from the same thread: its end kills the child.
+    """A supervised Spark process. Call ``supervise`` often, always from one thread, whose end kills the child.
 
     Args:
         name: Name for the log.

@@ -1,7 +1,7 @@
 """Credentials of Spark's processes, derived from the cluster's secret and stored in files with mode 600.
 
-All nodes of a cluster derive the same credentials, so none are distributed. They reveal neither the cluster's secret
-nor each other.
+All nodes of a cluster derive the same credentials, so that they need not be distributed. The credentials reveal
+neither the cluster's secret nor each other.
 """
 
 import base64
@@ -38,7 +38,7 @@ class Credentials:
         return cls(_derived(secret, cluster, "spark rpc").hex(), _derived(secret, cluster, "spark pages"))
 
     def properties(self) -> dict[str, str]:
-        """Return the settings of all Spark processes, which authenticate and encrypt their communication."""
+        """Return the settings with which all Spark processes authenticate and encrypt their communication."""
         return {
             "spark.authenticate": "true",
             "spark.authenticate.secret": self.rpc,

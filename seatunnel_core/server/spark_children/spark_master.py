@@ -23,10 +23,12 @@ from seatunnel_core.server.spark_children.run_folder import run_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 WORKER_TIMEOUT_S = 10
-"""Time after which a silent Spark worker is lost with its executors, in seconds; it reports four times in this."""
+"""Time after which a silent Spark worker is lost with its executors, in seconds. It reports four
+times in this period.
+"""
 
 _MOST_QUICK_DEATHS = 3
-"""Number of exits soon after a start until another port is used, because another process may have this one."""
+"""Number of consecutive exits soon after a start before another port is used: another process may have this one."""
 
 
 @frozen(kw_only=True)
@@ -68,14 +70,14 @@ class SparkMaster:
 
     @property
     def has_begun(self) -> bool:
-        """True once it has listened. Workers that connect earlier retry only after ten seconds."""
+        """True once it has listened. Workers that connect earlier only retry after ten seconds."""
         return self._listens
 
     def prepare(self, *, goes_on: bool) -> None:
         """Create the folder.
 
         Args:
-            goes_on: True if a worker process of an earlier agent is alive, so that the address must stay the same.
+            goes_on: True if a worker process of an earlier agent is alive, so that the address must not change.
         """
         before = self._ports_before() if goes_on else None
         if before is None:

@@ -22,7 +22,7 @@ from seatunnel_core.server.spark_children.spark_master import WORKER_TIMEOUT_S
 logger = logging.getLogger("seatunnel.cluster")
 
 PYTHON = "seatunnel-python"
-"""Command with which executors start Python; local to each node, so that installation paths may differ."""
+"""Command with which executors start Python. Local to each node, so that installation paths may differ."""
 
 DAEMON = "seatunnel_executor_daemon"
 """Module that executors start as the parent of their Python processes; see ``spark/executor_daemon.py``."""
@@ -45,7 +45,7 @@ class Place:
 
 
 def resource_of(host: str) -> str:
-    """Return the name of the resource that Spark workers offer to one worker process only, for its executors.
+    """Return the name of the resource that Spark workers offer only to the executors of one worker process.
 
     Without it, the first application would get the cores of all Spark workers, and others would wait forever.
     """
@@ -141,5 +141,5 @@ def _described(place: Place) -> str:
 
 
 def _memory_mib() -> int:
-    """Return the memory of this machine, which each Spark worker may use; executor memory is configured separately."""
+    """Return this machine's memory, which each Spark worker may use; executor memory is configured separately."""
     return max(1024, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20))

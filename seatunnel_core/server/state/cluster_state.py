@@ -83,7 +83,7 @@ def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
 
 
 class ClusterState:
-    """The leader's view of the state. Each change is durable before it becomes visible.
+    """The leader's view of the state. A change becomes visible only when it is durable.
 
     Thread-safe; changes are made one at a time.
 
@@ -101,10 +101,10 @@ class ClusterState:
         self._expire_s = expire_s
         self._most_history = most_history
         self._changing = threading.Lock()
-        """Lock of changes, held until the storage has acknowledged one, which may take long."""
+        """Lock held while a change is made, until the storage has acknowledged it, which may take long."""
 
         self._showing = threading.Lock()
-        """Lock of the visible values, held only briefly, so that an event loop may wait for it."""
+        """Lock of the visible values. It is only held briefly, so an event loop may wait for it."""
 
         found = decode(lease.entries, seal)
         self._seal = seal
@@ -135,7 +135,7 @@ class ClusterState:
         return self._seals
 
     def problem(self, job_id: str) -> str:
-        """Return why a job's record cannot be read; empty if there is no unreadable record."""
+        """Return why a job's record cannot be read; empty if it can be read or does not exist."""
         return self._problems.get(JOB_PREFIX + job_id) or self._problems.get(HISTORY_PREFIX + job_id, "")
 
     def log_problems(self) -> None:
@@ -164,7 +164,7 @@ class ClusterState:
                 self._seals = seals
 
     def rewrite(self, most: int) -> int:
-        """Rewrite some records whose encryption differs from the current setting; return their number.
+        """Rewrite some of the records whose encryption differs from the current setting; return their number.
 
         Raises:
             DeposedError, StateUnavailableError: The change is not acknowledged.
@@ -231,7 +231,7 @@ class ClusterState:
                     self._ordered = None
 
     def update(self, records: Sequence[JobRecord]) -> None:
-        """Store changed records atomically, but keep the current desired states, which users may have changed.
+        """Store changed records atomically, but keep their current desired states, which users may have changed.
 
         Jobs that have ended meanwhile are skipped.
 

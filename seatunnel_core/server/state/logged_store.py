@@ -33,7 +33,7 @@ BEATS = "engine_beats"
 
 _BEAT = re.compile(r"(\d{10})-(\d{20})\.beat", re.ASCII)
 _READS = 20
-"""Maximum number of read attempts while a writer compacts the log or a new writer takes over."""
+"""Maximum number of read attempts while a writer compacts the log, or a new writer takes over."""
 
 _READ_PAUSE_S = 0.01
 
@@ -211,7 +211,7 @@ def _beats_in(folder: Folder) -> list[tuple[int, int]]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Translate storage errors to cluster errors, except for errors about damage."""
+    """Translate storage errors to cluster errors, except for errors that report damage."""
     try:
         yield
     except StaleEpochError as error:

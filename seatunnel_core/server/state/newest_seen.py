@@ -1,8 +1,8 @@
 """Store wrapper that remembers the newest version it has seen and rejects older ones.
 
 After a failover of a database or a restore from a backup, the last seconds, including acknowledged jobs, may be lost.
-The older state itself does not show this. So each node compares the version it reads with the newest it has seen, and
-does not lead with an older one.
+The older state itself does not show this. So each node compares the version that it reads with the newest version that
+it has seen, and does not lead with an older one.
 """
 
 import logging
@@ -19,7 +19,7 @@ REPORT_S = 60.0
 
 
 class NewestSeenStore(ClusterStore):
-    """Store whose reads fail if they are older than what this node has seen.
+    """Store whose reads fail if the state is older than what this node has seen.
 
     Args:
         store: Underlying store; closed with this one.
@@ -32,7 +32,7 @@ class NewestSeenStore(ClusterStore):
         self._newest: Version = ()
         self._lease: Lease | None = None
         self._reported_at: float | None = None
-        """Time of the last report that the state is older than before; ``None`` if it is not."""
+        """Time of the last report that the state is older than before; ``None`` while it is not older."""
 
         self.problem = ""
         """Message that the state is older than what this node has seen, so that it cannot lead; else empty."""

@@ -1,4 +1,4 @@
-"""Rule for the encryption of records: the leader encrypts if all other masters can read encrypted records."""
+"""Rule for the encryption of records: the leader encrypts them if all other masters can read encrypted records."""
 
 import logging
 from collections.abc import Collection

@@ -14,7 +14,7 @@ JOB_PREFIX = "job/"
 HISTORY_PREFIX = "history/"
 
 SHARED = ""
-"""Name of a member's shared worker process. The name of a dedicated one is the id of its job."""
+"""Name of a member's shared worker process. A dedicated process has the id of its job as name."""
 
 
 class DesiredState(enum.Enum):
@@ -30,13 +30,13 @@ class DesiredState(enum.Enum):
 
 
 class JobState(enum.Enum):
-    """State of a job, with SeaTunnel's names. Those after ``DOING_SAVEPOINT`` are final."""
+    """State of a job, by SeaTunnel's name. The states after ``DOING_SAVEPOINT`` are final."""
 
     PENDING = "PENDING"
-    """Accepted, not yet assigned to a worker process."""
+    """The job was accepted, but is not assigned to a worker process yet."""
 
     SCHEDULED = "SCHEDULED"
-    """Assigned to a worker process, which has not reported it yet."""
+    """The job is assigned to a worker process, which has not reported it yet."""
 
     RUNNING = "RUNNING"
     CANCELING = "CANCELING"
@@ -60,7 +60,7 @@ class Requirements(Stored):
     """Requirements of a job."""
 
     slots: int = 2
-    """Number of slots, counted as in SeaTunnel: one per source for planning, and one per parallel reader."""
+    """Number of slots, counted as in SeaTunnel: one for planning each source, and one for each parallel reader."""
 
     readers: tuple[int, ...] = ()
     """Numbers of parallel readers, in the order of the sources; empty if unknown."""
@@ -69,11 +69,11 @@ class Requirements(Stored):
     """Attributes that the member must have."""
 
     own_host: bool = False
-    """True if it needs a dedicated worker process, by request or because of options for Spark, Java or Python."""
+    """True if the job needs a dedicated worker process, by request or because of options for Spark, Java or Python."""
 
 
 KEPT_ATTEMPTS = 20
-"""Maximum number of past attempts in a record, which is rewritten at each change of the job."""
+"""Maximum number of past attempts in a record. The record is rewritten at each change of the job."""
 
 
 @frozen(kw_only=True)
@@ -140,7 +140,7 @@ class JobRecord(_Entry):
     """True if the first attempt resumes from the latest checkpoint of a job that already existed."""
 
     fresh: bool = added(False)
-    """True if no attempt with this id ever claimed the job, so that there may be no checkpoint to resume from."""
+    """True if no attempt with this id ever claimed the job, so that there may be no checkpoint from which to resume."""
 
     wanted: DesiredState = DesiredState.RUN
     state: JobState = JobState.PENDING

@@ -30,10 +30,12 @@ from seatunnel_storage_api.retry import Backoff
 NAME_CHARACTERS = 500
 _KEY_CHARACTERS = 200
 _PATIENCE = Backoff(attempts=6)
-"""Retries for about 1.5 s, for lost connections, deadlocks and fast server restarts."""
+"""Retries for about 1.5 s, after lost connections, deadlocks and fast restarts of the server."""
 
 _NOT_KNOWN = 2**62
-"""Number of changes of the previous term, if a repeated claim finds that its first try succeeded: no longer stored."""
+"""Placeholder for the number of changes of the previous term, if a repeated claim finds that its first try succeeded:
+the number is no longer stored.
+"""
 
 Answer = TypeVar("Answer")
 
@@ -142,7 +144,7 @@ class SqlStore(ClusterStore):
             yield connection
 
     def confirm(self, connection: sa.Connection) -> None:
-        """Write, so that everything read in this transaction is durable once the transaction commits.
+        """Write something, so that everything that was read in this transaction is durable once it commits.
 
         MySQL makes commits visible before syncing its log; syncing a later commit also syncs earlier ones.
         """
@@ -160,7 +162,7 @@ class SqlStore(ClusterStore):
         return self.once(lambda: _PATIENCE.call(action))
 
     def once(self, action: Callable[[], Answer]) -> Answer:
-        """Run an action without retries, for looks and beats, which are repeated soon anyway; return its result.
+        """Run an action without retries and return its result; for looks and beats, which are repeated soon anyway.
 
         Raises:
             StateUnavailableError: The database failed.
@@ -243,7 +245,7 @@ class SqlLease(Lease):
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return why this lease has ended, from the cluster's row: another node's claim, or an older row."""
+        """Return the error for the end of this lease, from the cluster's row: another node's claim, or an older row."""
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))

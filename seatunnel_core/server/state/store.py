@@ -24,10 +24,10 @@ class Observation:
     """Term of the newest beat; 0 if there is none."""
 
     number: int
-    """Number of that beat within its term."""
+    """Number of the newest beat within its term."""
 
     body: bytes
-    """Content of that beat; empty if there is none."""
+    """Content of the newest beat; empty if there is none."""
 
     version: Version = field(default=(), eq=False)
     """Version of the state."""
@@ -44,7 +44,7 @@ class Lease(ABC):
     @property
     @abstractmethod
     def entries(self) -> Mapping[str, bytes]:
-        """All acknowledged entries. A live view: changes appear in it when they are acknowledged."""
+        """All acknowledged entries, as a live view in which changes appear when they are acknowledged."""
 
     version: Version = ()
     """Version of the state after the last acknowledged change or beat of this lease."""

@@ -15,18 +15,18 @@ HEADERS_S = 20.0
 """Maximum time for a request's headers to arrive, in seconds."""
 
 STUCK_S = 60.0
-"""Maximum time without progress of a client in reading a response, in seconds."""
+"""Maximum time for which a client may make no progress in reading a response, in seconds."""
 
 
 LINGER_S = 5.0
 LINGER_BYTES = 64 * 1024 * 1024
-"""Maximum number of body bytes received and dropped after an early response, within ``LINGER_S`` seconds.
+"""Maximum number of body bytes that are received and dropped after an early response, within ``LINGER_S`` seconds.
 
-Closing a socket with unread bytes resets the connection, and the client would lose the response."""
+Closing a socket with unread bytes would reset the connection, and the client would lose the response."""
 
 
 class BoundedHttp(H11Protocol):  # type: ignore[misc]
-    """Protocol that closes a connection whose request does not arrive, or whose response is not read, in time."""
+    """Protocol that closes a connection if its request does not arrive, or its response is not read, in time."""
 
     headers_s = HEADERS_S
     stuck_s = STUCK_S
@@ -68,7 +68,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         self._stuck = self._stuck or self.loop.call_later(self.stuck_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop that timeout: the client reads again."""
+        """Stop this timeout, because the client reads again."""
         super().resume_writing()
         _cancel(self._stuck)
         self._stuck = None
@@ -94,7 +94,7 @@ class BoundedHttp(H11Protocol):  # type: ignore[misc]
         return self.conn.their_state is h11.SEND_BODY
 
     def linger(self, transport: Any) -> None:
-        """End the response and drop further bytes until the client closes or the time limit expires."""
+        """End the response, and drop further bytes until the client closes the connection or the time limit expires."""
         self._lingering = self.loop.call_later(self.linger_s, transport.abort)
         with contextlib.suppress(OSError, RuntimeError):
             if transport.can_write_eof():
@@ -139,7 +139,7 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
 
 
 class BoundedServer(uvicorn.Server):  # type: ignore[misc]
-    """Server with its own accept loop, whose connection limit includes connections that have sent nothing yet."""
+    """Server with its own accept loop, whose connection limit includes connections that have not sent anything yet."""
 
     def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
         super().__init__(config)

@@ -15,7 +15,7 @@ RESERVED = 256
 LEAST_CONNECTIONS = 16
 _ENOUGH = 4_096
 _HIGHEST = 1 << 20
-"""Highest soft limit to set: some programs loop over all possible descriptors."""
+"""Highest soft limit that is set, because some programs loop over all possible descriptors."""
 
 
 def raise_limit() -> int:
@@ -30,7 +30,7 @@ def raise_limit() -> int:
 
 
 def connections_per_port(limit: int, ports: int) -> int:
-    """Return the maximum number of connections per port, which leaves ``RESERVED`` descriptors free."""
+    """Return the maximum number of connections per port that leaves ``RESERVED`` descriptors free."""
     return max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, (limit - RESERVED) // max(1, ports)))
 
 

@@ -25,7 +25,7 @@ HANDSHAKE_S = 20.0
 """Maximum duration of a TLS handshake."""
 
 OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""Errors of ``accept`` that end when other connections or files are closed."""
+"""Errors of ``accept`` that disappear when other connections or files are closed."""
 
 PAUSE_S = 0.2
 """Pause of the accept loop after one of these errors."""
@@ -44,7 +44,7 @@ class Guest:
     """Closes the connection at once."""
 
     def trust(self) -> None:
-        """Mark the connection as trusted: it is never closed in favour of a new one."""
+        """Mark the connection as trusted: it is never closed to admit a new one."""
         self.gate.trust(self)
 
     def leave(self) -> None:
@@ -69,7 +69,7 @@ class Gate:
         return len(self._untrusted) + len(self._trusted)
 
     def enter(self, guest: Guest) -> bool:
-        """Admit a connection; return False if trusted connections occupy all slots."""
+        """Admit a connection; return False if trusted connections use all slots."""
         if len(self) >= self.most:
             self.log("a port has %d connections, its limit: those without a valid request are closed", self.most)
             if not self.evict():

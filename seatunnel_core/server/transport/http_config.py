@@ -60,7 +60,7 @@ class HttpConfig:
     """User and password with all permissions; ``None`` without basic authentication."""
 
     users: tuple[User, ...] = ()
-    """Further users."""
+    """Further users, with limited permissions."""
 
     is_open: bool = False
     """True if the operator allows unauthenticated access from other machines."""
@@ -109,7 +109,7 @@ def _address(written: str) -> str:
     """Return the IP address to listen on.
 
     Raises:
-        UsageError: It is not an IP address. Names are rejected because they may resolve differently later.
+        UsageError: It is not an IP address. Names are rejected, because they may later resolve to another address.
     """
     text = LOOPBACK if written == "localhost" else written.strip("[]")
     try:

@@ -1,4 +1,4 @@
-"""TLS keys and certificates from PEM, PKCS12 and Java key stores. An unencrypted key is never written to disk.
+"""TLS keys and certificates from PEM, PKCS12 and Java key stores. Unencrypted keys are never written to disk.
 
 Python's ``ssl`` only reads keys from files, so keys are passed in an anonymous in-memory file. Stores in Java's own
 formats are converted with Java's ``keytool``; the result is encrypted with a random password.
@@ -23,7 +23,7 @@ from seatunnel_core.server.transport.http_config import HttpConfig, KeyStore
 
 _PEM = b"-----BEGIN "
 _PLAIN_KEY = re.compile(rb"-----BEGIN (?!ENCRYPTED)[A-Z ]*PRIVATE KEY-----\r?\n(?!Proc-Type: 4,ENCRYPTED)")
-"""First lines of an unencrypted key, in any PEM key format."""
+"""Pattern of the first line of an unencrypted key, in any PEM key format."""
 
 _JAVA = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
 """First bytes of JKS and JCEKS."""
@@ -73,7 +73,7 @@ def _take_key(context: ssl.SSLContext, store: KeyStore) -> None:
 def _require_private(store: KeyStore) -> None:
     """Reject an unencrypted key that other users can read: with it they could impersonate this node.
 
-    If the file belongs to root, its group may read it: distributions and Kubernetes provide keys in this way.
+    If the file belongs to root, its group may read it, because distributions and Kubernetes provide keys in this way.
 
     Raises:
         UsageError: Other users may read or write the file.

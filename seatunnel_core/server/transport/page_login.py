@@ -1,4 +1,4 @@
-"""Web page of ``seatunnel-cluster -d`` if REST is not configured."""
+"""Web page of ``seatunnel-cluster -d``, for clusters without a REST configuration."""
 
 import os
 import secrets

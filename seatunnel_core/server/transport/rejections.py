@@ -12,7 +12,7 @@ REPORT_S = 60.0
 MOST_KNOWN = 1_000
 
 _ROUTINE = ("the request is signed for an earlier process", "the request is not signed with the cluster's secret")
-"""Reasons that are not logged: they are routine for restarted peers and port scanners."""
+"""Reasons that are not logged, because they are routine after restarts of peers and for port scanners."""
 
 
 class Rejections:

@@ -52,7 +52,7 @@ class SparkFrames:
         self._spark = spark
         self._slots = slots
         self._building = threading.Lock()
-        """Lock held while frames are built: ``SparkSql`` creates a view, and views belong to the whole session."""
+        """Lock held while frames are built, because ``SparkSql`` creates views, which the whole session shares."""
 
         self._noted = _new_notes(spark)
 
@@ -221,8 +221,8 @@ class SparkFrames:
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
     """Return the number of rows and bytes read for a job, and of rows skipped.
 
-    Repeated tasks and repeated reads count once. Steps between DataFrame transforms, which have no source, read nothing
-    but may skip rows.
+    Repeated tasks and repeated reads are counted once. Steps between DataFrame transforms have no source: they read
+    nothing, but may skip rows.
     """
     by_step: dict[tuple[str, str], dict[str, int]] = {}
     for (_, source, step, _), one in noted.items():
@@ -244,7 +244,7 @@ def _partition_number() -> int:
 
 
 def both_parts(chain: OperatorChain, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
-    """Return the result of a unit of which only some sinks are downstream of DataFrame transforms.
+    """Return the result of a unit with both kinds of sinks: downstream of DataFrame transforms, and others.
 
     The staged output of both paths is merged. Rows read on both paths are counted once.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _NOWHERE = "file:///seatunnel-has-no-rows-while-it-plans"
-"""A path that cannot be read: requesting rows fails immediately, in the driver."""
+"""A path that cannot be read: a request for rows fails immediately, in the driver."""
 
 _SPARK = "org.apache.spark.sql."
 _SUBQUERY = f"{_SPARK}catalyst.expressions.SubqueryExpression"
@@ -45,8 +45,8 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Join types with a relation other than the input in which the matches of an input row do not depend on other rows, by
-whether the input is the left side."""
+"""Types of joins with another relation in which the matches of an input row do not depend on other rows, by True if
+the input is the left side."""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",
@@ -74,7 +74,7 @@ _PLAIN_PYTHON = (100, 101)
 
 @frozen
 class PlanScope:
-    """Inputs that a plan reads, and its operations that combine rows."""
+    """The inputs that a plan reads, and the operations in it that combine rows."""
 
     clauses: tuple[str, ...]
     """Operations that combine rows, in the query's terms; empty if the plan works row by row."""
@@ -90,7 +90,7 @@ def plan_only(spark: "SparkSession", columns: "StructType") -> "DataFrame":
 
 
 def asked_for_rows(error: BaseException | None) -> bool:
-    """Return True if an error was caused by requesting rows of a ``plan_only`` frame."""
+    """Return True if an error was caused by a request for rows of a ``plan_only`` frame."""
     while error is not None:
         if _NOWHERE.rpartition("/")[2] in str(error):
             return True
@@ -114,7 +114,7 @@ def judging(what: str) -> "Iterator[None]":
 
 
 def judge_plan(frame: "DataFrame", inputs: "Sequence[DataFrame]") -> PlanScope:
-    """Analyse the plan of a frame derived from ``inputs``, which are ``plan_only`` frames."""
+    """Analyse the plan of a frame that was derived from ``inputs``, which are ``plan_only`` frames."""
     ids = [_analysed(each).rdd().id() for each in inputs]
     plan = _Plan(frame.sparkSession, ids)
     if not plan.reads(_analysed(frame)):
@@ -128,7 +128,7 @@ def _analysed(frame: "DataFrame") -> Any:
 
 
 class _Plan:
-    """One traversal of a Spark plan; its nodes and expressions are JVM objects."""
+    """A traversal of one Spark plan; its nodes and expressions are JVM objects."""
 
     def __init__(self, spark: "SparkSession", inputs: Sequence[int]) -> None:
         self.clauses: dict[str, None] = {}
@@ -179,7 +179,7 @@ class _Plan:
         return False
 
     def _clause(self, kind: str, plan: Any, sides: Sequence[bool]) -> str:
-        """Return the operator's operation that combines rows, in the query's terms; empty if it has none."""
+        """Return the operation with which an operator combines rows, in the query's terms; empty if it has none."""
         if kind in _ROW_BY_ROW:
             return ""
         if kind == "Union":
@@ -220,7 +220,7 @@ class _Plan:
 
 
 def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
-    """Return the dependency of an expression on more than its row; empty if none, or only on randomness."""
+    """Return what an expression depends on beyond its row; empty if nothing, or only randomness."""
     kind = _kind(expression)
     if kind == "PythonUDF":
         return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"
@@ -245,7 +245,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the name of Spark's class; other classes keep their package name, and so match no list here."""
+    """Return the name of Spark's class. Other classes keep their package name, so that no list here contains them."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

@@ -41,19 +41,19 @@ class Noted:
 
 
 Note = Callable[[Noted, "int | None"], None]
-"""Callback for a task's report about a piece. It receives the number of the piece, so that a piece read twice is
-counted once; without a number, the piece is the partition of the task."""
+"""Callback for a task's report about a piece. It receives the number of the piece, so that a piece that is read twice
+is counted once. Without a number, the piece is the partition of the task."""
 
 
 @frozen(kw_only=True)
 class FrameWork:
-    """Attempt for which the functions run."""
+    """The attempt for which the functions run."""
 
     chain: str
     """Key of the chain."""
 
     carrier: Any
-    """Pickle of the chain, or a Spark broadcast of it."""
+    """Pickle of the chain, or a Spark broadcast of the pickle."""
 
     attempt: UnitAttempt
 
@@ -161,7 +161,7 @@ def staged_parts(reports: Sequence[str]) -> tuple[dict[str, list[Staged]], int, 
 
 
 def _drain(batches: Batches) -> None:
-    """Read the rest: Spark discards a worker that leaves input unread."""
+    """Read the remaining input, because Spark discards a worker that leaves input unread."""
     for _ in batches:
         pass
 

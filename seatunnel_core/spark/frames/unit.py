@@ -35,13 +35,13 @@ class UnitFrames:
     """Function that returns the receiver of counts, by the counted source (empty for none) and the counting step."""
 
     kept: "dict[str, DataFrame]" = field(factory=dict)
-    """Cached frames of a query that several tables are computed from. Computing them again might sample or limit the
+    """Cached frames of a query from which several tables are computed. Computing them again might sample or limit the
     rows differently."""
 
     def staging_nodes(self) -> list[str]:
         """Return the DataFrame transforms, and sources that Spark reads, that feed a sink.
 
-        Only Arrow transforms may be between such a vertex and the sink.
+        Between such a vertex and the sink there are only Arrow transforms.
         """
         sources = [reader.name for reader in self.chain.readers if isinstance(reader.source, FrameSource)]
         frames = [step.name for step in self.chain.steps if isinstance(step.transform, DataFrameTransform)]
@@ -57,7 +57,7 @@ class UnitFrames:
                 frame.unpersist()
 
     def staged(self, node: str) -> "DataFrame":
-        """Return a frame that stages the output of a vertex; it has one row per partition with the staged output."""
+        """Return a frame that stages the output of a vertex: one row per partition, with the staged output."""
         table = self._gives(node)
         return self.after(node).mapInArrow(stage_from(self.work, node, table.table, table.columns), "report string")
 
@@ -78,7 +78,7 @@ class UnitFrames:
         return frame
 
     def _takers(self, node: str) -> int:
-        """Return the number of tables computed from the output of a vertex.
+        """Return the number of tables that are computed from the output of a vertex.
 
         It is one for each input of a DataFrame transform, and one for all sinks together.
         """

@@ -30,14 +30,16 @@ _EDITION = 1
 """Version of the archive's content: increase it when the creator loads other classes."""
 
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-"""Environment variables for the temporary folder, which is often removed with the command; the creator outlives it."""
+"""Environment variables for the temporary folder, which is often removed at the end of the command; the creator of the
+archive outlives the command.
+"""
 
 _MAKER = "seatunnel_core.spark.starting.class_archive"
 
 
 @frozen
 class ClassArchive:
-    """Archive for one Java and one PySpark; it need not exist."""
+    """Archive for one Java and one PySpark; its file need not exist."""
 
     file: Path
 
@@ -54,7 +56,7 @@ class ClassArchive:
 
     @property
     def log(self) -> Path:
-        """Log of the archive's creation; if there is no archive, it states the reason."""
+        """Log of the archive's creation; if there is no archive, the log contains the reason."""
         return self.file.with_suffix(".log")
 
 

@@ -1,4 +1,4 @@
-"""PySpark's gateway to the JVM: launch, state, reset, and suppression of unwanted behaviour."""
+"""PySpark's gateway to the JVM: launch, state, reset, and suppression of unwanted side effects."""
 
 import logging
 import os
@@ -30,7 +30,7 @@ END_S = 5.0
 """Time limit for a JVM to end by itself when its standard input is closed, in seconds."""
 
 QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers with which PySpark prints queries that cannot be planned."""
+"""Loggers that PySpark uses to print queries that cannot be planned."""
 
 
 def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
@@ -68,7 +68,7 @@ def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
     """Return the configuration without secrets.
 
     PySpark launches the JVM with the configuration on its command line, which every user of the machine can read. The
-    context gets the complete configuration over the gateway.
+    context receives the complete configuration over the gateway.
 
     Args:
         conf: The complete configuration.
@@ -114,7 +114,7 @@ def _submitted_with(properties: Path | None) -> Iterator[None]:
 
 
 def _public_flags(written: str, folder: Path) -> str:
-    """Return Java options with those that contain secrets replaced by a file name, as ``@FILE``."""
+    """Return Java options in which those with secrets are replaced by the name of a file, as ``@FILE``."""
     if shown(_DRIVER_FLAGS, written) == written:
         return written
     flags = shlex.split(written)
@@ -150,8 +150,8 @@ def keep_to_its_logger() -> None:
 def leave_pandas_alone() -> None:
     """Keep PySpark from importing pandas when it passes a value to Java.
 
-    PySpark checks each value for numpy's types. For that it imports its test helpers, and pandas with them, which takes
-    most of a second at the start. If numpy is not imported, no value can have its types.
+    PySpark checks whether each value has a type of numpy. For this it imports its test helpers, and pandas with them,
+    which takes most of a second at the start. If numpy is not imported, no value can have such a type.
     """
     from pyspark.sql import types
 
@@ -180,7 +180,7 @@ def is_alive(gateway: Any) -> bool:
 
 
 def _end(gateway: Any) -> None:
-    """End the JVM of a gateway whose context did not start; otherwise it would stay idle until this process ends."""
+    """End the JVM of a gateway whose context did not start; it would otherwise stay idle until this process ends."""
     forget()
     process = gateway.proc
     if process is not None:

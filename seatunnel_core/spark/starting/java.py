@@ -111,7 +111,7 @@ def major_of(version: str) -> int:
 
 
 def _accepted(home: Path, runtime: Path, found_at: str) -> Java:
-    """Return the Java at ``home`` if Spark supports it.
+    """Return the Java at ``home`` if Spark supports it, otherwise raise ``PlatformError``.
 
     ``runtime`` is the folder of Java's own files: ``home``, or the runtime that its wrapper starts.
     """

@@ -1,4 +1,4 @@
-"""Limit of open files of this process and its children, which Spark's JVM reaches long before Python."""
+"""Limit of open files of this process and its children: Spark's JVM reaches it long before Python does."""
 
 import resource
 from contextlib import suppress
@@ -8,7 +8,7 @@ _ENOUGH = 1024
 
 
 def raise_limit() -> None:
-    """Raise the soft limit to a job's need, or as far as the hard limit allows."""
+    """Raise the soft limit to the number that a job needs, or as far as the hard limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(_ENOUGH, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,7 +1,7 @@
 """Start of Spark for a job, or adoption of the application's existing session.
 
-The JVM schedules tasks and Python moves the rows. So the JVM gets the flags with the fastest start, unless the
-DataFrame path or the user's flags require others. All output of Spark and Java goes to one log file.
+The JVM schedules tasks and Python moves the rows. So the JVM is started with the flags for the fastest start, unless
+the DataFrame path or the user's flags require others. All output of Spark and Java goes to one log file.
 """
 
 import logging
@@ -82,7 +82,7 @@ WORKER_DAEMON = "seatunnel_core.spark.worker_daemon"
 
 _using = threading.Lock()
 _users: list[RunningSpark] = []
-"""Users of the Spark that the engine started: jobs of one process share it, and the last one stops it."""
+"""Users of the Spark that the engine started. Jobs of one process share it, and the last one stops it."""
 
 
 def start(settings: SparkSettings) -> RunningSpark:
@@ -174,7 +174,7 @@ def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
 
 
 def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "SparkConf":
-    """Return Spark's configuration: the engine's choices, then the user's, which win."""
+    """Return Spark's configuration: the engine's choices, overridden by those of the user."""
     from pyspark import SparkConf
 
     conf = SparkConf(loadDefaults=False)
@@ -275,7 +275,7 @@ def _leave(context: "SparkContext") -> None:
 def archive_classes() -> None:
     """Create the class archive in the background, so that the next command on this machine starts Spark faster.
 
-    Call it after the command; it does nothing if the command has not started Spark.
+    Call this after the command; it does nothing if the command has not started Spark.
     """
     if "pyspark" not in sys.modules:
         return

@@ -100,8 +100,8 @@ def with_task_failures(master: str) -> str:
 def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[str, ...]:
     """Return the flags for the driver's JVM: those for a quick start, those for the class archive, then the user's.
 
-    The quick-start flags are omitted if the JVM moves rows or the user chose a heap or a collector; those for the
-    archive if the user's flags configure one.
+    The quick-start flags are omitted if the JVM moves rows, or the user chose a heap or a collector. The flags for the
+    archive are omitted if the user's flags configure one.
     """
     users = (*settings.java_options, *shlex.split(settings.options.get("spark.driver.extraJavaOptions", "")))
     sized = "spark.driver.memory" in settings.options or any(flag.startswith(("-Xm", "-XX:+Use")) for flag in users)

@@ -25,7 +25,7 @@ most 104 bytes (macOS), and Spark's names take 42."""
 def socket_folder() -> str:
     """Return the folder of this process, accessible only to this user.
 
-    It exists as long as this process, because a JVM that runs a second session continues to use it.
+    It exists as long as this process, because the JVM continues to use it for a second session.
     """
     base = tempfile.gettempdir()
     folder = tempfile.mkdtemp(prefix="seatunnel-", dir=base if len(base) < _LONGEST_BASE else "/tmp")

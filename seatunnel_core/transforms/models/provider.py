@@ -159,7 +159,7 @@ class Provider:
         """Send a request to the model, and return its response as JSON.
 
         Raises:
-            TransformError: There is no response; ``retryable`` if there may be one later.
+            TransformError: There is no valid response; ``retryable`` if a later request may succeed.
         """
         sent = json.dumps(body, ensure_ascii=False)
         request = Request(method="POST", url=url or self.url, headers=self.headers, params=more or {}, body=sent)
@@ -172,14 +172,14 @@ class Provider:
             ) from None
 
     def filled(self, values: Mapping[str, Any]) -> Any:
-        """Return the body of ``custom_config`` with the placeholders replaced."""
+        """Return ``custom_config`` as a request body, with its placeholders replaced."""
         return _filled(self.body, values)
 
     def values(self, answer: Any, usual: str, transform: str) -> list[Any]:
         """Return the values at the path in a response.
 
         Raises:
-            TransformError: There are none.
+            TransformError: The response has no values at the path.
         """
         path = self.answer_path or usual
         values = found(path, answer)

@@ -43,7 +43,7 @@ class Call:
         return self.cast(at, kind)
 
     def number(self, at: int) -> Value:
-        """Return an argument that is a number or a text of one."""
+        """Return an argument that is a number, or a text that contains one."""
         value = self.args[at]
         if is_number(value.type):
             return value
@@ -106,4 +106,4 @@ def fixed(names: str, compute: ArrowFunction, kind: pa.DataType, *arguments: pa.
 
 
 MANY = 1_000_000
-"""Maximum number of arguments of variadic functions."""
+"""Maximum number of arguments of functions with a variable number of arguments."""

@@ -248,7 +248,7 @@ def _to_timestamp(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None
 
 
 def _local(milliseconds: int) -> dt.datetime:
-    """Return this machine's local time for milliseconds since 1970 UTC."""
+    """Return milliseconds since 1970 UTC as local time of this machine."""
     try:
         moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=milliseconds)
         return moment.astimezone().replace(tzinfo=None)

@@ -15,16 +15,16 @@ from seatunnel_core.connector_api.errors import UsageError
 
 
 class SeaTunnel(Dialect):
-    """Backquotes and double quotes around names, single quotes around texts, as in JSqlParser."""
+    """Quotes as in JSqlParser: backquotes or double quotes around names, single quotes around texts."""
 
     class Tokenizer(sqlglot.Tokenizer):
-        """Quotes of names and of bytes."""
+        """Tokenizer with the dialect's quotes of names and bytes."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
         HEX_STRINGS: ClassVar[list[str | tuple[str, str]]] = [("X'", "'"), ("x'", "'")]
 
     class Parser(sqlglot.Parser):
-        """The grammar, in which nearly every function is a plain call."""
+        """Parser in which nearly every function is a plain call."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {

@@ -76,7 +76,7 @@ class EngineFunctions:
 
 
 def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
-    """Return the value for constant arguments; ``None`` if it fails: then the error is reported for a row."""
+    """Return the value for constant arguments; ``None`` if that fails: the error is then reported for a row."""
     if not is_simple(kind):
         return None
     try:
@@ -154,7 +154,7 @@ def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
 
 
 def either_way(quick: ArrowFunction, slow: ArrowFunction) -> ArrowFunction:
-    """Return a function that calls the fast one and, if that rejects a batch, the slow one."""
+    """Return a function that calls the fast one, and the slow one if the fast one rejects the batch."""
 
     def run(*columns: Any) -> pa.Array:
         try:

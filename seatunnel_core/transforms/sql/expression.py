@@ -159,7 +159,7 @@ def _bracket(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _chain(node: exp.Expression) -> list[Any]:
-    """Return ``a AND b AND c`` as three conditions, because nested pairs would double the text with each condition."""
+    """Return ``a AND b AND c`` as three conditions; as nested pairs, each would double the length of the text."""
     parts: list[Any] = []
     rest: list[Any] = [node]
     while rest:
@@ -312,7 +312,7 @@ _LOOKS_INSIDE: tuple[type[exp.Expression], ...] = (
 
 
 def _refuse_inside(node: exp.Expression, what: str) -> None:
-    """Raise ``SqlError`` for a literal with a time zone inside an expression that would evaluate it in UTC."""
+    """Reject a literal with a time zone inside an expression that would evaluate it in UTC, by ``SqlError``."""
     around = node.find_ancestor(*_LOOKS_INSIDE)
     if around is not None:
         raise SqlError(

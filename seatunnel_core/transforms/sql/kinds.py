@@ -90,14 +90,14 @@ def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return the wider type of two numbers as in SeaTunnel: an integer and a float give a float."""
+    """Return the wider type of two numbers as in SeaTunnel: for an integer and a float, float."""
     if FLOAT in (one, other) and pa.types.is_integer(other if one == FLOAT else one):
         return FLOAT
     return common_number(one, other)
 
 
 def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """Return the type in which two values are compared: a text is converted to the other type, as in H2."""
+    """Return the type in which two values are compared: a text is converted to the other's type, as in H2."""
     for kind in (one, other):
         if not is_simple(kind):
             raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")

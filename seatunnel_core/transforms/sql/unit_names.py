@@ -7,7 +7,7 @@ from sqlglot import exp
 from seatunnel_core.transforms.sql.functions.moment_fields import OF_DATES, STEPS_US
 
 _ORDERS = {"DATEADD": (2, 1), "TIMESTAMPADD": (2, 1), "DATEDIFF": (1, 2), "DATE_TRUNC": (1,)}
-"""Functions with a unit, and the order of their other arguments if the unit is first."""
+"""Functions with a unit, each with the order of its other arguments if the unit is the first one."""
 
 
 def with_unit_last(name: str, args: Sequence[exp.Expression], columns: Collection[str]) -> Sequence[exp.Expression]:

@@ -29,10 +29,12 @@ class Value:
     """Value if it is the same for all rows; null is a scalar, too."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
-    """Decimal value of a number literal with a point: it is a double, except in operations with decimals."""
+    """Decimal value of a number literal with a point. The literal itself is a double, except in operations with
+    decimals.
+    """
 
     fails: bool = False
-    """True if it can fail for some row, so that it must not be evaluated before its condition."""
+    """True if it may fail for a row, so that it must not be evaluated before its condition."""
 
 
 INT, BIGINT, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
@@ -94,7 +96,7 @@ def constant(scalar: pa.Scalar) -> Value:
 
 
 def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
-    """Return the value as an operand: a number literal is a decimal in operations with decimals."""
+    """Return the value as an operand: in operations with decimals, a number literal is a decimal."""
     if value.written is not None and any(map(pa.types.is_decimal, kinds)):
         return constant(value.written)
     return value
@@ -133,7 +135,7 @@ def _literal(scalar: pa.Scalar) -> str:
 
 
 def standard(kind: pa.DataType) -> pa.DataType:
-    """Return the type with which expressions compute; files may use other types for the same values."""
+    """Return the type in which expressions are computed; files may use other types for the same values."""
     for matches, other in _STANDARD:
         if matches(kind):
             return other
@@ -184,7 +186,7 @@ def digits(kind: pa.DataType) -> tuple[int, int]:
 def exact_number(precision: int, scale: int) -> pa.DataType:
     """Return the decimal type for a precision and a scale.
 
-    Beyond 38 digits the scale shrinks to the remaining digits, but at least six.
+    If more than 38 digits were needed, the scale is reduced to the remaining digits, but not below six.
     """
     if precision > 38:
         scale = max(min(scale, 6), scale - (precision - 38))

@@ -75,5 +75,5 @@ def multi_if(call: Call) -> Value:
 
 @function("UUID", least=0)
 def uuid(call: Call) -> Value:
-    """Compile UUID: a different one for each row."""
+    """Compile UUID, which returns a different value for each row."""
     return Value(sql="uuid()", type=STRING)

@@ -108,7 +108,7 @@ def _numbers(vector: list[float | None]) -> Any:
 
 
 def _cosine_distance(one: Any, other: Any) -> float:
-    """Return the cosine distance; the distance from a zero vector, which has no direction, is 1."""
+    """Return the cosine distance. A zero vector has no direction; its distance from any vector is 1."""
     length = float(np.linalg.norm(one) * np.linalg.norm(other))
     return 1.0 - float(one @ other) / length if length else 1.0
 

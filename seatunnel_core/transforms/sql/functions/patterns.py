@@ -79,7 +79,7 @@ def _flags(call: Call, at: int) -> str:
 
 
 def _compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    r"""Return a pattern as Java reads it: ``\d``, ``\w`` and letters of either case are ASCII's.
+    r"""Return a pattern as Java interprets it: ``\d``, ``\w`` and case-insensitive matching cover ASCII only.
 
     Raises:
         ValueError: It is not a regular expression.

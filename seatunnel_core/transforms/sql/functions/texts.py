@@ -173,7 +173,7 @@ def _substring(text: str, start: int, length: int | None = None) -> str | None:
 
 
 def _found(wanted: int, text: int) -> Callable[[Call], Value]:
-    """Return the compiler of a search for one argument in another one."""
+    """Return the compiler of a function that searches for a text in another text."""
 
     def compiled(call: Call) -> Value:
         start = call.whole(2) if len(call.args) > 2 else constant(pa.scalar(1, INT))
@@ -200,7 +200,7 @@ def _position(wanted: str | None, text: str | None, start: int | None) -> int | 
 
 
 def _padded(joined: Callable[[str, str], str]) -> Callable[[Call], Value]:
-    """Return the compiler of padding with the first character of the third argument, as in H2."""
+    """Return the compiler of a padding function, which uses the first character of the third argument, as in H2."""
 
     def padded(text: str, length: int, sign: str) -> str:
         missing = length - len(text)
@@ -218,7 +218,7 @@ function("RPAD", least=2, most=3)(_padded(lambda text, padding: text + padding))
 
 
 def _trimmed(of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Callable[[Call], Value]:
-    """Return the compiler of a removal of a character, by default blanks, from both ends or one."""
+    """Return the compiler of a function that removes a character, by default blanks, from one or both ends."""
     slow = by_row(lambda text, sign: of_one(text, sign[:1] or " "), STRING)
 
     def run(texts: Any, signs: Any) -> Any:
