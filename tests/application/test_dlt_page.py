@@ -198,7 +198,7 @@ def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
         "incremental": "the resource 'incremental' keeps state in dlt",
         "remembers": "the resource keeps state in dlt",
         "bound_cursor": "keeps state in dlt",
-        "after_incremental": "'after_incremental' takes its data from 'incremental', which keeps state in dlt",
+        "after_incremental": "'after_incremental' reads its data from 'incremental', which keeps state in dlt",
         "needs": "needs arguments; write them in arguments { }",
         "alone": "is a transformer without a resource before it",
         "running": "is made from a running generator",

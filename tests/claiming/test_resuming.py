@@ -63,7 +63,7 @@ def test_a_job_that_stored_nothing_begins_again_says_so_and_shows_its_table_when
 
     engine = command.resume()
     assert engine.wait(90) == 0, engine.output
-    assert "begins again" in engine.output
+    assert "starts from the beginning" in engine.output
     assert column(tmp_path / "out", "id") == [1, 2, 3, 4, 5, 6, 7]
 
     files = published(tmp_path / "out")

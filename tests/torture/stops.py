@@ -171,7 +171,7 @@ def install_in_files(stop: Stop) -> None:
         original = sink.FileSink.commit
 
         def commit(self: Any, *arguments: Any, **options: Any) -> Any:
-            return committed(self.root, lambda: original(self, *arguments, **options))
+            return committed(self.layout.root, lambda: original(self, *arguments, **options))
 
         sink.FileSink.commit = commit  # type: ignore[method-assign]
     else:
