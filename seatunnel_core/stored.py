@@ -55,7 +55,7 @@ def has(block: Any, key: str) -> bool:
 
 
 def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
-    """Return a whole number from ``least`` to ``most``, inclusive."""
+    """Return an integer from ``least`` to ``most``, inclusive."""
     value = member(block, key)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         _refuse(key, f"a whole number from {least} to {most}", value)
@@ -83,7 +83,7 @@ def flag(block: Any, key: str) -> bool:
 
 
 def text(block: Any, key: str) -> str:
-    """Return a printable text, that is, without lone surrogates."""
+    """Return a printable string, that is, without lone surrogates."""
     value = member(block, key)
     if not isinstance(value, str) or not _writable(value):
         _refuse(key, "a text", value)
@@ -91,7 +91,7 @@ def text(block: Any, key: str) -> str:
 
 
 def string(block: Any, key: str) -> str:
-    """Return a text that may contain lone surrogates, such as a message with a file name."""
+    """Return a string that may contain lone surrogates, such as a message with a file name."""
     value = member(block, key)
     if not isinstance(value, str):
         _refuse(key, "a text", value)
@@ -99,7 +99,7 @@ def string(block: Any, key: str) -> str:
 
 
 def path(block: Any, key: str) -> str:
-    """Return a text that is a valid file name for the operating system, as ``os.fsdecode`` returns it."""
+    """Return a string that is a valid file name for the operating system, as ``os.fsdecode`` returns it."""
     value = member(block, key)
     if not isinstance(value, str) or not _names_file(value):
         _refuse(key, "a path", value)
@@ -130,7 +130,7 @@ def items(block: Any, key: str) -> list[Any]:
 
 
 def texts(block: Any, key: str) -> list[str]:
-    """Return a list of texts, each checked as by ``text``."""
+    """Return a list of strings, each checked as by ``text``."""
     value = items(block, key)
     if not all(isinstance(each, str) and _writable(each) for each in value):
         _refuse(key, "a list of texts", value)

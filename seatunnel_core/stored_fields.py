@@ -3,7 +3,7 @@
 The type of a field determines its JSON value, which is checked as in ``stored``:
 
 ==========================================  =====================================================
-``str``, ``int``, ``bool``                  text, whole number, truth value
+``str``, ``int``, ``bool``                  string, integer, boolean
 ``float``                                   seconds
 an enum                                     value of the member
 a ``Stored`` class                            record

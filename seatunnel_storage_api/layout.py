@@ -34,7 +34,7 @@ TEMPORARY_FOLDER = ".tmp"
 """Folder, inside the folder of the target, for unfinished files of a backend that writes before it publishes."""
 
 AFTER_ALL_NAMES = "~"
-"""Text that sorts after all names of the layout."""
+"""String that sorts after all names of the layout."""
 
 _JOB_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 
 class MapStore(ABC):
-    """A durable map from text to bytes. Every change is durable when the call returns.
+    """A durable map from strings to bytes. Every change is durable when the call returns.
 
     A key has the value that was stored last. Synchronous and thread-safe. A map has one writer at a time.
     """
@@ -69,7 +69,7 @@ class MapStoreFactory(ABC):
 
         Args:
             name: The map's name; maps of different names never share a key.
-            configuration: Options of the map store; values are text.
+            configuration: Options of the map store; values are strings.
 
         Raises:
             StorageConfigurationError: The configuration is invalid; the message contains the remedy.

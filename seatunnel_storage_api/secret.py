@@ -29,7 +29,7 @@ texts.
 
 
 class Resolved(str):
-    """A text that is never a reference, even if it looks like one: the value of a variable, or a text from code."""
+    """A string that is never a reference, even if it looks like one: the value of a variable, or a string from code."""
 
     __slots__ = ()
 
@@ -43,11 +43,11 @@ _NAMES_SOMETHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*[=:]\s*["']?"""
-"""Pattern of the name before a secret, in texts such as ``password=x`` and ``"token": "x"``."""
+"""Pattern of the name before a secret, in strings such as ``password=x`` and ``"token": "x"``."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")
-"""Pattern of the name in an assignment. A match starts only at the beginning of a word, so that long texts take linear
+"""Pattern of the name in an assignment. Matches start only at the beginning of a word, so that long strings take linear
 time.
 """
 
@@ -78,10 +78,10 @@ def shown(key: str, value: str) -> str:
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
-    """Return a text, such as a driver's message, with ``***`` in place of each secret.
+    """Return a string, such as a driver's message, with ``***`` in place of each secret.
 
     The longest secret is replaced first, so that no part of it remains if it contains another one. A secret of fewer
-    than four characters is replaced only where the text marks it as one: in a login, and after a name such as
+    than four characters is replaced only where the string marks it as one: in a login, and after a name such as
     ``password=``. Anywhere else, replacing it would reveal its letters.
     """
     for secret in sorted(set(filter(None, secrets)), key=len, reverse=True):
@@ -142,12 +142,12 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
 
 
 def begins_reference(text: str) -> bool:
-    """Return True if a text starts like a reference to a file or to a secret store; variables may follow."""
+    """Return True if a string starts like a reference to a file or to a secret store; variables may follow."""
     return text.startswith((_FILE.removesuffix("/"), SCHEME))
 
 
 def refers(value: str) -> bool:
-    """Return True if a text is a reference to a file or to a secret store, provided that a secret is allowed there."""
+    """Return True if a string is a reference to a file or a secret store, provided that a secret is allowed there."""
     return not isinstance(value, Resolved) and value.startswith((_FILE, SCHEME))
 
 
@@ -158,7 +158,7 @@ def _refers(value: str, *, secret: bool) -> bool:
 
 
 def _assigns_secret(value: str) -> bool:
-    """Return True if a text contains an assignment of a secret, such as ``-Djavax.net.ssl.trustStorePassword=x``."""
+    """Return True if a string contains an assignment of a secret, such as ``-Djavax.net.ssl.trustStorePassword=x``."""
     return any(holds_secret(word) for word in _ASSIGNED.findall(value))
 
 

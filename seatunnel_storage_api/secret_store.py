@@ -39,7 +39,7 @@ class SecretStore(ABC):
 
     @abstractmethod
     def get(self, name: str) -> str:
-        """Return the secret of a name, as text. Called from any thread, in the process that needs it.
+        """Return the secret with a name, as a string. Called from any thread, in the process that needs it.
 
         Raises:
             LookupError: no secret of this name exists; the message contains the remedy.
@@ -101,7 +101,7 @@ def _asked(key: str, reference: str) -> str:
 def _member(what: str, text: str, member: str) -> str:
     try:
         block: Any = json.loads(text)
-    except ValueError:  # chaining it would reveal the text
+    except ValueError:  # chaining it would reveal the content
         block = None
     if not isinstance(block, dict):
         raise StorageConfigurationError(f"{what}, but the secret is not a JSON object: remove #{member}")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class Shown(Protocol):
-    """Object with an HTML form for notebooks and a text form."""
+    """Object with an HTML and a plain-text representation for notebooks."""
 
     def _repr_html_(self) -> str: ...
 

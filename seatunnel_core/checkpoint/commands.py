@@ -287,7 +287,7 @@ class CheckpointAborted:
     checkpoint_id: int
     kind: AbortKind
     reason: str
-    """Reason in words. For an expired checkpoint: each vertex that did not acknowledge it, with its current activity
+    """Reason for display. For an expired checkpoint: each vertex that did not acknowledge it, with its current activity
     and the duration.
     """
 

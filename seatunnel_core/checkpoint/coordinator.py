@@ -71,7 +71,7 @@ class Coordinator:
     ) -> None:
         """Prepare the coordinator; the event ``Started`` starts the pipeline.
 
-        ``doing`` returns the current activity of a vertex, in words, and its start time in milliseconds.
+        ``doing`` describes the current activity of a vertex, and returns its start time in milliseconds.
         """
         self.start = Start(
             context,
@@ -261,7 +261,7 @@ class Coordinator:
         self._abort(pending, AbortKind.EXPIRED, Failure(kind=FailureKind.STORAGE, message=reason))
 
     def _under_way(self) -> str:
-        """Describe the oldest pending checkpoint in words; empty if there is none."""
+        """Describe the oldest pending checkpoint; return ``""`` if there is none."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             return ""
@@ -405,7 +405,7 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """Start the stop or the drain that a savepoint requested, possibly before the pipeline ran."""
+        """Begin stopping or draining as a savepoint requested, which may have been before the running phase."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:

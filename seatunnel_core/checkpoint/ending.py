@@ -11,7 +11,7 @@ class Ending(enum.IntEnum):
     """Stop after processing what the sources have already found."""
 
     STOP = 2
-    """Stop as soon as the pipeline runs."""
+    """Stop at once, or when the pipeline enters the running phase if it has not done so yet."""
 
     BEGUN = 3
     """The stop is in progress, and takes a bounded time."""

@@ -5,7 +5,7 @@
     SeaTunnelError
     └── ProtocolError
         ├── IllegalEventError    an event that is not legal in this phase: a bug of the runtime; nothing was changed
-        ├── RestoreRefusedError  the requested state does not exist, or going back to it was not allowed
+        ├── RestoreRefusedError  the requested state does not exist, or restoring it was not allowed
         └── StateFormatError     the bytes of a checkpoint are not a state that this version can read
 """
 

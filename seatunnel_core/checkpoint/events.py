@@ -153,7 +153,7 @@ class UnitFailed(_Timed):
     attempt: AttemptId
     failure: Failure
     reading: str = ""
-    """Input of the unit, in words: files and positions in them."""
+    """Description of the unit's input: files and positions in them."""
 
 
 @frozen(kw_only=True)

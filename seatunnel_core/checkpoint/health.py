@@ -17,17 +17,17 @@ SHORTEST_INTERVAL_MS = 1_000
 class Health:
     """Health of a pipeline: degraded or not, and the reason.
 
-    It is degraded while a sink is at its bound (R1), and while no checkpoint has completed for three intervals; both
+    It is degraded while a sink is full (R1), and while no checkpoint has completed for three intervals; both
     may be true. A pipeline without an interval has no overdue checkpoint.
     """
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
         """Prepare for a pipeline with this policy.
 
-        ``under_way`` describes the oldest pending checkpoint in words; its text is empty if there is none.
+        ``under_way`` describes the oldest pending checkpoint; it returns ``""`` if there is none.
         """
         self.degraded = ""
-        """Reasons in words; empty while the pipeline is healthy."""
+        """Description of the reasons; empty while the pipeline is healthy."""
 
         self._wiring = wiring
         self._under_way = under_way
@@ -48,7 +48,7 @@ class Health:
         return any(pressure.uncovered for pressure in self._pressures.values())
 
     def pressed(self, pressure: Pressure) -> None:
-        """Record whether a sink is at its bound."""
+        """Record whether a sink is full."""
         before = self.full_sinks
         self._pressures[pressure.sink] = pressure
         if self.full_sinks != before:
@@ -115,7 +115,7 @@ class Health:
 
     @property
     def full_sinks(self) -> set[str]:
-        """Names of the sinks at their bound."""
+        """Names of the full sinks: their staged output has reached its limit."""
         return {pressure.sink for pressure in self._pressures.values() if pressure.full}
 
     def _tell(self) -> None:

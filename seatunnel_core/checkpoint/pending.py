@@ -38,13 +38,13 @@ class PendingCheckpoint:
         return not self.missing
 
     def awaited(self, now_ms: int, doing: Callable[[VertexId], tuple[str, int]]) -> str:
-        """Describe in words what delays the checkpoint.
+        """Describe what delays the checkpoint.
 
         This is the storage, or each vertex that has not acknowledged, with its current activity and the duration.
 
         Args:
             now_ms: The time of the current event.
-            doing: Returns the current activity of a vertex, in words, and its start time in milliseconds.
+            doing: Returns a description of a vertex's current activity, and its start time in milliseconds.
         """
         if self.storing_since_ms is not None:
             storing_ms = now_ms - self.storing_since_ms

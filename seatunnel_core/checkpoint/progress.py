@@ -73,4 +73,4 @@ class PipelineProgress:
     """Reasons why the pipeline is degraded; empty if it is healthy."""
 
     full_sinks: tuple[str, ...] = ()
-    """Names of sinks that are currently at their bound (R1)."""
+    """Names of sinks that are currently full: their staged output has reached its limit (R1)."""

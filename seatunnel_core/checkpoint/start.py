@@ -125,7 +125,7 @@ class Start:
         self._recognise()
 
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
-        """Fail the start: the base cannot be read, and going back to an older one is the user's decision (R10)."""
+        """Fail the start: the base cannot be read, and restoring an older one is the user's decision (R10)."""
         is_latest = self._context.base.rewind is None
         message = damaged(event.ref, latest=is_latest, intact=event.intact, reason=event.message)
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)

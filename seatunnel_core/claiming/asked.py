@@ -1,4 +1,4 @@
-"""Find the checkpoints to which pipelines must rewind, requested by this start or by an earlier unfinished one."""
+"""Find the checkpoints from which to restore pipelines, requested at this start or an earlier unfinished one."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ class Findings:
 
 
 class AskedCheckpoints:
-    """The checkpoints that the pipelines of a job were requested to go back to, by pipeline number."""
+    """The requested checkpoints from which the pipelines of a job are restored, by pipeline number."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class AskedCheckpoints:
 
 
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
-    """Return the requests that allow going back.
+    """Return the requests that allow restoring an older checkpoint.
 
     The others requested the latest checkpoint, and an engine that was taken over may have stored a newer one since.
     The user did not agree to rewind to an older checkpoint than that one.

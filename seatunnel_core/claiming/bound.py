@@ -30,7 +30,10 @@ class Bound:
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Return the changed options of sinks, by sink: pairs of the first epoch and the difference in words."""
+        """Return the sinks whose options have changed.
+
+        For each binding: the epoch in which it began, and a description of its differences from the current options.
+        """
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 

@@ -35,7 +35,7 @@ class Claim:
     """Notes for the user, a sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
-        """Return the epoch to claim after this many restarts. Of two processes on one job, one wins all pipelines."""
+        """Return the epoch to claim after this many restarts. If two processes run one job, one wins all pipelines."""
         return self.version * EPOCHS_PER_VERSION + restarts
 
 

@@ -40,7 +40,7 @@ KEPT = 5
 
 
 def load(storage: CheckpointStorage, name: str) -> IncrementState:
-    """Return the newest version of the record of a name; an empty one of version 0 if none exists."""
+    """Return the newest version of the record for a name; an empty one of version 0 if none exists."""
     found = storage.get_manifest(record_id(name))
     return IncrementState(name=name) if found is None else IncrementState.from_bytes(found.body, found.version)
 
@@ -181,7 +181,7 @@ class IncrementalRun:
             stored_job: Its manifest, if it continues.
 
         Raises:
-            UsageError: The job file and the state do not fit, or an earlier job of the name has not ended.
+            UsageError: The job file and the state do not fit, or an earlier job with the name has not ended.
             SourceError: A source cannot determine the new rows.
         """
         sources = _incremental(job)
@@ -234,12 +234,12 @@ class IncrementalRun:
         return job
 
     def begin(self) -> None:
-        """Record the job, which this process has claimed as a new one, as the last one of the name.
+        """Record the newly claimed job as the latest job with its name.
 
         Nothing has been read yet. If another process was first, this one removes its own claim.
 
         Raises:
-            UsageError: Another job of the name has just started.
+            UsageError: Another job with this name has just started.
             CheckpointStorageError: The storage cannot be used.
         """
         if self._state is None:

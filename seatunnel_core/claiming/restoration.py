@@ -68,7 +68,7 @@ def restoration(
         since: The first epoch that this process may claim.
 
     Raises:
-        UsageError: A part of the request is not possible; the message contains all such parts.
+        UsageError: Some part of the request is impossible; the message lists all such parts.
         CheckpointStorageError: The storage cannot be read.
     """
     return _Restoring(storage, job_id, job, stored, restore, since).decide()

@@ -1,4 +1,4 @@
-"""Arguments of ``seatunnel -m cluster``, the client of a cluster."""
+"""Arguments of ``seatunnel -m cluster``, the cluster client."""
 
 import os
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""HTTP proxy settings, by the keys of Hadoop's clients."""
+"""HTTP proxy settings, configured with the keys of Hadoop's clients."""
 
 import re
 from collections.abc import Mapping

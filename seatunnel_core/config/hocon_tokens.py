@@ -55,7 +55,7 @@ def tokens(
 
 
 def typed(text: str) -> object:
-    """Return the value of an unquoted text; an integer beyond 64 bits remains a string, as in Lightbend's parser."""
+    """Return the value of an unquoted string; an integer beyond 64 bits remains a string, as in Lightbend's parser."""
     if text in ("true", "false"):
         return text == "true"
     if text == "null":

@@ -154,7 +154,7 @@ class _Job:
             statement.expect(",", "',' or ')'")
 
     def _value(self, text: str, begin: int, key: str) -> Value:
-        """Return a text, or the parsed value of a HOCON text; the option type converts numbers and booleans."""
+        """Return a string, or the parsed value of a HOCON string; the option type converts numbers and booleans."""
         place = self._text.at(begin)
         if text.lstrip()[:1] not in ("{", "["):
             return filled_scalar(Scalar(text, text, place), self._variables, self._problems, (key,))

@@ -207,7 +207,7 @@ class _Resolver:
         return Scalar(Resolved(value), Resolved(value), self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:
-        """Return a substitution as text with the same meaning in quotes; report ``${?…}``, which has no such form."""
+        """Return a substitution as a string with the same meaning in quotes; report ``${?…}``, which has none."""
         if node.optional:
             self.problems.error(
                 f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Write ${{{name}:default}}"
@@ -304,7 +304,7 @@ class _Resolver:
 
 
 def _is_reference(scalar: Scalar) -> bool:
-    """Return True if the file contains a secret reference that starts with this text."""
+    """Return True if the file contains a secret reference that starts with this string."""
     return not isinstance(scalar.value, Resolved) and begins_reference(scalar.text)
 
 

@@ -47,7 +47,7 @@ class Validated:
 
     options: Options
     free: Mapping[str, str]
-    """The collected keys in dotted form, with their values as texts."""
+    """The collected keys in dotted form, with their values as strings."""
 
     wrong: frozenset[str] = frozenset()
     """Options without a valid value, and undeclared keys that were reported as errors."""

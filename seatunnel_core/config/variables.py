@@ -128,7 +128,7 @@ def is_secret_place(keys: Sequence[str]) -> bool:
 
 
 def has_variable(text: str) -> bool:
-    """Return True if a text has a variable that must be replaced before the job starts."""
+    """Return True if a string has a variable that must be replaced before the job starts."""
     return any(not stays(match[1].strip()) for match in _PLACEHOLDER.finditer(text))
 
 
@@ -146,11 +146,11 @@ def filled(value: Value, variables: Variables, problems: Problems, keys: Sequenc
 
 
 def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Scalar:
-    """Return a value of a file with the variables in its text replaced, each only once.
+    """Return a value of a file with its variables replaced, each only once.
 
     The value of a variable is not resolved again, neither here nor later: a password may contain ``${`` or begin with
-    ``secret://``. An unknown variable is an error if it is the whole text, or if the text is a secret, an address or a
-    header. Any other text that contains ``${…}`` is kept, with a warning, because the system that reads it may use it.
+    ``secret://``. An unknown variable is an error if it is the whole value, or if the value is a secret, an address or
+    a header. Any other value that contains ``${…}`` is kept, with a warning: the system that reads it may use it.
 
     Args:
         scalar: The value.
@@ -165,7 +165,7 @@ def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys
 
 
 def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
-    """Return True if a text is a secret, an address or part of a header."""
+    """Return True if a value is a secret, an address or part of a header."""
     return _ADDRESS.match(text) is not None or any(holds_secret(key) or is_place(key) for key in keys)
 
 

@@ -247,7 +247,7 @@ class Sink(ABC):
         )
 
     def show(self, shown: Sequence[str]) -> None:
-        """Show the texts of ``Staged.shown`` of a finished unit.
+        """Show the strings of ``Staged.shown`` of a finished unit.
 
         Runs in the driver before the unit is committed, and again if the unit is repeated after a failure.
         """

@@ -126,5 +126,5 @@ def _shown(value: Any, kind: pa.DataType) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a text on one line, without the control characters that would move a terminal's cursor."""
+    """Return a string on one line, without the control characters that would move a terminal's cursor."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

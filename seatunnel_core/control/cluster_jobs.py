@@ -383,7 +383,7 @@ class Following:
         return self.view
 
     def news(self) -> str:
-        """Return a line with the state if it has changed or the line is due, else an empty text."""
+        """Return a line with the state if it has changed or the line is due, else an empty string."""
         line, now = self.view.line(), time.monotonic()
         state_is_told = bool(self._told) and self._told.partition(":")[0] == self.view.state
         if not self.view.state or line == self._told or (state_is_told and now - self._told_at < self._news_s):

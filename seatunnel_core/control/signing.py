@@ -41,11 +41,11 @@ class Secret:
     value: bytes
 
     def sign(self, *, boot: str, nonce: str, cluster: str, method: str, target: str, digest: str) -> str:
-        """Return the signature of a request as hexadecimal text; ``digest`` is the digest of the body."""
+        """Return the signature of a request as a hexadecimal string; ``digest`` is the digest of the body."""
         return self._signature("request", boot, nonce, cluster, method, target, digest)
 
     def sign_answer(self, *, nonce: str, status: int, body: bytes) -> str:
-        """Return the signature of the response to the request with a nonce, as hexadecimal text."""
+        """Return the signature of the response to the request with a nonce, as a hexadecimal string."""
         return self._signature("answer", nonce, str(status), digest_of(body))
 
     def _signature(self, *parts: str) -> str:
@@ -53,7 +53,7 @@ class Secret:
 
 
 def digest_of(body: bytes) -> str:
-    """Return the digest of a body as hexadecimal text."""
+    """Return the digest of a body as a hexadecimal string."""
     return hashlib.sha256(body).hexdigest()
 
 

@@ -161,7 +161,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
 
 
 def split_text(split: Split) -> str:
-    """Return a split as text, such as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown body is only truncated."""
+    """Return a split as a string, such as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown body is only truncated."""
     body = split.body
     match body:
         case {"path": str(path), "start": int(start), "end": int(end)}:
@@ -275,7 +275,7 @@ def _names_files(files: object) -> bool:
 
 
 def _span(numbers: Sequence[int]) -> str:
-    """Return numbers as text: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps; a long list is truncated."""
+    """Return numbers as a string: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps; a long list is truncated."""
     if len(numbers) > 1 and all(after == before + 1 for before, after in pairwise(numbers)):
         return f"{numbers[0]:,} to {numbers[-1]:,}"
     shown = ", ".join(f"{number:,}" for number in numbers[:5])

@@ -32,7 +32,7 @@ interval.
 """
 
 Progress = Callable[[str], object]
-"""Function that is called with a short text for each copied object."""
+"""Function that is called with a short message for each copied object."""
 
 
 @frozen(kw_only=True)
@@ -65,7 +65,7 @@ def copy_job(
         source: The storage to copy from.
         destination: The storage to copy to, opened with ``to_write``, so that its retention removes nothing.
         job_id: Id of the job.
-        progress: Called with a short text for each copied object.
+        progress: Called with a short message for each copied object.
 
     Raises:
         UsageError: The source has no such job, or the destination has another or a newer job with this id.

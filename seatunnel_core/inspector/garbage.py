@@ -35,7 +35,7 @@ DAY_S = 86_400
 
 PROBE_PREFIX = "probe-"
 PROBE_ID = re.compile(PROBE_PREFIX + r"[0-9a-f]{32}")
-"""Pattern of the ids under which cluster nodes compare their storages; they are not ids of jobs."""
+"""Pattern of the IDs of probe objects, with which nodes check that they share a storage; they are not job IDs."""
 
 
 @frozen(kw_only=True)
@@ -274,7 +274,7 @@ class _Search:
 
 
 def _is_probe(job: JobSurvey) -> bool:
-    """Return True if this is not a job, but the objects with which cluster nodes compared their storages."""
+    """Return True if this is not a job but probe objects, which nodes write to check that they share a storage."""
     kinds = {holding.kind for holding in job.holdings}
     return PROBE_ID.fullmatch(job.job_id) is not None and kinds <= {HoldingKind.ATTACHMENT, HoldingKind.UNFINISHED}
 

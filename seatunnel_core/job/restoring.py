@@ -34,10 +34,10 @@ class ChosenCheckpoint:
 
     @classmethod
     def parse(cls, text: str) -> "ChosenCheckpoint":
-        """Parse the text.
+        """Parse the string.
 
         Raises:
-            UsageError: The text is invalid.
+            UsageError: The string is invalid.
         """
         found = _CHECKPOINT.fullmatch(text)
         if found is None:
@@ -63,10 +63,10 @@ class SavepointName:
 
     @classmethod
     def parse(cls, text: str) -> "SavepointName":
-        """Parse the text.
+        """Parse the string.
 
         Raises:
-            UsageError: The text is invalid.
+            UsageError: The string is invalid.
         """
         job_id, slash, name = text.rpartition("/")
         try:
@@ -99,11 +99,11 @@ class Restore:
     """ID of a stopped or killed job to resume; ``None`` with ``from_savepoint``, which starts a new job."""
 
     checkpoints: tuple[ChosenCheckpoint, ...] = field(default=(), kw_only=True, converter=_chosen)
-    """Checkpoints of the job to go back to: ``"100000-7"``, or for several pipelines ``["1:100000-7", "2:100000-9"]``.
+    """Checkpoints of the job to restore: ``"100000-7"``, or for several pipelines ``["1:100000-7", "2:100000-9"]``.
     Other pipelines resume from their latest checkpoint."""
 
     savepoint: str | None = field(default=None, kw_only=True)
-    """Name of a savepoint of the job to go back to."""
+    """Name of a savepoint of the job to restore."""
 
     from_savepoint: SavepointName | None = field(default=None, kw_only=True, converter=_named)
     """Savepoint of another job that a new job starts from: ``"JOB_ID/NAME"``."""

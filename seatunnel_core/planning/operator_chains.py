@@ -69,7 +69,7 @@ def chains_of(
     Sources that a query combines share one: the chain of the source with the smallest ordinal.
 
     Raises:
-        TransformError, SinkError: As ``chain_of``; or a query combines the rows of an endless input.
+        TransformError, SinkError: As ``chain_of``; or a query combines rows of an unbounded input.
     """
     groups = _groups([{source.name} for source in pipeline.sources], _joined(pipeline))
     while True:
@@ -84,7 +84,7 @@ def chains_of(
 
 
 def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> None:
-    """Raise ``TransformError`` for a transform that combines the rows of an endless input."""
+    """Raise ``TransformError`` for a transform that combines rows of an unbounded input or a streaming job."""
     endless = [name for name in sorted(roots(pipeline, transform)) if not pipeline.source(name).source.bounded]
     if not pipeline.streaming and not endless:
         return

@@ -25,7 +25,7 @@ _SECRETS = (
     r"""[\w.-]*["']?\s*[=:]"""
 )
 _ASSIGNS = re.compile(_SECRETS, re.IGNORECASE)
-"""Pattern of a secret's name with an assignment in a text: ``?password=``, ``"token": "``."""
+"""Pattern of a secret's name with an assignment in a string: ``?password=``, ``"token": "``."""
 
 _ASSIGNED = re.compile(_SECRETS + r"""\s*["']?[^&;,\n"'=:]*$""", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*(select|with|insert|update|delete|merge|replace|call|where)\b", re.IGNORECASE)
@@ -71,7 +71,7 @@ def uses(
     """Return the places where a job uses variables that have a value; none for a text that cannot be parsed.
 
     A use is secret if it is in the value of a secret's key or in a header, in the login of an address, or after a
-    secret's name in a text (``?password=${NAME}``). Every use of a variable whose value contains a login or a password
+    secret's name in a string (``?password=${NAME}``). Each use of a variable whose value contains a login or a password
     is secret, too.
 
     Args:
@@ -155,7 +155,7 @@ def _uses(value: Value, keys: tuple[str, ...], values: Sequence[tuple[str, str]]
 
 
 def _in_secret(text: str, mark: re.Match[str]) -> bool:
-    """Return True if a position of a text is within a login, or within the value after a secret's name."""
+    """Return True if a position of a string is within a login, or within the value after a secret's name."""
     if any(login.start() < mark.start() < login.end() for login in _LOGIN.finditer(text)):
         return True
     return _STATEMENT.match(text) is None and _ASSIGNED.search(text, 0, mark.start()) is not None

@@ -62,7 +62,7 @@ class NotYet:
 
 
 def not_yet(kind: str, name: str) -> NotYet | None:
-    """Return the entry of a name that no installed plugin has; case, ``-`` and ``_`` are ignored."""
+    """Return the entry for a name that no installed plugin has; case, ``-`` and ``_`` are ignored."""
     return _BY_NAME.get((kind, _folded(name)))
 
 

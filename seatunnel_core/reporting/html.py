@@ -20,7 +20,7 @@ _RED, _AMBER = "#d1242f", "#bf8700"
 
 
 def text(value: str) -> str:
-    """Return a text as HTML; a lone surrogate, which an HTML page cannot contain, becomes a question mark."""
+    """Return a string as HTML; a lone surrogate, which an HTML page cannot contain, becomes a question mark."""
     return html.escape(value.encode("utf-8", "replace").decode("utf-8"), quote=True)
 
 
@@ -33,7 +33,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def line(words: str) -> str:
-    """Return a line of text for the end of a block; an empty text for no words."""
+    """Return a line of text for the end of a block; an empty string for no words."""
     if not words:
         return ""
     return f'<div style="margin:4px 0;opacity:.8">{text(words)}</div>'
@@ -46,7 +46,7 @@ def note(words: str, *, failure: bool = False) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int) -> str:
-    """Return a table of texts; the columns from ``numbers_from`` on are right-aligned."""
+    """Return a table of strings; the columns from ``numbers_from`` on are right-aligned."""
     head = "".join(_cell("th", each, column >= numbers_from) for column, each in enumerate(headings))
     lines = ("".join(_cell("td", each, column >= numbers_from) for column, each in enumerate(row)) for row in rows)
     body = "".join(f"<tr>{cells}</tr>" for cells in lines)

@@ -30,7 +30,7 @@ class TableSchema:
 
     columns: pa.Schema
     """Columns with Arrow types; see ``rows/types.py`` for SeaTunnel's names. The metadata of a field contains the
-    declared ``comment``, ``length`` and ``default`` of its column as texts."""
+    declared ``comment``, ``length`` and ``default`` of its column as strings."""
 
     primary_key: tuple[str, ...] = ()
     """Columns of the primary key, in order; empty without a primary key."""

@@ -49,7 +49,7 @@ def _beyond_in_lists(values: pa.Array) -> pa.Array | None:
 
 
 def shown(value: pa.Scalar) -> str:
-    """Return the text of a value, even if Python cannot represent it."""
+    """Return a value as a string, even if Python cannot represent it."""
     if of.is_time(value.type) and value.is_valid:
         return _clock(value.value, _PARTS[value.type.unit])
     try:
@@ -60,7 +60,7 @@ def shown(value: pa.Scalar) -> str:
 
 
 def _clock(number: int, per_second: int) -> str:
-    """Return the text of a time, which may be ``24:00:00`` or later."""
+    """Return a time, which may be ``24:00:00`` or later, as a string."""
     seconds, parts = divmod(abs(number), per_second)
     minutes, hours = seconds // 60 % 60, seconds // 3600
     fraction = f".{parts * 1_000_000 // per_second:06d}" if parts else ""

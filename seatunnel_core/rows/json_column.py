@@ -1,4 +1,4 @@
-"""Values of a column as JSON texts, computed by Arrow's kernels; the texts equal those of ``value_text.json_text``.
+"""Values of a column as strings of JSON, computed by Arrow's kernels and equal to those of ``value_text.json_text``.
 
 That function is used for values that Arrow formats differently, and for types without a kernel.
 """
@@ -55,9 +55,9 @@ def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
 
 
 class _Object:
-    """Builder of one object per row: columns of texts, and the constant texts between them.
+    """Builder of one object per row: columns of strings, and the constant strings between them.
 
-    Nested objects are not built separately, and quotes are part of the constant texts, so that each character is
+    Nested objects are not built separately, and quotes are part of the constant strings, so that each character is
     copied once.
     """
 
@@ -66,11 +66,11 @@ class _Object:
         self._columns: list[pa.Array] = []
 
     def write(self, text: str) -> None:
-        """Add a constant text."""
+        """Add a constant string."""
         self._between[-1] += text
 
     def add(self, texts: pa.Array) -> None:
-        """Add a text for each row, without nulls."""
+        """Add a string for each row, without nulls."""
         self._columns.append(texts)
         self._between.append("")
 
@@ -95,7 +95,7 @@ class _Object:
             self.add(_texts(array))
 
     def texts(self) -> pa.Array:
-        """Return the texts of all rows."""
+        """Return the strings of all rows."""
         columns, rows = len(self._columns), len(self._columns[0])
         order = np.empty((rows, 2 * columns + 1), np.int32)
         order[:, ::2] = np.arange(columns + 1)
@@ -105,17 +105,17 @@ class _Object:
 
 
 def _name(column: pa.Field, number: int) -> str:
-    """Return the text before the value of a column, by its number."""
+    """Return the JSON before the value of a column, by its number."""
     return f"{',' if number else '{'}{json.dumps(column.name, ensure_ascii=False)}:"
 
 
 def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[Any]) -> pa.Array:
-    """Return texts joined from parts, ten times as fast as Arrow's ``binary_join_element_wise``.
+    """Return strings joined from parts, ten times as fast as Arrow's ``binary_join_element_wise``.
 
     Args:
         parts: The parts, numbered consecutively through all arrays.
         order: The numbers of the parts in output order.
-        begins: The index in ``order`` at which each text begins, followed by the end of the last one.
+        begins: The index in ``order`` at which each string begins, followed by the end of the last one.
     """
     taken = pa.concat_arrays(parts).take(pa.Array.from_buffers(pa.int32(), len(order), [None, pa.py_buffer(order)]))
     _, offsets, data = taken.buffers()
@@ -124,7 +124,7 @@ def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[An
 
 
 def _texts(array: pa.Array) -> pa.Array:
-    """Return one text for each value, ``null`` for a null."""
+    """Return one string for each value, ``null`` for a null."""
     kind = array.type
     made = next((make for matches, make in _MAKERS if matches(kind)), _one_by_one)
     return made(array).fill_null(_NULL)
@@ -178,7 +178,7 @@ def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
 
 
 def _except(texts: pa.Array, array: pa.Array, others: NDArray[Any], make: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return the texts, with those of selected values replaced by results of ``make``."""
+    """Return the strings, with those of selected values replaced by results of ``make``."""
     if array.null_count:
         others &= _bits(array.is_valid())
     if not others.any():
@@ -219,7 +219,7 @@ def _may_need_escapes(array: pa.Array) -> bool:
 
 
 def _without_quotes(array: pa.Array) -> pa.Array | None:
-    """Return the text between the quotes; ``None`` for values without quotes or with escapes."""
+    """Return the characters between the quotes; ``None`` for values without quotes or with escapes."""
     if pa.types.is_string(array.type):
         return None if _may_need_escapes(array) else array
     make = next((make for matches, make in _QUOTED if matches(array.type)), None)
@@ -227,7 +227,7 @@ def _without_quotes(array: pa.Array) -> pa.Array | None:
 
 
 def _closing(kind: pa.DataType) -> str:
-    """Return the constant text that follows a quoted value."""
+    """Return the constant string that follows a quoted value."""
     return '+00:00"' if pa.types.is_timestamp(kind) and kind.tz else '"'
 
 
@@ -256,7 +256,7 @@ def _must_be_of_python(array: pa.Array) -> None:
 
 
 def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
-    """Return the texts; omit the microseconds if they are zero."""
+    """Return the strings; omit the microseconds if they are zero."""
     try:
         return array.cast(seconds).cast(pa.string())
     except pa.ArrowInvalid:

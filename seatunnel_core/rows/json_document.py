@@ -26,7 +26,7 @@ class Number(float):
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the JSON value of a text; objects with duplicate keys are ``RepeatedKeys``.
+    """Parse a JSON document; objects with duplicate keys are ``RepeatedKeys``.
 
     Raises:
         ValueError: It is not JSON; the message contains the position.
@@ -83,7 +83,7 @@ def keys_of(document: Any) -> str:
 def found(path: str, document: Any) -> list[Any]:
     """Return all values at a path. Raises ``ValueError`` like ``compiled``."""
     steps = _steps(path)
-    if steps is None or not isinstance(document, (dict, list)):  # a text would be parsed
+    if steps is None or not isinstance(document, (dict, list)):  # a string would be parsed
         return list(compiled(path).findall(document))
     for step in steps:
         try:

@@ -1,8 +1,8 @@
 """Lax JSON as parsed by json-smart, SeaTunnel's parser for JSON paths, including Python and JavaScript output.
 
-Beyond JSON it accepts names and texts without quotes, texts in single quotes, and superfluous commas. A word other than
-a number, ``true``, ``false`` or ``null`` is a text, including ``True`` and ``None``. Text after the value is an error,
-as in JSON, and so is a word outside an object or an array.
+Beyond JSON it accepts unquoted names and strings, single-quoted strings, and superfluous commas. A word other than
+a number, ``true``, ``false`` or ``null`` is a string, including ``True`` and ``None``. Text after the value is an
+error, as in JSON, and so is a word outside an object or an array.
 """
 
 import json
@@ -15,10 +15,10 @@ from seatunnel_core.rows.written_decimal import whole_number
 
 
 def lax(text: str | bytes) -> Any:
-    """Return the value of a text in strict JSON, or else in lax JSON.
+    """Parse a string as strict JSON, or else as lax JSON.
 
     Raises:
-        ValueError: The text is neither; the message contains the position.
+        ValueError: The string is neither; the message contains the position.
     """
     try:
         return parsed(text)
@@ -41,7 +41,7 @@ _BARE = {ends: re.compile(rf"[^{re.escape(ends)}]*") for ends in (":", ",}", ",]
 
 
 class _Reader:
-    """Reader of one text from left to right."""
+    """Reader of one string from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -92,7 +92,7 @@ class _Reader:
         return found
 
     def _closed(self, end: str) -> bool:
-        """Skip blanks and commas, and the closing bracket if it follows; return True if it did."""
+        """Skip whitespace and commas, and the closing bracket if it follows; return True if it did."""
         while True:
             self._blanks()
             if not self.text.startswith(",", self.at):

@@ -37,7 +37,7 @@ Converters = Callable[[pa.DataType], Converter]
 
 
 def parsed(text: bytes) -> Any:
-    """Return the JSON value of a text; numbers keep their digits, decimals also their notation.
+    """Parse a JSON document; numbers keep their digits, decimals also their notation.
 
     Objects with duplicate keys are ``RepeatedKeys``.
 

@@ -1,4 +1,4 @@
-"""Conversion of library values to Python values: scalars and arrays of NumPy, UUIDs (as text), and missing values."""
+"""Conversion of library values to Python values: NumPy scalars and arrays, UUIDs (as strings), and missing values."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Rows of Python as mappings: column types are inferred from the values, and no value is changed.
 
 A column is described by the set of its values' kinds, as in ``rows.inference``, so neither the order of rows nor their
-batches affect the columns. Kinds are those of Python: a text that looks like a date is a text, and a set of kinds
+batches affect the columns. Kinds are those of Python: a string that looks like a date is a string, and a set of kinds
 without a common type is an error, because Python values have no original notation that could be kept instead.
 
 Arrow would truncate ``1.5`` to the integer 1, drop the hour of a timestamp, and drop keys that a struct lacks. So every
@@ -271,7 +271,7 @@ def columns_of(
     """Return the values by key, in order of first appearance; missing values are ``None``.
 
     Raises:
-        RowError: A row is not a mapping, or a key is not a text.
+        RowError: A row is not a mapping, or a key is not a string.
     """
     for row, number in zip(rows, numbers, strict=True):
         if not isinstance(row, Mapping):

@@ -25,7 +25,7 @@ class Column:
     """Name, type and nullability."""
 
     length: int | None = None
-    """``columnLength``: maximum length of texts, in characters."""
+    """``columnLength``: maximum length of strings, in characters."""
 
     scale: int | None = None
     """``columnScale``: decimal places of a float or double, or dimension of a vector."""
@@ -181,7 +181,7 @@ def _column(position: int, column: Any, dimensions: Mapping[str, int]) -> Column
 
 
 def text_of(written: Any) -> str:
-    """Return a value of a job file as field metadata: a text unchanged, anything else as JSON."""
+    """Return a value of a job file as field metadata: a string unchanged, anything else as JSON."""
     return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False, default=str)
 
 

@@ -1,4 +1,4 @@
-"""Encoding of an Arrow schema as text for JSON: its IPC message in base64."""
+"""Encoding of an Arrow schema as a string for JSON: its IPC message in base64."""
 
 import base64
 
@@ -16,7 +16,7 @@ def schema_from_text(text: str) -> pa.Schema:
     """Return the schema that ``schema_to_text`` wrote.
 
     Raises:
-        StoredValueError: The text is not such a schema.
+        StoredValueError: The string is not such a schema.
     """
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))

@@ -20,7 +20,7 @@ SeaTunnel               Arrow                            remarks
 ``timestamp_tz``        ``timestamp[us, tz=UTC]``        a moment; shown in UTC
 ``array<T>``            ``list<T>``
 ``map<K, V>``           ``map<K, V>``
-``{a = T, …}``          ``struct<a: T, …>``              a row, also ``row<a = T, …>``; a nested object, or a text
+``{a = T, …}``          ``struct<a: T, …>``              a row, also ``row<a = T, …>``; a nested object, or a string
 ``float_vector``        ``fixed_size_list<float>[n]``    n is the dimension: ``float_vector(n)``, or ``columnScale``;
                                                          without one it is ``array<float>``
 ``float16_vector``      ``fixed_size_list<half>[n]``     16 bits, of IEEE 754
@@ -29,8 +29,8 @@ SeaTunnel               Arrow                            remarks
 ``sparse_float_vector`` ``map<uint32, float>``           the values that are not 0 by their index; no dimension
 ======================= ================================ ========================================================
 
-Type names are case-insensitive; names of columns and fields keep their case. In the text of a type, quote a name with
-blanks or other special characters: ``{"unit price" = int}``.
+Type names are case-insensitive; names of columns and fields keep their case. In a type as a string, quote a name with
+spaces or other special characters: ``{"unit price" = int}``.
 """
 
 import json
@@ -89,11 +89,11 @@ _OTHER_SPELLINGS = {
     "datetime": "timestamp",
     "timestamptz": "timestamp_tz",
 }
-"""Names of other systems and the corresponding names of SeaTunnel, for error messages."""
+"""Type names of other systems and their SeaTunnel equivalents, suggested in error messages."""
 
 
 def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
-    """Return the Arrow type of a declared type: a text such as ``map<string, int>``, or a nested object for a row.
+    """Return the Arrow type of a declared type: a string such as ``map<string, int>``, or a nested object for a row.
 
     Args:
         declaration: The declaration in the form of a configuration.
@@ -133,14 +133,14 @@ def type_name(arrow: pa.DataType) -> str:
 
 
 def is_text(arrow: pa.DataType) -> bool:
-    """Return True if the values are texts, in any of Arrow's encodings."""
+    """Return True if the values are strings, in any of Arrow's encodings."""
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
 
 
 def own_types(columns: pa.Schema) -> pa.Schema:
     """Return the columns with their types replaced by equivalent types of this module.
 
-    It replaces views of texts, dictionaries and unsigned numbers, which few sinks and few of Arrow's functions accept.
+    It replaces string views, dictionaries and unsigned numbers, which few sinks and few of Arrow's functions accept.
     A type without a counterpart is unchanged.
     """
     return pa.schema([column.with_type(_own(column.type)) for column in columns], columns.metadata)

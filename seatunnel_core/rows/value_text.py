@@ -18,7 +18,7 @@ from seatunnel_core.work.names import repeated
 def json_text(value: Any, kind: pa.DataType) -> str:
     """Return a Python value of an Arrow type as JSON on one line.
 
-    Dates and times are ISO texts, bytes base64, rows and maps objects. A decimal is a number with all digits.
+    Dates and times are ISO strings, bytes base64, rows and maps objects. A decimal is a number with all digits.
 
     Raises:
         ValueError: A map has a duplicate key, of which an object would keep one.
@@ -39,7 +39,7 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 
 def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
-    """Return a value for a store of byte strings: texts and bytes unchanged, others as in JSON without quotes.
+    """Return a value for a store of byte strings: strings and bytes unchanged, others as in JSON without quotes.
 
     Raises:
         ValueError: As ``json_text``.
@@ -88,7 +88,7 @@ def float_texts(values: pa.Array) -> pa.Array:
 
 
 def cut(text: str, most: int) -> str:
-    """Return the first characters of a text, and the number of further ones."""
+    """Return the first characters of a string, and the number of further ones."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
@@ -98,7 +98,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
         return None
     if pa.types.is_floating(kind):
         if not math.isfinite(value):
-            return json.dumps(value)  # NaN, Infinity and -Infinity as texts, because JSON lacks them
+            return json.dumps(value)  # NaN, Infinity and -Infinity as strings, because JSON lacks them
         return shortest(value) if pa.types.is_float32(kind) else value
     if not pa.types.is_nested(kind):
         return value

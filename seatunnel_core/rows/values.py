@@ -1,8 +1,8 @@
 """Conversion of plain values of JSON and configuration files to values that Arrow accepts for a type.
 
-The rules are those of SeaTunnel's documentation: dates and times are ISO texts or further forms such as
+The rules are those of SeaTunnel's documentation: dates and times are ISO strings or further forms such as
 2024/5/20 12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an
-object with texts as keys. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
+object with strings as keys. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
 """
 
 import base64
@@ -103,7 +103,7 @@ def _unchecked(kind: pa.DataType) -> Converter:
 
 
 def number_text(text: str) -> str:
-    """Return the text of a number without surrounding blanks.
+    """Return the number without surrounding whitespace.
 
     Raises:
         ValueError: It has characters that only Python accepts in numbers: ``1_000``, or digits of other scripts.
@@ -138,7 +138,7 @@ def _text(value: Any, _: pa.DataType) -> str:
 
 
 def _document(value: Any) -> str:
-    """Return the value of a JSON text; numbers with a point keep their notation."""
+    """Return a parsed JSON value as JSON; numbers with a decimal point keep their notation."""
     if isinstance(value, Mapping):
         require_once(value)
         return "{" + ",".join(f"{_document(str(key))}:{_document(part)}" for key, part in value.items()) + "}"
@@ -234,7 +234,7 @@ _BELOW_A_MICROSECOND = re.compile(r"[.,]\d{6}\d*[1-9]", re.ASCII)
 
 
 def _to_the_microsecond(text: str) -> str:
-    """Return the text; raise ``ValueError`` if it has digits below a microsecond, which Python would truncate."""
+    """Return the string; raise ``ValueError`` if it has digits below a microsecond, which Python would truncate."""
     if _BELOW_A_MICROSECOND.search(text):
         raise ValueError
     return text
@@ -249,7 +249,7 @@ _WRITTEN = (
 
 
 def _as_iso(text: str) -> str:
-    """Return a date or timestamp in one of these forms as ISO 8601; raise ``ValueError`` for other texts."""
+    """Return a date or timestamp in one of these forms as ISO 8601; raise ``ValueError`` for other strings."""
     found = next((found for form in _WRITTEN if (found := form.fullmatch(text))), None)
     if found is None:
         raise ValueError
@@ -329,7 +329,7 @@ def _struct(kind: pa.DataType) -> Converter:
 
 
 def _unpacked(value: Any) -> Any:
-    """Return a nested value that may be given as a text: ``"{ 12:01:26 = v0 }"`` or JSON."""
+    """Return a nested value that may be given as a string: ``"{ 12:01:26 = v0 }"`` or JSON."""
     if not isinstance(value, str):
         return value
     text = value.strip()

@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 _NEGATIVE_ZERO = re.compile(r"-0(?![.\deE])")
-"""Pattern of an integer ``-0``. It may also match inside a text, which only costs time."""
+"""Pattern of an integer ``-0``. It may also match inside a string, which only costs time."""
 
 
 class WrittenDecimal(Decimal):
-    """A number with a point or an exponent that keeps its text; results of arithmetic are decimals."""
+    """A number with a decimal point or an exponent that keeps its notation. Arithmetic returns plain ``Decimal``s."""
 
     text: str
 
@@ -41,9 +41,9 @@ class NegativeZero(int):
 
 
 def decoders(**options: Any) -> Callable[[str], json.JSONDecoder]:
-    """Return a function that chooses between two decoders with the same options for a text.
+    """Return a function that chooses between two decoders with the same options for a string.
 
-    Only the decoder for texts with ``-0`` checks each integer, because that takes twice as long.
+    Only the decoder for strings with ``-0`` checks each integer, because that takes twice as long.
     """
     usual = json.JSONDecoder(**options)
     careful = json.JSONDecoder(**options, parse_int=whole_number)
@@ -51,5 +51,5 @@ def decoders(**options: Any) -> Callable[[str], json.JSONDecoder]:
 
 
 def whole_number(text: str) -> int:
-    """Return the integer in a text."""
+    """Return the integer in a string."""
     return NegativeZero() if text == "-0" else int(text)

@@ -210,7 +210,7 @@ class JobThreads:
             self._break(error)
 
     def _clear(self, report: JobReport) -> None:
-        """Clean up after the pipelines, many at a time; then report the end of the job."""
+        """Clean up after the pipelines, many in parallel; then report the end of the job."""
         left = len(self._runs)
 
         def cleared() -> None:

@@ -43,7 +43,7 @@ class Description:
 
 
 def describe(job: SubmittedJob) -> Description:
-    """Return the description of a job; for an invalid job, which the worker process will report, only the text."""
+    """Return the description of a job; only the text for an invalid job, whose error the worker process reports."""
     text = masked_job(job.text, FORMATS[job.format])
     try:
         raw = job.read(loads_sinks=False)

@@ -1,4 +1,4 @@
-"""Requirements of a job on cluster resources, from its ``env``."""
+"""Cluster resources that a job requires, according to its ``env``."""
 
 from functools import lru_cache
 

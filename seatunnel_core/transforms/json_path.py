@@ -159,7 +159,7 @@ def _is_written(value: Any, may_be_list: bool) -> bool:
 
 
 def _several(written: Any) -> list[Any]:
-    """Return the elements of a list or of a semicolon-separated text."""
+    """Return the elements of a list or of a semicolon-separated string."""
     parts = written.split(";") if isinstance(written, str) else written if isinstance(written, list) else [written]
     return [part.strip() if isinstance(part, str) else part for part in parts]
 
@@ -182,7 +182,7 @@ def _at(path: str, document: Any) -> Any:
 
 
 def _documents(values: pa.Array) -> Sequence[Any]:
-    """Return the documents to which paths are applied; for a text that is not JSON, the error."""
+    """Return the documents to which paths are applied; for a string that is not JSON, the error."""
     if pa.types.is_nested(values.type):
         return [_as_json(value, values.type) for value in values.to_pylist()]
     return [None if value is None else _parsed(value) for value in values.to_pylist()]

@@ -70,10 +70,10 @@ def naming(options: Options) -> Naming:
 
 
 def entry_texts(option: str, entry: Mapping[str, Any], wanted: tuple[str, ...]) -> list[str]:
-    """Return the texts of an entry of a list option.
+    """Return the strings of an entry of a list option.
 
     Raises:
-        UsageError: A text is missing or not a string.
+        UsageError: A value is missing, or is not a string.
     """
     for name in wanted:
         if not isinstance(entry.get(name), str | int) or entry[name] == "":

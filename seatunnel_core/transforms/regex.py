@@ -11,11 +11,11 @@ from seatunnel_core.connector_api.errors import UsageError
 
 _ADVICE = "look-around, references inside a pattern and possessive repetition are not supported; use a transform Python"
 _AROUND = ("", "a", " ", "\n")
-"""Texts around a position that a pattern can distinguish: an end of the text, a letter, a space, a line end."""
+"""Strings next to a position that a pattern can distinguish: an end of the string, a letter, a space, a line end."""
 
 
 def check_pattern(option: str, pattern: str) -> None:
-    """Raise ``UsageError`` if a text is not a regular expression."""
+    """Raise ``UsageError`` if a string is not a regular expression."""
     try:
         pc.match_substring_regex(pa.array([""]), pattern=pattern)
     except pa.ArrowInvalid as error:
@@ -24,7 +24,7 @@ def check_pattern(option: str, pattern: str) -> None:
 
 
 def matches_nothing(pattern: str) -> bool:
-    """Return True if a valid pattern can match the empty text between two characters."""
+    """Return True if a valid pattern can match the empty string between two characters."""
     for before, after in itertools.product(_AROUND, repeat=2):
         whole = rf"\A{before}(?:{pattern}){after}\z"
         if pc.match_substring_regex(pa.array([before + after]), pattern=whole)[0].as_py():

@@ -19,7 +19,7 @@ SHORT = {RowKind.INSERT: "+I", RowKind.UPDATE_BEFORE: "-U", RowKind.UPDATE_AFTER
 
 
 def kind_texts(batch: Batch, texts: dict[RowKind, str]) -> pa.StringArray:
-    """Return the text of each row's kind."""
+    """Return the string of each row's kind."""
     if batch.kinds is None:
         return pa.repeat(texts[RowKind.INSERT], batch.rows.num_rows)
     return pa.array([texts[kind] for kind in RowKind]).take(batch.kinds)

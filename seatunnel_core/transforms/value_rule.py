@@ -31,7 +31,7 @@ class ValueRule(ABC):
 
     @abstractmethod
     def broken(self, value: str) -> str:
-        """Return the reason why a value, given as text, violates the rule."""
+        """Return the reason why a value, given as a string, violates the rule."""
 
     def check_type(self, kind: pa.DataType) -> None:
         """Raise ``ValueError`` if the rule does not apply to a column type."""
@@ -55,7 +55,7 @@ class NotNull(ValueRule):
 
 @frozen(kw_only=True)
 class Range(ValueRule):
-    """The value must be between ``min_value`` and ``max_value``, texts that are parsed as values of the column."""
+    """The value must be between ``min_value`` and ``max_value``, strings that are parsed as values of the column."""
 
     min_value: str | None = None
     max_value: str | None = None
@@ -102,7 +102,7 @@ def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
 
 @frozen(kw_only=True)
 class Length(ValueRule):
-    """The number of characters of a text, of bytes, or of array elements must be in a range."""
+    """The number of characters of a string, of bytes, or of array elements must be in a range."""
 
     min_length: int | None = None
     max_length: int | None = None

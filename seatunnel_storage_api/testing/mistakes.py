@@ -22,7 +22,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint
 
 
 class Mistakes(StorageFixtures):
-    """Promise 11. ``secrets`` contains the texts that no message, log or ``repr`` may contain."""
+    """Promise 11. ``secrets`` contains the strings that no message, log or ``repr`` may contain."""
 
     def test_p11_errors_name_the_place_and_the_remedy(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:
         def message(kind: type[CheckpointStorageError], verb: Callable[[], object]) -> str:

@@ -191,7 +191,7 @@ def summary(name: str, verdicts: Verdicts) -> list[str]:
 
 
 def _cases(whys: list[str]) -> str:
-    """Return the number of failed cases of a test in parentheses if there are several; otherwise an empty text."""
+    """Return the number of failed cases of a test in parentheses if there are several; otherwise an empty string."""
     return f" ({len(whys)} cases)" if len(whys) > 1 else ""
 
 

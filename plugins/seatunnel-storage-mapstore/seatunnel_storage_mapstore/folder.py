@@ -63,7 +63,7 @@ class Contents:
 
 @frozen
 class Folder:
-    """The objects of one map, on the four primitives of a ``BlobStorage``."""
+    """Object store of one map, built on the four primitive operations of a ``BlobStorage``."""
 
     storage: BlobStorage
     prefix: str

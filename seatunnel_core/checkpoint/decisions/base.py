@@ -1,4 +1,4 @@
-"""Choose the checkpoint that a start builds on (R4c), and decide whether it may go back (R10).
+"""Choose the checkpoint that a start builds on (R4c), and decide whether it may restore an older one (R10).
 
 A restore is checked twice, by the same functions: when a process claims the job, for all pipelines at once, and by each
 start after it has claimed its epoch, because another engine may have stored something in between.
@@ -51,8 +51,9 @@ class RestoreRequest:
     has written to the same target, or the save mode was applied after the base."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """Differences of the sinks' options from the current ones, by sink: pairs of the first epoch and the difference in
-    words (empty if equal), the newest last. The former engine may have staged more since its state was inspected."""
+    """Differences of the sinks' options from the current ones, by sink. For each binding, oldest first: the epoch in
+    which it began, and a description of the differences (empty if there are none). The former engine may have staged
+    more since its state was inspected."""
 
     requires_known: bool = False
     """True if the base must contain all output that the targets show as published."""
@@ -198,8 +199,8 @@ def require_retracting(
     Check this before the restore point records the rollback: every later start would have to execute it.
 
     Args:
-        rewind: The decision; ``None`` if the start does not go back.
-        asked: The checkpoint to go back to.
+        rewind: The decision; ``None`` if the start restores no older checkpoint.
+        asked: The checkpoint to restore.
         unable: The names of the sinks that cannot roll back.
         rows: The rows that would be duplicated, as far as known, such as ``up to 5 rows``.
 

@@ -112,7 +112,7 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
     Args:
         sink: The name of the sink.
         units: The number of units, such as ``2 units``.
-        changes: How the sink's options have changed since, in words.
+        changes: Description of how the sink's options have changed since.
     """
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that "

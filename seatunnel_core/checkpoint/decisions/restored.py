@@ -48,10 +48,10 @@ def superseded(epoch: int, newest_epoch: int | None, checkpoints: Sequence[Check
 
 
 def choose(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest, topology: Topology) -> Base:
-    """Choose the checkpoint to start from (R4c): the latest one, or the requested one if going back is allowed (R10).
+    """Choose the checkpoint to start from (R4c): the latest one, or the requested one if restoring it is allowed (R10).
 
     Raises:
-        RestoreRefusedError: The requested checkpoint cannot be restored, going back was not agreed, or a sink cannot
+        RestoreRefusedError: The requested checkpoint cannot be restored, restoring it was not allowed, or a sink cannot
             roll back published output.
     """
     base = choose_base(checkpoints, request)

@@ -1,4 +1,4 @@
-"""The identity of a vertex in its pipeline, with its text form."""
+"""The identity of a vertex in its pipeline, with its string form."""
 
 import enum
 
@@ -6,7 +6,7 @@ from attrs import frozen
 
 
 class VertexKind(enum.Enum):
-    """The kind of a vertex; its value is the first word of the vertex's text form."""
+    """The kind of a vertex; its value is the first word of the vertex's string form."""
 
     SOURCE = "source"
     TASK = "task"

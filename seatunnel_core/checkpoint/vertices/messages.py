@@ -118,7 +118,7 @@ class Correction:
 
 @frozen
 class SinkPressure:
-    """From a sink back to its tasks: True if the sink is at its bound (R1)."""
+    """Message from a sink to its tasks: ``full`` is True if the staged output has reached its limit (R1)."""
 
     sink: str
     full: bool

@@ -124,7 +124,7 @@ class SinkVertex:
         return len(self._waiting) + len(self._publishable)
 
     def doing(self) -> tuple[str, int]:
-        """Return the current activity of the sink, in words, and its start time in milliseconds."""
+        """Return a description of the sink's current activity, and its start time in milliseconds."""
         missing = [source for source, passed in self._passed.items() if self._barriers and passed < self._barriers[0]]
         return f"waits for the barrier from {', '.join(missing) or 'nobody'}", self._since_ms
 

@@ -149,7 +149,7 @@ class SourceVertex:
             self._coordinator.send(Broken(event.failure))
 
     def doing(self) -> tuple[str, int]:
-        """Return the current activity of the source, in words, and its start time in milliseconds."""
+        """Return a description of the source's current activity, and its start time in milliseconds."""
         of_all = "" if self._polling is not None else f" of {self.state.total}"
         return f"has emitted {self._cursor}{of_all} splits", self._since_ms
 

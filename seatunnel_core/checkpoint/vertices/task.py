@@ -125,7 +125,7 @@ class TaskVertex:
         return tuple(each for committables in finished for each in committables.items())
 
     def doing(self) -> tuple[str, int]:
-        """Return the current activity of the task, in words, and its start time in milliseconds."""
+        """Return a description of the task's current activity, and its start time in milliseconds."""
         running = [flight for flight in self._flights.values() if flight.running]
         if not running:
             return f"has {self.units_in_flight} units in flight, none of which is running", self._wiring.now_ms
@@ -321,7 +321,7 @@ class TaskVertex:
         self._lent -= len(flight.unit.splits)
 
     def _lend(self) -> None:
-        """Give the source all free credits; none while a sink is at its bound (R1)."""
+        """Give the source all free credits; none while a sink is full (R1)."""
         free = self._limits.credits_per_source - self._lent
         if not self._begun or self._full_sinks or self._source_ended or free <= 0:
             return

@@ -1,4 +1,4 @@
-"""Inspector results for display, as texts and tables."""
+"""Formatting of inspector results as text and tables."""
 
 import time
 from collections.abc import Iterator, Sequence

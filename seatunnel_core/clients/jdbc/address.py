@@ -49,7 +49,7 @@ class Address:
         return f"{self.kind} {where}"
 
     def hide(self, text: str) -> str:
-        """Return a text, such as a driver's message, with ``***`` in place of the password and of secret properties."""
+        """Return a string, such as a driver's message, with ``***`` in place of the password and secret properties."""
         secret_keys = {key for key, _ in self.properties if secret.holds_secret(key)} - _KEY_FILES
         kept = [value for key, value in self.properties if key in secret_keys and value.lower() not in _SWITCHES]
         secrets = [self.password or "", *kept]

@@ -1,4 +1,4 @@
-"""TLS to MySQL and MariaDB, by the properties of their JDBC drivers and by PyMySQL's files."""
+"""TLS to MySQL and MariaDB, configured with the properties of their JDBC drivers and with PyMySQL's files."""
 
 import ssl
 from collections.abc import Mapping

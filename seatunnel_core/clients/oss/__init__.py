@@ -1,1 +1,1 @@
-"""Alibaba Cloud OSS, by oss2."""
+"""Client code for Alibaba Cloud OSS, built on oss2."""

@@ -1,4 +1,4 @@
-"""Client of a bucket, by the keys of Hadoop's client of OSS."""
+"""OSS bucket client, configured with the keys of Hadoop's OSS client."""
 
 import logging
 import re

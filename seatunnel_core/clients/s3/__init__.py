@@ -1,1 +1,1 @@
-"""S3 and servers with the same protocol, by boto3."""
+"""Client code for S3 and servers with the same protocol, built on boto3."""

@@ -1,4 +1,4 @@
-"""Connection to a server: endpoint, region, path style, proxy, TLS and timeouts, by the keys of Hadoop's S3A client."""
+"""Server connection: endpoint, region, path style, proxy, TLS and timeouts, from the keys of Hadoop's S3A client."""
 
 import functools
 import logging

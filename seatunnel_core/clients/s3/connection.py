@@ -1,4 +1,4 @@
-"""Client of a bucket, by the keys of Hadoop's S3A client."""
+"""S3 bucket client, configured with the keys of Hadoop's S3A client."""
 
 import re
 from collections.abc import Mapping

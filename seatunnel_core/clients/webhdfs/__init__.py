@@ -1,1 +1,1 @@
-"""HDFS over WebHDFS, by the package hdfs."""
+"""Access to HDFS over WebHDFS, with the package ``hdfs``."""

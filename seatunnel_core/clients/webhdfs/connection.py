@@ -1,4 +1,4 @@
-"""Client of a cluster, by the keys of Hadoop: address and user."""
+"""Create a WebHDFS client from Hadoop configuration keys, such as the address and the user."""
 
 import getpass
 import os

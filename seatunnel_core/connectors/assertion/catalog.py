@@ -35,7 +35,7 @@ class ColumnRule:
     type: pa.DataType | None = None
     nullable: bool | None = None
     said: Mapping[str, str] = field(factory=dict)
-    """Expected ``comment``, ``length`` and ``default``, as texts; ``""`` for none."""
+    """Expected ``comment``, ``length`` and ``default``, as strings; ``""`` for none."""
 
     def held(self, column: pa.Field) -> bool:
         """Return True if a column satisfies the rule."""

@@ -28,7 +28,7 @@ def count(kind: str, value: Any) -> int:
     """Return the ``rule_value`` of a rule that counts rows or characters.
 
     Raises:
-        ValueError: It is not a whole number, or it is negative or too large.
+        ValueError: It is not an integer, or it is negative or too large.
     """
     number = limit(kind, value)
     if not 0 <= number <= _LARGEST_COUNT or number != int(number):

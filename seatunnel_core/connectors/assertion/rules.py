@@ -245,7 +245,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _lengths(values: pa.Array) -> pa.Array | None:
-    """Return the lengths of texts and of types written as texts, in characters, and of bytes; ``None`` for other types.
+    """Return the lengths of binary values in bytes, of others in characters; ``None`` for types without a string form.
 
     The length of null is 0, as in SeaTunnel.
     """
@@ -282,7 +282,7 @@ def _shown(value: pa.Scalar) -> str:
 def _sorted_maps(value: Any) -> Any:
     """Return a nested value in a form that can be compared with ``==``.
 
-    Maps, which Arrow returns as lists of pairs, are sorted, and NaN becomes a text, because NaN does not equal itself.
+    Maps, which Arrow returns as lists of pairs, are sorted, and NaN becomes a string, because it does not equal itself.
     """
     if isinstance(value, dict):
         return {key: _sorted_maps(part) for key, part in value.items()}

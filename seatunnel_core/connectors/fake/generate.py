@@ -28,7 +28,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _texts(length: int, texts: str) -> pa.StringArray:
-    """Return an array of texts of one length from their concatenation.
+    """Return an array of strings of one length from their concatenation.
 
     ``pa.array`` of a list would import pandas wherever it is installed, which takes half a second in each process.
     """

@@ -1,10 +1,10 @@
 """State of each file of a watched folder, and its compact form in checkpoints.
 
-A small set of marks is part of each checkpoint, as text. A large one is a sequence of *runs* and a rest. A run is an
-immutable difference to the runs before it, as bytes, which the engine stores once; the rest is the difference to all of
-them, and part of each checkpoint. When the rest has grown too large, it becomes a run, merged with the last runs that
-are not much larger. So there are few runs, and a mark is rewritten only after as many changes as its run has marks. A
-set is always exact: it is never changed in place, only compared.
+A small set of marks is part of each checkpoint, as a string. A large one is a sequence of *runs* and a rest. A run is
+an immutable difference to the runs before it, as bytes, which the engine stores once; the rest is the difference to all
+of them, and part of each checkpoint. When the rest has grown too large, it becomes a run, merged with the last runs
+that are not much larger. So there are few runs, and a mark is rewritten only after as many changes as its run has
+marks. A set is always exact: it is never changed in place, only compared.
 """
 
 import binascii

@@ -141,7 +141,7 @@ class Fence:
         return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
 
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:
-        """Return a text with the number of foreign files in the target; empty if there are none or listing fails.
+        """Return a string with the number of foreign files in the target; empty if there are none or listing fails.
 
         Args:
             expression: as for ``existing``.

@@ -131,7 +131,7 @@ class Receipt:
 class FileSystem(MarkedStaging):
     """A file system. Picklable: it is sent to the tasks of its source or sink, and connects on first use.
 
-    Paths are texts with ``/`` between names, starting with ``top``. A failure to list or open is a ``SourceError``;
+    Paths are strings with ``/`` between names, starting with ``top``. A failure to list or open is a ``SourceError``;
     every other failure is an ``OSError`` with an error number and a message for the user. ``EIO`` means that a retry
     may succeed.
     """

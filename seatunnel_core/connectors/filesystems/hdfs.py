@@ -1,4 +1,4 @@
-"""Files of HDFS over WebHDFS: without Java, and with two NameNodes. The client is that of the checkpoint storage.
+"""Files of HDFS over WebHDFS: without Java, and with two NameNodes. The checkpoint storage uses the same client.
 
 HDFS renames a file in one step that never replaces another, and gives each file a permanent number. So a repeated
 commit recognises its file even if the response to the first one was lost.
@@ -62,7 +62,7 @@ class HdfsFileSystem(RemoteFileSystem):
     """``hdfs://host:port``, or ``hdfs://nameservice``."""
 
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, by the keys of the storage."""
+    """Options, with the keys of the checkpoint storage."""
 
     gives_receipts: ClassVar[bool] = True
     publishes_at_once: ClassVar[int] = 8

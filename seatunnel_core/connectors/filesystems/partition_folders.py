@@ -1,7 +1,7 @@
 """Partition folders: ``year=2013/month=1``, written by sinks and read by sources.
 
 Characters that a folder name cannot contain are escaped, for example ``%2F`` for a slash. So are ambiguous values: a
-text that looks like null, and a ``.`` or ``_`` that would hide the folder from Hadoop's tools.
+string that looks like null, and a ``.`` or ``_`` that would hide the folder from Hadoop's tools.
 """
 
 import re
@@ -17,7 +17,7 @@ def folder_value(value: str | None, *, begins: bool = False) -> str:
     """Return a value as part of a folder name, escaped so that it stays in the parent folder and is not hidden.
 
     Args:
-        value: The value as text, ``None`` for null.
+        value: The value as a string, ``None`` for null.
         begins: True if the name starts with it.
     """
     if value is None:
@@ -40,7 +40,7 @@ def is_partition(folder: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """Return the unescaped text, or the text itself if the result is not UTF-8: another program wrote it unescaped."""
+    """Return the unescaped string, or the string itself if the result is not UTF-8: it was written unescaped."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:

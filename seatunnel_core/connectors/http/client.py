@@ -58,14 +58,14 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Content as a text for messages, with replacements for undecodable bytes."""
+        """Content as a string for messages, with replacements for undecodable bytes."""
         try:
             return self.content.decode(self._named_encoding or "utf-8-sig", errors="replace")
         except LookupError:
             return self.content.decode(errors="replace")
 
     def decoded(self, where: str) -> str:
-        """Return the content as a text, in the encoding in its headers, else in UTF-8.
+        """Return the content as a string, in the encoding in its headers, else in UTF-8.
 
         Args:
             where: The request and page, for messages.
@@ -264,7 +264,7 @@ def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
 
 
 def _secrets_in(request: Request) -> Iterator[str]:
-    """Yield the texts of a request that may be secrets."""
+    """Yield the strings of a request that may be secrets."""
     parts = urlsplit(request.url)
     yield from (unquote(each) for each in (parts.username, parts.password) if each)
     yield from (value for _, value in parse_qsl(parts.query))

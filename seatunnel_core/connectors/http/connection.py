@@ -23,7 +23,7 @@ class Connection:
     """File with a certificate and its key, or one of each; empty without a certificate."""
 
     hidden: tuple[str, ...] = field(repr=False)
-    """Texts that no message may contain."""
+    """Strings that no message may contain."""
 
     credentials: str
     """Options that contain the credentials, for messages."""
@@ -40,7 +40,7 @@ class Connection:
 
         Args:
             options: The options.
-            hidden: Texts that no message may contain.
+            hidden: Strings that no message may contain.
             credentials: Options that contain the credentials, for messages.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Extract rows from a response: JSON objects, alone, in arrays or one per line, at paths, or plain texts."""
+"""Extract rows from a response: JSON objects, alone, in arrays or one per line, at paths, or plain strings."""
 
 import json
 import re
@@ -55,7 +55,7 @@ class Content:
     """True if the job declares ``schema`` or has it inferred; else there is one column, ``content``."""
 
     sample: int | None = None
-    """Number of rows from which columns are inferred; ``None`` if columns are declared or rows are plain texts."""
+    """Number of rows from which columns are inferred; ``None`` if columns are declared or rows are plain strings."""
 
     contract: SchemaContract = field(factory=SchemaContract)
     """Handling of rows that do not match inferred columns."""
@@ -346,7 +346,7 @@ def _check_inference(options: Options, declared: TableSchema | None) -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text; unlike in ``str.splitlines``, U+2028 and similar characters do not end a line."""
+    """Return the lines of a string; unlike in ``str.splitlines``, U+2028 and similar characters do not end a line."""
     return re.split(r"\r\n|\n|\r", text)
 
 

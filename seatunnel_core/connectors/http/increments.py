@@ -129,7 +129,7 @@ class RowIncrements:
             yield values[-1], digest(values)
 
     def _since(self, last: Any, after: Cursor | None) -> Any:
-        """Return the lower boundary of a window. A value below it was not requested, so the window excludes it."""
+        """Return the lower bound of a window; never below the first value that was requested from the service."""
         low, since = self.asked_from(after), self._behind(last)
         return since if low is None or self.increment.param is None else max(since, self._read(low))
 

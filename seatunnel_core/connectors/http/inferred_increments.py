@@ -3,14 +3,14 @@
 ================================================ ====================================
 values                                           compared as
 ================================================ ====================================
-numbers, and texts that are numbers              numbers, exactly
+numbers, and strings that are numbers            numbers, exactly
 dates                                            dates
 timestamps without a zone, and dates             timestamps
 timestamps with ``Z`` or an offset               points in time
-other texts                                      texts, character by character
+other strings                                    strings, character by character
 ================================================ ====================================
 
-The text of a cursor has the same form, so each job, and any process that resumes it, compares values like the previous
+A cursor as a string has the same form, so each job, and any process that resumes it, compares values like the previous
 job.
 """
 
@@ -153,7 +153,7 @@ class _Typed(RowIncrements):
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a JSON value, or of the text of a cursor."""
+    """Return the kind of a JSON value, or of a cursor as a string."""
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return type(value).__name__

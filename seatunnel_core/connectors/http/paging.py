@@ -16,7 +16,7 @@ from seatunnel_core.rows.json_document import found, keys_of
 _SPLITS_PER_TASK = 16
 GUESSED_ROWS = 100
 _NO_MORE = frozenset(("false", "f", "no", "n", "off", "none", "null", "0", "0.0", ""))
-"""Texts that mean false in a has-more flag."""
+"""Strings that mean false in a has-more flag."""
 
 
 @frozen(kw_only=True)

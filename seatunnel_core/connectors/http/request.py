@@ -12,7 +12,7 @@ from seatunnel_core.connector_api.errors import UsageError
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 
 SHORTEST_SECRET = 6
-"""Minimum length of a secret to replace within a text; shorter ones occur in ordinary words."""
+"""Minimum length of a secret to replace within a string; shorter ones occur in ordinary words."""
 
 _PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
 
@@ -140,7 +140,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def checked_url(url: str, option: str = "url") -> str:
-    """Return the URL without surrounding blanks.
+    """Return the URL without surrounding whitespace.
 
     Raises:
         UsageError: It is not an http or https URL.

@@ -373,7 +373,7 @@ class Slack(ServiceSink):
 
 
 def _values(rows: pa.RecordBatch) -> Iterator[tuple[str, ...]]:
-    """Return the values of each row as texts: strings unchanged, other values as JSON."""
+    """Return the values of each row as strings: strings unchanged, other values as JSON."""
     return texts_of(rows, _text)
 
 

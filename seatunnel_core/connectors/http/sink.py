@@ -176,14 +176,14 @@ def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """Return the values of each row as texts.
+    """Return the values of each row as strings.
 
     Args:
         rows: The rows.
-        text: Returns the text of a value of a type, or raises ``ValueError``.
+        text: Returns a value of a type as a string, or raises ``ValueError``.
 
     Raises:
-        RowError: A value has no text; the message contains the column.
+        RowError: A value has no string form; the message contains the column.
     """
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):

@@ -367,7 +367,7 @@ def in_both_places(options: Options) -> bool:
 
 
 def secrets_of(options: Options) -> tuple[str, ...]:
-    """Return the values of all secret options, as texts."""
+    """Return the values of all secret options, as strings."""
     values = [options[option] for option in options.declared if option.secret]
     texts = [each for value in values for each in (value.values() if isinstance(value, dict) else [value])]
     return tuple(str(text) for text in texts if text)

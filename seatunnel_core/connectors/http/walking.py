@@ -92,7 +92,7 @@ class Walk:
         return following if found - self._rows(answer, self._where(number)) else None
 
     def _rows(self, answer: Answer, where: str) -> set[str]:
-        """Return the texts of the rows in a response; none if its rows do not count for paging."""
+        """Return the rows in a response as strings; none if its rows do not count for paging."""
         text, content = answer.decoded(where), self.content
         if not content.has_columns:
             counts = content.counted(text, where)

@@ -60,7 +60,7 @@ def catalog_properties(options: Options) -> dict[str, str]:
 
 
 def located(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that identify a catalog, by the keys of the options, without secrets."""
+    """Return the properties that identify a catalog, with the keys of the options, without secrets."""
     named = {key: properties[key] for key in ("type", "uri", "warehouse") if key in properties}
     return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
 

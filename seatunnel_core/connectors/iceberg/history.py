@@ -127,7 +127,7 @@ def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
 
 
 def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
-    """Return True if a manifest can name a file of the job.
+    """Return True if a manifest can refer to a file of the job.
 
     One that was added by a snapshot of another writer, without existing files, only names files of that writer.
     """

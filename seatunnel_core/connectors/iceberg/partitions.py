@@ -33,7 +33,7 @@ _COUNTED = {"bucket": "bucket", "truncate": "trunc"}
 
 
 def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the column and the transform of each key, from a text such as ``day(made_at), bucket(id, 16), country``.
+    """Return the column and the transform of each key, from a string such as ``day(made_at), bucket(id, 16), country``.
 
     Raises:
         UsageError: A part is invalid.

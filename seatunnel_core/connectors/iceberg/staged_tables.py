@@ -4,9 +4,9 @@
 
     {"tables": [{"table": ["shop", "orders"], "uuid": "…", "after": 17, "spec": 0, "files": [["….parquet"], …]}]}
 
-A file's name is followed by the values of its partition. With ``write_mode = merge`` a table also has ``keys``, files
-of keys whose older rows are deleted, ``positions``, files of positions in ``files`` whose rows are deleted, and ``by``,
-the columns of the key. Before several tables were supported, a body was a list of names: ``{"files": ["….parquet"]}``.
+A file's name is followed by the values of its partition. With ``write_mode = merge``, a table also has:
+``keys``, equality delete files; ``positions``, position delete files for ``files``; ``by``, the key columns. Older
+versions, which supported a single table, wrote a list of names: ``{"files": ["….parquet"]}``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -17,16 +17,16 @@ class Column(TableColumn):
     """Expression that reads it in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
-    """Expression, like ``read``, that returns the text of a value that rows cannot represent, and null for all others.
+    """Expression, like ``read``, for values that rows cannot represent: returns these as strings, null for all others.
     ``""`` if this can be detected from the value itself. In a SELECT it follows all columns.
     """
 
     direct: bool = True
-    """True if a value of type ``arrow`` can be copied into the column unchanged. Otherwise it is sent as a text, which
-    the database converts."""
+    """True if a value of type ``arrow`` can be copied into the column unchanged. Otherwise it is sent as a string,
+    which the database converts."""
 
     cast: str = field(default="", repr=False)
-    """Type to which a text is cast before it is inserted; ``""`` if the database converts it implicitly. It has no
+    """Type to which a string is cast before it is inserted; ``""`` if the database converts it implicitly. It has no
     length: a cast would truncate a long value, while the column rejects it.
     """
 

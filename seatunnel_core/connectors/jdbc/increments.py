@@ -3,9 +3,9 @@
 The window of a job is closed: ``hi`` is the largest value of the column when the job is planned. Its rows are in three
 parts, each with its own condition, so that only the database compares values:
 
-    again   from the lower boundary of the previous increment up to its upper value, except rows delivered then
-    new     after that, below the lower boundary of this one: all rows
-    edge    from the lower boundary of this one up to ``hi``: rows that existed at planning and were not delivered
+    again   from the lower bound of the previous increment up to its upper value, except rows delivered then
+    new     after that, below the lower bound of this one: all rows
+    edge    from the lower bound of this one up to ``hi``: rows that existed at planning and were not delivered
 
 A row that arrives in the edge after planning has no digest in the window. It is left to the next job, which reads the
 same range again.
@@ -60,7 +60,7 @@ class Increments:
         """
         self._require_values(ask)
         low = self._low(after)
-        # Without an alias, "n"::text is called n in PostgreSQL, and ORDER BY n would compare the texts.
+        # Without an alias, "n"::text is called n in PostgreSQL, and ORDER BY n would compare the strings.
         shown = f"{self._of(self._order.shown)} AS seatunnel_value"
         highest = self._ask_one(ask, f"SELECT {shown} FROM {self._from([low])} ORDER BY {self._by} DESC LIMIT 1")
         if highest is None:
@@ -272,7 +272,7 @@ def _require_value(text: str, column: Column) -> None:
 
 
 def _moment(text: str, arrow: pa.DataType) -> datetime | None:
-    """Return the date or time in a text; ``None`` for other types, and if there is none."""
+    """Return the date or time in a string; ``None`` for other types, and if there is none."""
     if not (of.is_date(arrow) or of.is_timestamp(arrow)):
         return None
     try:

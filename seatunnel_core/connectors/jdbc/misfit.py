@@ -24,7 +24,7 @@ def misfit(dialect: Dialect, columns: Sequence[Column], rows: pa.RecordBatch) ->
     """Describe the first value that the database rejects, with its row and column.
 
     Returns:
-        The text for a message; ``None`` if each value by itself is accepted.
+        The description for a message; ``None`` if each value by itself is accepted.
     """
     with dialect.pool.lend(BULK) as connection:
         for column, values in zip(columns, rows.columns, strict=False):
@@ -83,7 +83,7 @@ def put(
 ) -> None:
     """Insert rows into a table.
 
-    Values of columns that are not ``direct`` go as texts into a temporary table, from which the database casts them.
+    Values of columns that are not ``direct`` go as strings into a temporary table, from which the database casts them.
 
     Args:
         dialect: The database.
@@ -92,7 +92,7 @@ def put(
         columns: The columns of the table that correspond to the first columns of ``rows``.
         rows: Columns with the names of the table's columns.
         temporary: True if the table is temporary.
-        raw: Name of the temporary table for texts.
+        raw: Name of the temporary table for strings.
     """
     if all(column.direct for column in columns):
         dialect.copy(connection, place, rows, temporary=temporary)

@@ -19,12 +19,12 @@ _HEX = re.compile(r"([0-9A-Fa-f]{2})*")
 
 
 def quoted(text: str) -> str:
-    """Return the SQL literal of a text."""
+    """Return the SQL literal of a string."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def number(text: str) -> str:
-    """Return the text of a number, which is also its SQL literal.
+    """Return a number as it is written, which is also its SQL literal.
 
     Raises:
         StoredValueError: It is not a number.
@@ -38,7 +38,7 @@ def hexadecimal(text: str) -> str:
     """Return the SQL literal of bytes from their hexadecimal digits.
 
     Raises:
-        StoredValueError: The text has other characters, or an odd number of digits.
+        StoredValueError: The string has other characters, or an odd number of digits.
     """
     if not _HEX.fullmatch(text):
         raise StoredValueError(f"{ascii(text)[:60]} is not hexadecimal")
@@ -53,10 +53,10 @@ class Order:
     """Expression that is compared."""
 
     shown: str
-    """Expression that returns a bound as a text."""
+    """Expression that returns a bound as a string."""
 
     literal: Callable[[str], str] = field(default=quoted, repr=False)
-    """Returns the SQL literal of such a text."""
+    """Returns the SQL literal of such a string."""
 
     among: str = ""
     """Condition on values that may be bounds; ``""`` for all but null. Others are in the first or last split."""

@@ -64,7 +64,7 @@ def target_of_keys(
 
 
 def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
-    """Return the statement that creates a table of keys, with the text comparison of the target.
+    """Return the statement that creates a table of keys, with the string comparison of the target.
 
     Its columns are its primary key: several databases would compare each row with all keys without an index.
     """

@@ -123,7 +123,7 @@ class Divided:
         )
         different = list(dict.fromkeys(str(value) for (value,) in found))
         borders = order.rising(different)[1:]
-        if order.ranges and _is_moment(self.column.arrow):  # No server parses all texts that it prints.
+        if order.ranges and _is_moment(self.column.arrow):  # No server parses all strings that it prints.
             return [border for border in borders if _native(border, self.column.arrow) is not None]
         return borders
 
@@ -137,7 +137,7 @@ class Divided:
 
 
 def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
-    """Return the WHERE clause for a split, with a leading blank; ``""`` for all rows.
+    """Return the WHERE clause for a split, with a leading space; ``""`` for all rows.
 
     Args:
         dialect: The database.

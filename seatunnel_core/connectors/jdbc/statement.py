@@ -23,7 +23,7 @@ class Statement:
 
     before: str
     values: tuple[str | int, ...]
-    """SQL texts and, for each parameter, the index of its column, from 0."""
+    """Parts of the SQL and, for each parameter, the index of its column, from 0."""
 
     after: str
     marks: tuple[str, ...]

@@ -238,7 +238,7 @@ def _parameter_columns(statement: Statement, schema: TableSchema) -> tuple[str, 
 
 
 def _parameter(dialect: Dialect, schema: TableSchema, name: str, required: str | None) -> Column:
-    """Return the column for a parameter, with the type that the database requires if the rows have texts."""
+    """Return the column for a parameter, with the type that the database requires if the rows have strings."""
     arrow = plain_type(schema.columns.field(name).type)
     try:
         declared = dialect.declared_type(arrow)

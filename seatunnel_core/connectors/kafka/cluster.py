@@ -51,7 +51,7 @@ class Cluster:
         return f"Kafka at {self.servers}"
 
     def hide(self, text: str) -> str:
-        """Return the text with ``***`` in place of each secret."""
+        """Return the string with ``***`` in place of each secret."""
         return masked(text, secrets(self.settings))
 
     # -- clients --------------------------------------------------------------------------------------------------

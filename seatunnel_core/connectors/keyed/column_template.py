@@ -1,4 +1,4 @@
-"""Texts with placeholders for columns, such as ``user:${id}``, for the keys and names of a store."""
+"""Strings with placeholders for columns, such as ``user:${id}``, for the keys and names of a store."""
 
 import re
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ _PLACEHOLDER = re.compile(rf"\$\{{(?!(?:{_OF_TABLE})[:}}])(?P<name>[^{{}}]+)\}}|
 class ColumnTemplate:
     """Option value with placeholders for columns: ``${column}`` or, as SeaTunnel allows, ``{column}``.
 
-    Without placeholders the text is the name of a column or, if there is no such column, fixed. Variables of the table,
-    such as ``${table_name}``, are replaced; braces in their values are text.
+    Without placeholders the value is the name of a column or, if there is no such column, a constant. Variables of the
+    table, such as ``${table_name}``, are replaced; braces in their values are literal.
     """
 
     def __init__(self, option: str, written: str, schema: TableSchema, *, placeholders: bool) -> None:
@@ -34,7 +34,7 @@ class ColumnTemplate:
         require_columns(option, self._columns, schema)
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return the text of each row; raise ``RowError`` if a value in it is null or has no text form."""
+        """Return the string for each row; raise ``RowError`` if a value in it is null or has no string form."""
         found = [self._texts[0].encode()] * rows.num_rows
         for column, text in zip(self._columns, self._texts[1:], strict=True):
             values = present_bytes(rows, column)

@@ -58,7 +58,7 @@ class Entries:
         """Yield the entries of a batch, in order.
 
         Raises:
-            RowError: A key is null, or a value has no text.
+            RowError: A key is null, or a value has no string form.
         """
         keys = self.key.values(batch.rows)
         kinds = [0] * len(keys) if batch.kinds is None else batch.kinds.to_pylist()

@@ -112,7 +112,7 @@ class KeyedRows:
         return {self._value: self._plain(self._value, content)}
 
     def _plain(self, column: str, value: bytes) -> str | bytes:
-        """Return the bytes for a binary column and for a column that is not read, otherwise the text."""
+        """Return the bytes for a binary column and for a column that is not read, otherwise the string."""
         return value if column in self._binary or column not in self._schema.columns.names else value.decode()
 
 

@@ -19,7 +19,7 @@ Schema = Mapping[str, Any]
 """The schema of a value as Kafka Connect writes it: ``type``, ``name``, ``parameters``, ``fields``, ``items``."""
 
 _UNAVAILABLE = ("__debezium_unavailable_value", base64.b64encode(b"__debezium_unavailable_value").decode())
-"""Placeholders of Debezium for a value that the database did not log: for texts, and for bytes."""
+"""Placeholders of Debezium for a value that the database did not log: for strings, and for bytes."""
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -187,7 +187,7 @@ def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
 
 
 def _iso(value: Any, kind: pa.DataType, _: Schema) -> Any:
-    """Return the text of ``time.precision.mode = isostring`` without its ``Z``, which does not mean UTC there."""
+    """Return the string of ``time.precision.mode = isostring`` without its ``Z``, which does not mean UTC there."""
     with_zone = pa.types.is_string(kind) or (pa.types.is_timestamp(kind) and kind.tz)
     return value if with_zone or not isinstance(value, str) else value.removesuffix("Z")
 
@@ -214,7 +214,10 @@ _NAMED: dict[str, Callable[[Any, pa.DataType, Schema], Any]] = {
 
 
 def _unnamed(value: Any, kind: pa.DataType) -> Any:
-    """Return a value as SeaTunnel reads it: by the type of the column, and by the size of a number."""
+    """Convert a value without a Debezium type name as SeaTunnel does: by the column type.
+
+    The magnitude of a number gives the time unit of a time or timestamp.
+    """
     if pa.types.is_decimal(kind):
         if isinstance(value, Mapping):
             return _unscaled(value["value"], value["scale"])

@@ -76,13 +76,13 @@ class Decoder:
     """True if the job declares columns."""
 
     delimiter: str = ","
-    """Delimiter of the format ``text``: a regular expression, or one text (``file/formats/delimited/delimiter.py``)."""
+    """Delimiter of the format ``text``: a regular expression or a string (``file/formats/delimited/delimiter.py``)."""
 
     nulls: tuple[str, ...] = ("",)
-    """Texts that mean null in fields of ``text``."""
+    """Strings that mean null in fields of ``text``."""
 
     ragged: bool = True
-    """True if a text may have more or fewer fields than there are columns."""
+    """True if a message may have more or fewer fields than there are columns."""
 
     table_filter: Mapping[str, str] = field(factory=dict)
 
@@ -101,7 +101,7 @@ class Decoder:
             yield Batch(table=self.schema.table, rows=rows)
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return a converter of empty texts to null, except for string columns, and for bytes in JSON."""
+        """Return a converter of empty strings to null, except for string columns, and for bytes in JSON."""
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
     def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:

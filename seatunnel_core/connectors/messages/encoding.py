@@ -25,7 +25,7 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
     "maxwell_json": (b'{"data":', b',"type":"delete"}'),
     "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
 }
-"""Texts around an inserted row, and around a deleted one. An update is two messages, one for the old and one for the
+"""Bytes around an inserted row, and around a deleted one. An update is two messages, one for the old and one for the
 new row.
 """
 
@@ -39,7 +39,7 @@ class RowFormat:
     """Delimiter between the fields of ``text``."""
 
     null: str = ""
-    """Text for null in ``text``."""
+    """String for null in ``text``."""
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``SinkError`` unless the format can encode all columns."""

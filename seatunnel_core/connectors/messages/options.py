@@ -35,6 +35,6 @@ ROW_ERRORS = Option(
 
 
 def require_delimiter(delimiter: str, separator: str = "") -> None:
-    """Raise ``UsageError`` unless a delimiter is a text that does not contain the separator of rows."""
+    """Raise ``UsageError`` unless a delimiter is a string that does not contain the separator of rows."""
     if not delimiter or (separator and separator in delimiter):
         raise UsageError(f"option {DELIMITER.key!r}: expected a text in one line, found {delimiter!r}")

@@ -30,7 +30,7 @@ _MEANINGS = (
     ),
     ("", False, "check the options"),
 )
-"""Patterns of error names and texts; True if a retry may help; and advice."""
+"""Patterns of error names and messages; True if a retry may help; and advice."""
 
 
 @frozen(kw_only=True)

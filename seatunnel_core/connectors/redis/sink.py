@@ -59,7 +59,7 @@ class RowCommands:
         """Yield the commands of a batch, in order.
 
         Raises:
-            RowError: A key is null or belongs to the sink's state, or a value has no text.
+            RowError: A key is null or belongs to the sink's state, or a value has no string form.
         """
         for entry in self._entries.of(batch):
             if entry.key.startswith(OWN):

@@ -49,7 +49,7 @@ class StagedLists(ABC):
 
     @abstractmethod
     def append(self, name: str, items: Sequence[Item]) -> None:
-        """Append items to a list, which is created by the first ones."""
+        """Append items to a list; the first call creates it."""
 
     @abstractmethod
     def publish(self, name: str, total: int) -> Published:

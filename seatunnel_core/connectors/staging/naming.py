@@ -36,7 +36,7 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
 
 
 def moment_pattern(time_format: str) -> str:
-    """Return a regular expression for the text that replaces ``${now}``.
+    """Return a regular expression for the string that replaces ``${now}``.
 
     It must match no more than that, or it would treat the beginning of another job's id as a part of the time.
     """
@@ -48,10 +48,10 @@ _ID = "A-Za-z0-9._-"
 
 
 def own_beginning(expression: str, time_format: str) -> str:
-    """Return a regular expression for the text that may precede a job's id in the names of its files.
+    """Return a regular expression for the string that may precede a job's id in the names of its files.
 
-    That is nothing, a text from the current option, or a text from an older value of the option, if a character that no
-    id contains separates it from the id.
+    That is nothing, a string from the current option, or a string from an older value of the option, if a character
+    that no id contains separates it from the id.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
@@ -105,7 +105,7 @@ def _folder_texts(values: pa.Array) -> pa.Array:
 
 
 def _with_seconds(values: pa.Array, texts: pa.Array) -> pa.Array:
-    """Return the texts of timestamps; if the offset has seconds, which Arrow drops, the text is in UTC."""
+    """Return timestamps as strings; if the offset has seconds, which Arrow drops, the string is in UTC."""
     moments = values.cast(pa.int64())
     offsets = pc.subtract(pc.local_timestamp(values).cast(pa.int64()), moments)
     minute = {"s": 60, "ms": 60_000, "us": 60_000_000, "ns": 60_000_000_000}[values.type.unit]
@@ -131,7 +131,7 @@ def _folder(name: str) -> str:
 
 
 def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
-    """Return the pattern of a partition's folders as texts and indexes of keys.
+    """Return the pattern of a partition's folders as strings and indexes of keys.
 
     Raises:
         UsageError: It has a key that does not exist, or leads out of the target.

@@ -79,7 +79,7 @@ class Growth:
         """Change a table for the rows of a schema, in a transaction that the caller commits.
 
         Returns:
-            The changes, as texts that follow the name of the table.
+            The changes, as phrases that follow the name of the table.
 
         Raises:
             SinkError: A change is impossible, or would not preserve a value.

@@ -58,7 +58,7 @@ TARGET_CONTRACT = Option(
 )
 
 EXACT = 2**53
-"""Largest absolute value up to which a double represents every whole number."""
+"""Largest absolute value up to which a double represents every integer."""
 
 _RANGES: Mapping[pa.DataType, tuple[int, int]] = {
     pa.int8(): (-(2**7), 2**7 - 1),
@@ -152,7 +152,7 @@ def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _has_a_text(kind: pa.DataType) -> bool:
-    """Return True if each value has exactly one text form."""
+    """Return True if each value has exactly one string form."""
     return bool(
         of.is_boolean(kind) or kind in _RANGES or of.is_decimal(kind) or of.is_floating(kind) or of.is_date32(kind)
     )

@@ -62,7 +62,7 @@ def repeated_by_query(names: Sequence[str], values: Sequence[Any], table: str) -
 
 
 def key_text(names: Sequence[str], values: Sequence[Any]) -> str:
-    """Return the text of a key for messages: ``id = 7, day = 2026-01-01``."""
+    """Return a key as a string for messages: ``id = 7, day = 2026-01-01``."""
     return ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
 
 

@@ -103,7 +103,7 @@ class SqlDatabase(TableDatabase):
         return next((kind for kind, written in self.types.items() if written == declared), None)
 
     def written_type(self, connection: Any, kind: pa.DataType) -> str:
-        """Return the text by which the database describes the type of a new column of a stored type."""
+        """Return the string by which the database describes the type of a new column of a stored type."""
         return self.declared_type(kind)
 
     # -- tables -----------------------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ def _fitting(
 def repeated_key(
     database: SqlDatabase, connection: Any, target: TargetTable, history: Sequence[str] = ()
 ) -> str | None:
-    """Return the text of a key that several rows of the table have, ``id = 7``; ``None`` if all keys are unique.
+    """Return, as a string, a key that several rows of the table have, ``id = 7``; ``None`` if all keys are unique.
 
     In a table with history, only current versions count.
     """

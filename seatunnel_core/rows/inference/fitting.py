@@ -161,10 +161,10 @@ def _refuse(what: str) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Return a JSON value as a text: a text unchanged, anything else in JSON.
+    """Return a JSON value as a string: a string unchanged, anything else in JSON.
 
     Raises:
-        ValueError: A text has a lone surrogate.
+        ValueError: A string has a lone surrogate.
     """
     text = value if isinstance(value, str) else _json(value)
     if not text.isascii():

@@ -3,21 +3,21 @@
 A column is described by the set of its values' kinds. Sets are united, so neither the order nor the division of rows
 affects the result. The set determines the type:
 
-===================================================== ==================================================================
-kinds of the values                                   type
-===================================================== ==================================================================
-none, as all values are null                          ``string``; unknown for tables (``rows.unknown``)
-``true`` and ``false``                                ``boolean``
-whole numbers of 64 bits                              ``bigint``
-numbers with a point or an exponent; whole numbers    ``double``, if each of them is exactly one
-texts that are dates                                  ``date``
-texts that are timestamps without a zone; dates       ``timestamp``
-texts that are timestamps, each with ``Z``            ``timestamp_tz``
-objects                                               a row, with the fields of all objects
-lists                                                 an array, with a type for all elements
-the texts ``NaN``, ``Infinity`` and ``-Infinity``      ``string``; with numbers ``double``, as JSON has no such number
-everything else, and any other mixture                ``string``, with the written value
-===================================================== ==================================================================
+======================================================== ===============================================================
+kinds of the values                                      type
+======================================================== ===============================================================
+none: all values are null                                ``string``; tables treat the type as unknown (``rows.unknown``)
+``true`` and ``false``                                   ``boolean``
+whole numbers of 64 bits                                 ``bigint``
+numbers with a decimal point or exponent; whole numbers  ``double``, if each is exactly representable as one
+strings that are dates                                   ``date``
+strings that are timestamps without a zone; dates        ``timestamp``
+strings that are timestamps, each with ``Z``             ``timestamp_tz``
+objects                                                  a row, with the fields of all objects
+lists                                                    an array, with a type for all elements
+the strings ``NaN``, ``Infinity`` and ``-Infinity``      ``string``; with numbers ``double``: JSON has no such number
+everything else, and any other mixture                   ``string``, with the written value
+======================================================== ===============================================================
 """
 
 import datetime as dt
@@ -35,7 +35,7 @@ from seatunnel_core.rows.written_decimal import NegativeZero
 BOOLEAN, WHOLE, LONG, FRACTION, DATE, LOCAL, MOMENT, OBJECT, LIST, TEXT, UNWRITABLE = (1 << bit for bit in range(11))
 """``WHOLE``: numbers of 64 bits that a double represents exactly; ``LONG``: those that a double would change.
 
-``UNWRITABLE``: texts that represent doubles which JSON cannot write.
+``UNWRITABLE``: strings that represent doubles which JSON cannot write.
 """
 
 TYPES: Mapping[int, pa.DataType] = {
@@ -126,7 +126,7 @@ def _kind_of_whole(value: int) -> int:
 
 
 def _is_double(value: Any) -> bool:
-    """Return True if a number with a point or an exponent equals the text of its double."""
+    """Return True if a number with a decimal point or an exponent equals its double's string form."""
     if isinstance(value, float):  # NaN and infinity, which have no digits
         return True
     number = float(value)

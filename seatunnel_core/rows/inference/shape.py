@@ -10,7 +10,7 @@ from seatunnel_core.rows.inference.kinds import LIST, OBJECT, TEXT, TYPES, kinds
 from seatunnel_core.rows.unknown import marked
 
 DEEPEST = 16
-"""Maximum depth of objects and lists that are inspected; deeper values become JSON texts."""
+"""Maximum depth of objects and lists that are inspected; deeper values become strings of JSON."""
 
 
 class Shape:

@@ -81,7 +81,7 @@ def _kept(stored: Block | None) -> dict[str, Any]:
 
 
 def _measured(last: Block, pipeline: Block, told: Block) -> dict[str, Any]:
-    """Return the duration of a pipeline's last checkpoint, if it is the one measured last.
+    """Return the duration of a pipeline's last checkpoint, if the last measurement is of that checkpoint.
 
     After a restart, the measurement may be of an earlier epoch.
     """

@@ -44,7 +44,7 @@ class HostProcess:
         address: Address of the member, by which a later agent finds its worker processes.
         name: ``SHARED``; for a dedicated process, the id of the job.
         spark: Returns the arguments for the Spark backend of the process.
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(

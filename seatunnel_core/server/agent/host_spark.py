@@ -61,7 +61,7 @@ class OwnMaster(HostSpark):
     """A Spark master of this node, with the Spark workers of worker nodes that have joined.
 
     Args:
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, master: SparkMaster, *, clock: Callable[[], float] = time.monotonic) -> None:

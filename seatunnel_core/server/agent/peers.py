@@ -19,7 +19,9 @@ LARGEST_BODY = 10 * 1024 * 1024
 """Maximum size of the body of a request, in bytes."""
 
 ORDERS_BYTES = LARGEST_BODY - 64 * 1024
-"""Maximum size of the orders in one request, in bytes; records may still grow while jobs run."""
+"""Maximum size of the orders in one request, in bytes. Less than ``LARGEST_BODY``, because records may grow while jobs
+run.
+"""
 
 
 def order_bytes(job: JobRecord) -> int:

@@ -48,7 +48,7 @@ class Workers:
     """Live worker and query nodes.
 
     Args:
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

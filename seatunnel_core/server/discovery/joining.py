@@ -123,7 +123,7 @@ class Joining:
         """Returns the newest version of the state that the node has seen."""
 
         self._comparing: dict[str, threading.Lock] = {}
-        """Locks by member, held during a comparison of storages, because the requester removes the written objects
+        """Locks by member, held during a check for shared storage, because the requester removes the written objects
         afterwards.
         """
 
@@ -256,7 +256,7 @@ class Joining:
         return evolve(self._self, leader=known["leader"], members=members, version=self.version()).record()
 
     def probe(self, body: bytes) -> dict[str, str]:
-        """Read what a node wrote to the storages, and write something for it; return digests, empty if not found.
+        """Read the probe objects of a node, and write some for it; return digests, empty if not found.
 
         Raises:
             StoredValueError: The body is not a probe.

@@ -58,7 +58,7 @@ class StorageProbe:
         return storage.locate("") if isinstance(storage, BlobStorage) else type(storage).__name__
 
     def leave(self, asker: str, answerer: str) -> str:
-        """Write random bytes for a comparison between two members; return their digest.
+        """Write a probe object of random bytes for a check between two members; return its digest.
 
         Raises:
             CheckpointStorageError: The storage fails or does not respond.
@@ -92,7 +92,7 @@ class StorageProbe:
 
 
 def _job(asker: str, answerer: str) -> str:
-    """Return the job id under which the bytes of a comparison are stored, which is the same for each repetition.
+    """Return the job ID under which the probe objects of a check are stored; repetitions use the same ID.
 
     Two members may run comparisons in both directions at the same time, which have different ids.
     """

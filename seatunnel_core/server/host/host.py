@@ -51,7 +51,7 @@ class Host:
         offered: Number of slots that jobs may hold; 0 for dynamic slots.
         forget_log: Called with the id of a job that is dropped.
         look_at_java: Returns the JVM's process id, 0 if unknown, and its metrics.
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(

@@ -31,12 +31,12 @@ class _Found:
 
 
 class JavaWatch:
-    """Reader of a JVM's metrics on request, one at a time, in a dedicated thread.
+    """On-demand reader of a JVM's metrics. Runs one read at a time, in a dedicated thread.
 
     Args:
         read: Reads the metrics.
         labels: Labels of all samples.
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, read: Read, labels: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:

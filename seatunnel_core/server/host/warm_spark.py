@@ -116,7 +116,7 @@ class WarmSpark:
     Args:
         backend: Backend that is not started yet.
         slots: Number of concurrent tasks without a Spark cluster.
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, backend: SparkBackend, slots: int, clock: Callable[[], float] = time.monotonic) -> None:

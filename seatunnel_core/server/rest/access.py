@@ -136,7 +136,7 @@ def _is_logged_in(login: tuple[str, str], headers: Mapping[str, str]) -> bool:
 
 
 def _fixed(text: bytes) -> bytes:
-    """Return a digest of fixed length, so that a comparison of two digests does not reveal the length of a text."""
+    """Return a digest of fixed length, so that a comparison of two digests does not reveal the length of a string."""
     return hmac.digest(b"seatunnel", text, "sha256")
 
 

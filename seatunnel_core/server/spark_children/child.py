@@ -41,7 +41,7 @@ class Child:
         arguments: Returns the class and its arguments, at each start.
         log: File to which its output is appended.
         environment: Additional environment variables.
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(

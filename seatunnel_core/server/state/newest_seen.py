@@ -23,7 +23,7 @@ class NewestSeenStore(ClusterStore):
 
     Args:
         store: Underlying store; closed with this one.
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, store: ClusterStore, clock: Callable[[], float] = time.monotonic) -> None:

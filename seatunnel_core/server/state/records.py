@@ -1,4 +1,4 @@
-"""Records of active and ended jobs, with their attempts and their requirements on cluster resources."""
+"""Records of active and ended jobs, with their attempts and the cluster resources that they require."""
 
 import enum
 import json

@@ -19,7 +19,7 @@ class Rejections:
     """Logs rejected requests, each combination of sender and reason once in ``REPORT_S``.
 
     Args:
-        clock: Monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

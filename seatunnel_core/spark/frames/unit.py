@@ -78,7 +78,7 @@ class UnitFrames:
         return frame
 
     def _takers(self, node: str) -> int:
-        """Return the number of tables that are computed from the output of a vertex.
+        """Return the number of tables that consume the output of a vertex.
 
         It is one for each input of a DataFrame transform, and one for all sinks together.
         """

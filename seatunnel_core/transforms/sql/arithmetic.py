@@ -89,7 +89,7 @@ def _numbers(functions: EngineFunctions, one: Value, other: Value, what: str) ->
 
 
 def _number(functions: EngineFunctions, value: Value, neighbour: Value, what: str) -> Value:
-    """Return the value as a number; a text combined with a number is parsed."""
+    """Return the value as a number; a string combined with a number is parsed."""
     if is_number(value.type) or value.type == NULL:
         return value
     if value.type == STRING and is_number(neighbour.type):

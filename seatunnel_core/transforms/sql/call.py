@@ -35,15 +35,15 @@ class Call:
         return self.functions.call(self.what, function, self.args if args is None else args, kind, fails=fails)
 
     def text(self, at: int) -> Value:
-        """Return an argument as a text; other types are converted as by CAST."""
+        """Return an argument as a string; other types are converted as by CAST."""
         return self.cast(at, STRING)
 
     def whole(self, at: int, kind: pa.DataType = INT) -> Value:
-        """Return an argument as a whole number."""
+        """Return an argument as an integer."""
         return self.cast(at, kind)
 
     def number(self, at: int) -> Value:
-        """Return an argument that is a number, or a text that contains one."""
+        """Return an argument that is a number, or a string that contains one."""
         value = self.args[at]
         if is_number(value.type):
             return value
@@ -56,7 +56,7 @@ class Call:
         return cast(self.functions, self.args[at], kind, f"{self.what}, argument {at + 1},")
 
     def known(self, at: int, wanted: str, default: str | None = None) -> str:
-        """Return an argument that must be a literal text, for example a format."""
+        """Return an argument that must be a literal string, for example a format."""
         if at >= len(self.args) and default is not None:
             return default
         value = self.args[at].constant
@@ -97,7 +97,7 @@ def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[
 
 
 def fixed(names: str, compute: ArrowFunction, kind: pa.DataType, *arguments: pa.DataType, fails: bool = False) -> None:
-    """Register an Arrow function whose arguments are converted to fixed types, under names separated by blanks."""
+    """Register an Arrow function whose arguments are converted to fixed types, under names separated by spaces."""
 
     def compiled(call: Call) -> Value:
         return call.make(compute, kind, [call.cast(at, each) for at, each in enumerate(arguments)], fails=fails)

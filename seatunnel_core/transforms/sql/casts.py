@@ -152,7 +152,7 @@ def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode
 
 
 def rounded_decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
-    """Return a number or its text with the decimal places of the type.
+    """Return a number or its string with the decimal places of the type.
 
     Raises:
         ValueError: It is not a number, or has too many integer digits for the type.
@@ -197,7 +197,7 @@ def _truth(text: str) -> bool:
 
 
 def _to_bytes(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    """Return the function that converts a column to the bytes of its texts."""
+    """Return the function that converts a column to strings, encoded as UTF-8 bytes; ``None`` if none exists."""
     written = None if given == STRING else _to_text(given, STRING)
     if given == STRING or written is None:
         return _arrow(BYTES) if given == STRING else None

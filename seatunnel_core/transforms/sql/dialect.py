@@ -15,7 +15,7 @@ from seatunnel_core.connector_api.errors import UsageError
 
 
 class SeaTunnel(Dialect):
-    """Quotes as in JSqlParser: backquotes or double quotes around names, single quotes around texts."""
+    """Quotes as in JSqlParser: backquotes or double quotes around names, single quotes around strings."""
 
     class Tokenizer(sqlglot.Tokenizer):
         """Tokenizer with the dialect's quotes of names and bytes."""
@@ -127,7 +127,7 @@ def place(node: exp.Expression) -> str:
 
 
 def shown(node: exp.Expression) -> str:
-    """Return a part of the statement as a text."""
+    """Return a part of the statement as a string."""
     return str(node.sql(dialect=SeaTunnel, comments=False, normalize_functions=False))
 
 

@@ -103,7 +103,7 @@ def _column(found: Any, kind: pa.DataType) -> pa.Array:
 def _from_zero(column: pa.Array) -> pa.Array:
     """Return a column with offset 0, copying it if necessary.
 
-    Some Arrow kernels do not support other offsets in DataFusion's texts, nor does DataFusion in other columns.
+    Some Arrow kernels do not support other offsets in DataFusion's strings, nor does DataFusion in other columns.
     """
     if column.offset or pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])

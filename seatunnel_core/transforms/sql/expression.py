@@ -196,7 +196,7 @@ def _with_interval(own: Expressions, node: exp.Expression, sign: str) -> Value:
 
 
 def _joined(own: Expressions, node: exp.Expression) -> Value:
-    """Compile ``||`` as CONCAT: null counts as an empty text."""
+    """Compile ``||`` as CONCAT: null is treated as an empty string."""
     return own.call("CONCAT", node, [own.value(each) for each in (node.this, node.expression)])
 
 

@@ -97,7 +97,7 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """Return the type in which two values are compared: a text is converted to the other's type, as in H2."""
+    """Return the type in which two values are compared: a string is converted to the other's type, as in H2."""
     for kind in (one, other):
         if not is_simple(kind):
             raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")

@@ -1,4 +1,4 @@
-"""Literals of a statement: texts, numbers and bytes."""
+"""Literals of a statement: strings, numbers and bytes."""
 
 import decimal
 
@@ -11,7 +11,7 @@ from seatunnel_core.transforms.sql.value import BIGINT, BYTES, INT, STRING, SqlE
 
 
 def literal(node: exp.Expression) -> Value:
-    """Compile a text or number literal."""
+    """Compile a string or number literal."""
     return constant(pa.scalar(node.this, STRING)) if node.args["is_string"] else number(node.this)
 
 
@@ -25,7 +25,7 @@ def hexadecimal(node: exp.Expression) -> Value:
 
 
 def number(text: str) -> Value:
-    """Return a number literal: an integer, or a double if it has a point or an exponent."""
+    """Return a number literal: an integer, or a double if it has a decimal point or an exponent."""
     if text.lstrip("-").isdigit():
         whole = int(text)
         for kind in (INT, BIGINT):

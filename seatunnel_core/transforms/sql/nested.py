@@ -31,7 +31,7 @@ def _field(functions: EngineFunctions, value: Value, key: Value, what: str) -> V
     name = key.constant.as_py() if key.constant is not None else None
     if name not in names:
         raise SqlError(f"Sql: {what}: the row has no field {name}; it has {', '.join(names)}")
-    # DataFusion's own access returns 0 or an empty text for a field of a null row.
+    # DataFusion's own access returns 0 or an empty string for a field of a null row.
     kind = value.type.field(name).type
     return functions.call(what, lambda rows: pc.struct_field(rows, name), [value], kind, fails=False)
 

@@ -29,7 +29,7 @@ class Value:
     """Value if it is the same for all rows; null is a scalar, too."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
-    """Decimal value of a number literal with a point. The literal itself is a double, except in operations with
+    """Decimal value of a number literal with a decimal point. The literal itself is a double, except in operations with
     decimals.
     """
 
@@ -81,7 +81,7 @@ def engine_cast(sql: str, kind: pa.DataType) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a literal in DataFusion's SQL."""
+    """Return a string as a literal in DataFusion's SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -74,7 +74,7 @@ def _options(configuration: Mapping[str, str], prefix: str) -> dict[str, Any]:
 
 
 def _typed(name: str, value: str) -> Any:
-    """Return a value as JSON if it is valid (``22``, ``true``, ``{…}``), otherwise as text; a secret is always text."""
+    """Return a value as JSON if it is valid (``22``, ``true``, ``{…}``), otherwise unchanged, as a secret always is."""
     if holds_secret(name):
         return value
     try:

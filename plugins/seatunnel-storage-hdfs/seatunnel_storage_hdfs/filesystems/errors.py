@@ -19,7 +19,7 @@ def translated(secrets: Collection[str]) -> Iterator[None]:
     """Convert errors of a file system to storage errors; errors of the operating system keep their number.
 
     Args:
-        secrets: Texts that no message may contain, even if the file system's message does.
+        secrets: Strings that no message may contain, even if the file system's message does.
 
     Raises:
         StorageUnavailableError: The failure is retryable.

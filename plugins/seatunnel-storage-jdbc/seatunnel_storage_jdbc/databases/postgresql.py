@@ -32,7 +32,7 @@ _PASSING = ("08", "53", "57P", "40", "25006", "25P0", "55P03", "57014", "58")
 a standby before its promotion, idle transaction timeout, lock timeout, statement timeout, system error."""
 
 _REFUSED = ("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied")
-"""Texts of permanent connection errors, which have no SQLSTATE."""
+"""Messages of permanent connection errors, which have no SQLSTATE."""
 
 
 class PostgreSQL(Dialect):

@@ -13,7 +13,7 @@ codecs.register_error(_MARKED, lambda error: (_MARK, error.end))  # type: ignore
 
 
 def is_text_encoding(name: str) -> bool:
-    """Return True if Python has an incremental codec of that name between text and bytes."""
+    """Return True if Python has an incremental codec with that name between text and bytes."""
     try:
         codecs.getincrementalencoder(name)().encode("a")
         codecs.getincrementaldecoder(name)().decode(b"")

@@ -67,7 +67,7 @@ def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Parse integers as Java does: with a sign, and decimal digits only.
 
     Raises:
-        pa.ArrowInvalid: A text is not an integer, or is too large for the type.
+        pa.ArrowInvalid: A string is not an integer, or is too large for the type.
     """
     if pc.any(pc.match_substring_regex(texts, r"^[ \t]*[+-]?0[xX]")).as_py():
         raise pa.ArrowInvalid("a hexadecimal number")
@@ -75,10 +75,10 @@ def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers; the result is infinite only if the text is.
+    """Parse numbers; the result is infinite only if the string is.
 
     Raises:
-        pa.ArrowInvalid: A text is not a number, or is too large for the type.
+        pa.ArrowInvalid: A string is not a number, or is too large for the type.
     """
     if pa.types.is_integer(kind):
         return whole(texts, kind)
@@ -93,7 +93,7 @@ def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Parse numbers as Arrow's text parser does.
 
     Raises:
-        pa.ArrowInvalid: A text is not a number, or would lose digits in the type.
+        pa.ArrowInvalid: A string is not a number, or would lose digits in the type.
     """
     texts, numbers = _numbers(texts, kind)
     for text in _doubtful(texts, numbers):
@@ -103,7 +103,7 @@ def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    """Return the texts, trimmed if some need it, and their numbers."""
+    """Return the strings, trimmed if some need it, and their numbers."""
     try:
         return texts, texts.cast(kind)
     except pa.ArrowInvalid:
@@ -112,7 +112,7 @@ def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
-    """Yield the few texts that may lose digits as numbers; Python checks each of them."""
+    """Yield the few strings that may lose digits as numbers; Python checks each of them."""
     some = texts.filter(functools.reduce(pc.or_, (pc.starts_with(texts, first) for first in ("0", "-0", "+"))))
     yield from some.filter(pc.match_substring_regex(some, r"^(-?0[0-9xX]|\+[0-9]+$)")).to_pylist()
     if pa.types.is_floating(numbers.type):

@@ -1,8 +1,8 @@
 """The format ``excel``: reads ``.xlsx`` and ``.xls``, writes ``.xlsx``.
 
-Cells contain 64-bit numbers, texts and booleans; a date is a number with a format. Values that do not fit are written
-as text, so that they are read back unchanged: integers above 2^53, decimals of over 15 digits, microseconds, and dates
-before March 1900, which Excel counts differently.
+Cells contain 64-bit numbers, strings and booleans; a date is a number with a format. Values that do not fit are written
+as strings, so that they are read back unchanged: integers above 2^53, decimals of over 15 digits, microseconds, and
+dates before March 1900, which Excel counts differently.
 """
 
 import datetime as dt
@@ -37,7 +37,7 @@ MOST_ROWS = 1_048_576
 
 MOST_COLUMNS = 16_384
 MOST_CHARACTERS = 32_767
-"""Maximum number of characters of a text in a cell, in UTF-16 units."""
+"""Maximum number of characters of a string in a cell, in UTF-16 units."""
 
 _BYTES = re.compile(r"\[\s*(?:-?\d{1,3}(?:\s*,\s*-?\d{1,3})*)?\s*\]")
 _EXACT = 2**53
@@ -46,7 +46,7 @@ _FIRST_DAY = dt.date(1900, 3, 1)
 
 
 class Excel(DeclaredFormat):
-    """One split per file. Keeps one row of ``.xlsx`` and the shared texts in memory; an ``.xls`` file as a whole.
+    """One split per file. Keeps one row of ``.xlsx`` and the shared strings in memory; an ``.xls`` file as a whole.
 
     Both libraries are written in Python: damaged bytes raise an exception and cannot crash the task.
     """
@@ -99,7 +99,7 @@ class Excel(DeclaredFormat):
     def _cell(self, cell: Any, kind: pa.DataType) -> Any:
         """Return a cell in the form that ``Texts`` takes.
 
-        A cell without a value is null; so is an empty text, except in a column of strings. In a column of strings, a
+        A cell without a value is null; so is an empty string, except in a column of strings. In a column of strings, a
         number whose format cannot be rendered has up to 15 digits, as Excel shows it in a wide column.
         """
         if cell in (None, ""):
@@ -135,7 +135,7 @@ class Excel(DeclaredFormat):
         return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
 
     def _parts(self, text: str, kind: pa.DataType) -> Iterator[str]:
-        """Yield the texts between delimiters; the JSON of a map, an array or a row may contain delimiters."""
+        """Yield the strings between delimiters; the JSON of a map, an array or a row may contain delimiters."""
         at, number = 0, 0
         while True:
             end = at
@@ -185,7 +185,7 @@ def _json_end(text: str, at: int) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes listed in a text such as ``[72, -1]``, as sinks write them; encode any other text."""
+    """Return the bytes listed in a string such as ``[72, -1]``, as sinks write them; encode any other string."""
     if _BYTES.fullmatch(text.strip()):
         numbers = [int(number) for number in re.findall(r"-?\d+", text)]
         if all(-128 <= number < 256 for number in numbers):
@@ -234,10 +234,10 @@ class ExcelFileWriter(FileWriter):
 
 
 def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
-    """Add an empty text to each row without a cell, because readers skip such rows.
+    """Add an empty string to each row without a cell, because readers skip such rows.
 
     Raises:
-        RowError: All columns are strings, for which an empty text is not null.
+        RowError: All columns are strings, for which an empty string is not null.
     """
     bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
     if not pc.any(bare).as_py():

@@ -199,7 +199,7 @@ _LINES = Dialect(delimiter="\x00", quote="")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 _OFFSET = re.compile(rb'\d[+-]\d\d:?(?:\d\d)?"')
-"""Pattern of a text with a zone offset at its end, which Arrow's timestamps do not keep."""
+"""Pattern of a string with a zone offset at its end, which Arrow's timestamps do not keep."""
 
 
 def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:

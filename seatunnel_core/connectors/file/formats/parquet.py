@@ -56,7 +56,7 @@ class Parquet(RowGroups):
         for batch in opened.iter_batches(
             batch_size=BATCH_ROWS, row_groups=list(groups), columns=list(names), use_threads=False
         ):
-            batch.validate(full=True)  # Texts of a damaged file may be invalid.
+            batch.validate(full=True)  # Strings of a damaged file may be invalid.
             yield Placed(rows=batch, first=first)
             first += batch.num_rows
 

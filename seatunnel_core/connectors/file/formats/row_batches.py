@@ -22,7 +22,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 
 @frozen(kw_only=True)
 class Texts:
-    """Formats of values in text. ISO 8601 is always accepted."""
+    """Formats of values in strings. ISO 8601 is always accepted."""
 
     date_format: str = "yyyy-MM-dd"
     datetime_format: str = "yyyy-MM-dd HH:mm:ss"
@@ -42,7 +42,7 @@ class Texts:
     def value(self, found: Any, kind: pa.DataType) -> Any:
         """Convert one value to the form that Arrow takes for a type; for many values of a type use ``converter``.
 
-        An empty text is null, except in a column of strings.
+        An empty string is null, except in a column of strings.
 
         Raises:
             ValueError: The message contains the value and what was expected.

@@ -211,7 +211,7 @@ def _misfits(array: pa.Array, column: pa.Field, start: int, *, declared: bool) -
 
 
 def _text(array: pa.Array) -> str:
-    """Return the only value of an array as text."""
+    """Return the only value of an array as a string."""
     return str(array.cast(pa.string())[0] if pa.types.is_temporal(array.type) else array[0])
 
 

@@ -1,6 +1,6 @@
 """Sheets of ``.xlsx`` and ``.xls`` files, as rows of Python values.
 
-In columns of strings, a number, date or duration has the text that the sheet displays.
+In columns of strings, a number, date or duration is the string that the sheet displays.
 """
 
 import datetime as dt
@@ -69,7 +69,7 @@ def _xlsx(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Itera
 
 
 def _shown(cell: Any, as_text: bool) -> Any:
-    """Return the value of a cell of openpyxl; as the sheet displays it if a text is wanted."""
+    """Return the value of a cell of openpyxl; as the sheet displays it if a string is wanted."""
     value = cell.value
     if not as_text or value is None or isinstance(value, str | bool):
         return _unescaped(value)
@@ -82,7 +82,7 @@ def _as_text(value: Any, code: str) -> Any:
 
 
 def _unescaped(cell: Any) -> Any:
-    """Return the text of a cell with escaped characters such as ``_x000D_`` decoded, which openpyxl does not do."""
+    """Return the string in a cell with escaped characters such as ``_x000D_`` decoded, which openpyxl does not do."""
     if not isinstance(cell, str) or "_x" not in cell:
         return cell
     found = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), cell)

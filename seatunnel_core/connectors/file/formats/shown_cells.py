@@ -1,7 +1,7 @@
-"""The displayed text of a number, date or duration in a sheet, by the format code of its cell (ECMA-376, 18.8.31).
+"""The displayed form of a number, date or duration in a sheet, by the format code of its cell (ECMA-376, 18.8.31).
 
-Colours, the width of spaces and the blanks that align fractions are omitted. A code is not rendered if its month names
-are in another language than English, or if it depends on the machine: such a value has its usual text.
+Colours, the width of spaces and the padding of fractions are omitted. A code is not rendered if its month names
+are in another language than English, or if it depends on the machine: such a value has its usual form.
 """
 
 import datetime as dt
@@ -48,11 +48,11 @@ class _Token:
 
 
 class _NotRenderedError(Exception):
-    """Raised for a format code, or a value with this code, that is not rendered and keeps its usual text."""
+    """Raised for a format code, or a value with this code, that is not rendered and keeps its usual form."""
 
 
 def shown(value: Cell, code: str) -> str | None:
-    """Return the text that a sheet displays for a value; ``None`` if the value has its usual text."""
+    """Return the string that a sheet displays for a value; ``None`` if the value has its usual form."""
     if isinstance(value, dt.datetime) and code.lower() == "m/d/yy h:mm":
         return value.isoformat(" ")  # With its time, in the format of this machine.
     try:
@@ -159,7 +159,7 @@ def _number(number: Decimal, tokens: Sequence[_Token]) -> str:
 
 
 def _unfolded(tokens: Sequence[_Token]) -> list[_Token]:
-    """Return the tokens with ``.00`` as a point and two digits."""
+    """Return the tokens with ``.00`` as a decimal point and two digits."""
     found: list[_Token] = []
     for each in tokens:
         if each.kind == "decimals":

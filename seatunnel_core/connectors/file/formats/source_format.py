@@ -138,7 +138,7 @@ class SourceFormat(ABC):
     def columns_found(self, found: Sequence[Any]) -> pa.Schema:
         """Return the columns of all files, from the results of their chunks, in order.
 
-        Without a ``sample`` these are the columns of each file, as texts.
+        Without a ``sample`` these are the columns of each file, as strings.
 
         Raises:
             SourceError: Two files have incompatible types for a column.

@@ -44,7 +44,7 @@ second.
 _WINDOW = 64 << 10
 
 _NEVER = "\x1c"
-"""Delimiter for text that is read as whole lines: a character that does not occur in texts."""
+"""Delimiter for text that is read as whole lines: a character that does not occur in text."""
 
 
 class TextRanges(SourceFormat):

@@ -20,7 +20,7 @@ class FileStyle:
     delimiter: str = ","
     line_end: str = "\n"
     null: str = ""
-    """Text for null in delimited text."""
+    """String for null in delimited text."""
 
     header: bool = False
     quote_all: bool = False
@@ -134,7 +134,7 @@ class FileWriter(ABC):
 
 
 def write_lines(stream: pa.NativeFile, texts: list[pa.Array], delimiter: str, line_end: str) -> None:
-    """Write a line for each row, of one text per column."""
+    """Write a line for each row, of one string per column."""
     if not texts or not len(texts[0]):
         return
     lines = pc.binary_join_element_wise(*texts, delimiter)

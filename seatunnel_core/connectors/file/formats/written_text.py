@@ -39,7 +39,7 @@ class Form:
         )
 
     def column(self, values: pa.Array) -> pa.Array:
-        """Return the texts of dates or timestamps, truncated after the written digits."""
+        """Return dates or timestamps as strings, truncated after the written digits."""
         if pa.types.is_timestamp(values.type):
             unit, step = ("us", "microsecond") if self.digits else ("s", "second")
             values = pc.floor_temporal(values, unit=step).cast(pa.timestamp(unit, values.type.tz and "UTC"))
@@ -51,7 +51,7 @@ class Form:
         return pc.replace_substring_regex(texts, pattern=f"{_ZERO}0?", replacement="") if _ZERO in self.whole else texts
 
     def value(self, moment: dt.date) -> str:
-        """Return the text of one date or timestamp."""
+        """Return one date or timestamp as a string."""
         texts = self.column(pa.array([moment], pa.timestamp("us") if isinstance(moment, dt.datetime) else pa.date32()))
         return str(texts[0].as_py())
 
@@ -70,7 +70,7 @@ class Forms:
             Form.of(form or "")
 
     def apply(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Replace the dates and times that have a format by texts."""
+        """Convert the dates and times that have a format to strings."""
         for place, column in enumerate(rows.schema):
             text = self._text(rows.column(place))
             if text is not None:

@@ -1,6 +1,6 @@
 """Write a single sheet as an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
 
-Texts are inside their cells, so nothing is buffered until the end.
+Strings are inside their cells, so nothing is buffered until the end.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ _DAY_ZERO = dt.datetime(1899, 12, 30)
 _DAY_MS = 86_400_000
 
 _HIDDEN = re.compile("_x(?=[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-"""Characters that XML cannot represent, and texts that would be read as the escape of one."""
+"""Characters that XML cannot represent, and strings that would be read as the escape of one."""
 
 
 class SheetFile:
@@ -44,7 +44,7 @@ class SheetFile:
         self._row = 0
 
     def add(self, cells: list[str]) -> None:
-        """Add a row of cells as the functions of this module return them; an empty text is an empty cell."""
+        """Add a row of cells as the functions of this module return them; an empty string is an empty cell."""
         self._row += 1
         at = self._row
         placed = (f'<c r="{letters(place)}{at}"{cell[2:]}' for place, cell in enumerate(cells) if cell)
@@ -66,13 +66,13 @@ def number(value: float, shown: int = 0) -> str:
 
 
 def text(value: str) -> str:
-    """Return a cell with a text."""
+    """Return a cell with a string."""
     escaped = escape(_HIDDEN.sub(lambda found: "_x005F_x" if len(found[0]) == 2 else f"_x{ord(found[0]):04X}_", value))
     return f'<c t="inlineStr"><is><t xml:space="preserve">{escaped}</t></is></c>'
 
 
 def boolean(value: bool) -> str:
-    """Return a cell with a truth value."""
+    """Return a cell with a boolean."""
     return f'<c t="b"><v>{int(value)}</v></c>'
 
 

@@ -66,7 +66,7 @@ class Xml(DeclaredFormat):
     def _converter(self, kind: pa.DataType) -> Converter:
         """Return the converter of a type; for bytes, an empty element is an empty value and not null.
 
-        An array is the JSON of one element, or a text for each element.
+        An array is the JSON of one element, or a string for each element.
         """
         convert = self._texts.converter(kind)
         if pa.types.is_list(kind):

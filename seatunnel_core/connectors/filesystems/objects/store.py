@@ -103,7 +103,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def send_copy(self, key: str, upload: str, number: int, source: str, start: int, end: int) -> str:
-        """Send a range of another object, of up to ``LARGEST_COPY``, as a part, and return its ETag."""
+        """Copy a range of another object, at most ``LARGEST_COPY`` bytes, as a part on the server; return its ETag."""
 
     @abstractmethod
     def complete(self, key: str, upload: str, etags: Sequence[str], *, new: bool) -> None:

@@ -1,4 +1,4 @@
-"""A bucket of Alibaba Cloud OSS, by oss2. The client and its error handling are those of the checkpoint storage."""
+"""A bucket of Alibaba Cloud OSS, through oss2. The checkpoint storage uses the same client and error handling."""
 
 import errno
 import secrets
@@ -45,7 +45,7 @@ class OssStore(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, by the keys of the storage."""
+    """Options, with the keys of the checkpoint storage."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("oss2",)
 

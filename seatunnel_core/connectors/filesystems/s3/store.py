@@ -1,4 +1,4 @@
-"""A bucket of S3, and of servers with the same protocol, by boto3. The client is that of the checkpoint storage."""
+"""A bucket of S3, and of servers with the same protocol, through boto3. The checkpoint storage uses the same client."""
 
 import errno
 import secrets
@@ -61,7 +61,7 @@ class S3Store(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, by the keys of the client."""
+    """Options, with the keys of the client."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("boto3",)
 

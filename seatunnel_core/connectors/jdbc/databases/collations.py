@@ -1,4 +1,4 @@
-"""Keys of MySQL and MariaDB, whose collations may ignore case, accents or spaces at the end of texts.
+"""Keys of MySQL and MariaDB, whose collations may ignore case, accents or spaces at the end of strings.
 
 A key column that a sink creates has a binary collation without padding. An existing key column may merge rows; their
 number is reported.
@@ -27,7 +27,7 @@ _MERGES_NOTHING = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "binary")
 
 
 def with_exact_keys(dialect: "Dialect", connection: Any, columns: pa.Schema, keys: Sequence[str]) -> pa.Schema:
-    """Return the columns of a new table, with the best binary collation of the server for texts that are keys."""
+    """Return the columns of a new table, with the best binary collation of the server for strings that are keys."""
     exact = _EXACT.get(dialect.address.kind, ())
     texts = [name for name in keys if of.is_string(columns.field(name).type)]
     if not exact or not texts:

@@ -72,10 +72,10 @@ class Dialect(TableDatabase):
     """Name of the order that is reliable for the values of any column."""
 
     table_options: ClassVar[str] = ""
-    """Text after the columns in a CREATE TABLE."""
+    """SQL after the columns in a CREATE TABLE."""
 
     text_order: ClassVar[str] = ""
-    """Text after ``table_options`` for a table that distinguishes texts by case and accents."""
+    """SQL after ``table_options`` for a table that distinguishes strings by case and accents."""
 
     def __init__(self, address: Address, pool_size: int) -> None:
         self.address = address
@@ -133,7 +133,7 @@ class Dialect(TableDatabase):
         """Start a transaction whose snapshot other connections can read until it ends; return the snapshot's name."""
         raise NotImplementedError(f"{self.address.kind} does not share snapshots")
 
-    # -- names and texts ------------------------------------------------------------------------------------------
+    # -- names and strings ----------------------------------------------------------------------------------------
 
     @abstractmethod
     def path(self, written: str) -> TablePath:
@@ -262,7 +262,8 @@ class Dialect(TableDatabase):
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
         """Return the type that the database requires for each parameter ``$1``, ``$2`` and so on of a statement.
 
-        It is ``""`` for a parameter that may be a text. The result is empty for a database that takes texts everywhere.
+        It is ``""`` for a parameter that may be a string. The result is empty for a database that accepts strings
+        everywhere.
         """
         return ()
 

@@ -42,7 +42,7 @@ _CAST = {
     "UBIGINT": ("DECIMAL(20, 0)", pa.decimal128(20, 0)),
     **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
-"""Types that rows lack: the DuckDB type to which values are cast, and its Arrow type. All others are read as texts."""
+"""Types that rows lack: the DuckDB type to which values are cast, and its Arrow type. Others are read as strings."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
 """Types with values that rows cannot represent: how they are read, and the Arrow type of the values that fit."""
@@ -91,7 +91,7 @@ class DuckDB(Dialect):
     def cursor(self, connection: Any) -> Any:
         return connection
 
-    # -- names and texts ------------------------------------------------------------------------------------------
+    # -- names and strings ----------------------------------------------------------------------------------------
 
     def path(self, written: str) -> TablePath:
         parts = parts_of(written)
@@ -154,7 +154,7 @@ def _fitted(array: pa.Array, column: Column) -> tuple[pa.Array, Mapping[int, str
 
 
 def _shown(value: pa.Scalar) -> str:
-    """Return the text of a date or time for messages; DuckDB stores infinity as the smallest or the largest number."""
+    """Return a date or time as a string for messages; DuckDB stores infinity as the smallest or the largest number."""
     if of.is_nested(value.type):
         return "an element"
     bits = value.type.bit_width - 1

@@ -39,7 +39,7 @@ _STATEMENT_BYTES = 4 << 20
 """Maximum size of an INSERT of several rows, in bytes; larger ones are not faster."""
 
 _PACKET_MARGIN = 65_536
-"""Part of a packet, in bytes, that is reserved for the text before the rows."""
+"""Part of a packet, in bytes, that is reserved for the SQL before the rows."""
 
 _PAIRS = 200
 """Maximum number of pairs of bounds that one statement compares."""
@@ -67,7 +67,7 @@ _SAID = (
     "SELECT coalesce(COLUMN_DEFAULT, 'NULL'), EXTRA, COLUMN_COMMENT FROM information_schema.COLUMNS "
     "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 )
-"""MariaDB returns the text NULL for a column without a default; MySQL returns a null."""
+"""MariaDB returns the string NULL for a column without a default; MySQL returns a null."""
 
 _KEYS = (
     "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND "
@@ -119,7 +119,7 @@ class MySQL(Dialect):
     def _session(self) -> Session:
         return session_of(self.address, self.literal)
 
-    # -- names and texts ------------------------------------------------------------------------------------------
+    # -- names and strings ----------------------------------------------------------------------------------------
 
     def quoted(self, *names: str) -> str:
         return ".".join("`" + name.replace("`", "``") + "`" for name in names)
@@ -180,7 +180,7 @@ class MySQL(Dialect):
         )
 
     def _zoned(self, cursor: Any, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return the columns; if the session's zone has a fixed offset, timestamps compare like their texts."""
+        """Return the columns; if the session's zone has a fixed offset, timestamps compare like their string forms."""
         if not any(each.order == MOMENT for each in columns):
             return tuple(columns)
         cursor.execute("SELECT @@session.time_zone, @@system_time_zone")
@@ -206,7 +206,7 @@ class MySQL(Dialect):
         return f"rand() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the bounds on the server, which sorts long texts by a prefix and some collations inconsistently."""
+        """Compare the bounds on the server, which sorts long strings by a prefix and some collations inconsistently."""
         if not column.collation or column.order != OWN:
             return True
         how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"
@@ -301,7 +301,7 @@ class MySQL(Dialect):
         size = 0
         for number, row in enumerate(rows_as_sql(rows).to_pylist(), 1):
             if len(before) + len(row) >= packet:
-                # The server would close the connection while the text is sent, often before its error arrives.
+                # The server would close the connection while the statement is sent, often before its error arrives.
                 raise ValueError(
                     f"row {number} of a batch takes {len(row):,} bytes, but the server accepts statements of at most "
                     f"{packet:,}; increase max_allowed_packet on the server"

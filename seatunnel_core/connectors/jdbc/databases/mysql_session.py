@@ -43,7 +43,7 @@ def session_of(address: Address, literal: Callable[[str], str]) -> Session:
 
     Args:
         address: The database; its properties have the names of JDBC's drivers.
-        literal: Returns the SQL literal of a text.
+        literal: Returns the SQL literal of a string.
 
     Raises:
         UsageError: A property is unknown.
@@ -149,5 +149,5 @@ class Reader:
 
 
 def _without_decoders(conversions: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the conversions of parameters only: results stay texts, which Arrow converts by column type."""
+    """Return the conversions of parameters only: results stay strings, which Arrow converts by column type."""
     return {kind: how for kind, how in conversions.items() if not isinstance(kind, int)}

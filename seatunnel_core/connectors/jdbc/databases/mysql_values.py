@@ -1,4 +1,4 @@
-"""Values of MySQL and MariaDB: Arrow types for declared types, arrays from server texts, and SQL from Arrow rows."""
+"""Values of MySQL and MariaDB: Arrow types for declared types, arrays from server strings, and SQL from Arrow rows."""
 
 import re
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _NAMES = {
     246: "decimal",
     255: "geometry",
 }
-"""Declared types by type code of the wire protocol. All other codes are texts or bytes."""
+"""Declared types by type code of the wire protocol. All other codes are strings or bytes."""
 
 _TYPES: dict[str, pa.DataType] = {
     "tinyint": pa.int8(),
@@ -59,7 +59,7 @@ _TYPES: dict[str, pa.DataType] = {
     **dict.fromkeys(("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring"), pa.binary()),
     **dict.fromkeys(("multipolygon", "geometrycollection", "geomcollection"), pa.binary()),
 }
-"""Arrow types by declared type. All others are texts."""
+"""Arrow types by declared type. All others are strings."""
 
 _ZERO = "0000-00-00"
 
@@ -110,8 +110,8 @@ ORDERS: dict[str, Order] = {
         description="in byte order",
     ),
 }
-"""Orders by kind of column. ``enum`` and ``set`` sort by number but compare as texts, hence ``index``. Texts without a
-declared collation compare with the collation of the connection, hence ``bytes``.
+"""Orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, hence ``index``. Strings
+without a declared collation compare with the collation of the connection, hence ``bytes``.
 """
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
@@ -189,7 +189,7 @@ def described(field: Any) -> str:
     return kind + (unsigned if kind in ("tinyint", "smallint", "mediumint", "int", "bigint") else "")
 
 
-# -- reading: the server writes everything but bytes as a text -----------------------------------------------------
+# -- reading: the server writes everything but bytes as a string ---------------------------------------------------
 
 
 def array_of(
@@ -198,7 +198,7 @@ def array_of(
     """Convert the values of a column as the server sent them.
 
     Args:
-        values: Texts, bytes or ``None``.
+        values: Strings, bytes or ``None``.
         kind: The Arrow type of the column.
         name: The name of the column, for messages.
         zero_is_null: True if the date 0000-00-00 becomes null.
@@ -245,11 +245,11 @@ def _truth(values: list[Any]) -> pa.Array:
     return numbers.cast(pa.bool_())
 
 
-# -- writing: a whole batch as the text of statements, without a step in Python for each row -----------------------
+# -- writing: a whole batch as the SQL of statements, without a step in Python for each row -----------------------
 
 
 def rows_as_sql(rows: pa.RecordBatch) -> pa.Array:
-    """Return each row as the text of a VALUES list: ``(1,'text',NULL)``."""
+    """Return each row as an element of a VALUES list: ``(1,'text',NULL)``."""
     columns = [pc.fill_null(_as_sql(column), b"NULL") for column in rows.columns]
     joined = pc.binary_join_element_wise(*columns, pa.scalar(b",", pa.binary()))
     return pc.binary_join_element_wise(b"(", joined, b")", b"")

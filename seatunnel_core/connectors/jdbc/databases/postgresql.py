@@ -153,7 +153,7 @@ class PostgreSQL(Dialect):
                 found[LIBPQ.get(name, name)] = value
         return {**found, "options": " ".join(settings)}
 
-    # -- names and texts ------------------------------------------------------------------------------------------
+    # -- names and strings ----------------------------------------------------------------------------------------
 
     def path(self, written: str) -> TablePath:
         parts = parts_of(written)
@@ -223,7 +223,7 @@ class PostgreSQL(Dialect):
         return int(found[0][0]) if found and found[0][0] > 0 else None
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the bounds on the server for types that are read as texts: their literals may sort differently."""
+        """Compare the bounds on the server for types that are read as strings: their literals may sort differently."""
         if not column.cast or column.order != OWN or len(borders) < 2:
             return True
         written = ", ".join(f"({number}, {quoted(border)}::{column.declared})" for number, border in enumerate(borders))
@@ -291,7 +291,7 @@ class PostgreSQL(Dialect):
         return self.literal(at.isoformat(" ", "microseconds"))
 
     def differ(self, one: str, other: str) -> str:
-        """Compare texts: json values cannot be compared, and citext ignores case."""
+        """Compare strings: json values cannot be compared, and citext ignores case."""
         return f"{one}::text IS DISTINCT FROM {other}::text"
 
     def create_table(

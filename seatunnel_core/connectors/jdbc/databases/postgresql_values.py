@@ -34,7 +34,7 @@ _LISTS = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
-"""Types whose arrays keep their element type when read; they are written as texts, which the server casts."""
+"""Types whose arrays keep their element type when read; they are written as strings, which the server casts."""
 
 _SHORT = {
     "timestamp without time zone": "timestamp",
@@ -42,7 +42,7 @@ _SHORT = {
     "time without time zone": "time",
 }
 _AS_TEXT_DIRECT = {"json", "xml"}
-"""Types that are read as texts and can also be copied as texts."""
+"""Types that are read as strings and can also be copied as strings."""
 
 _SINCE_1970_D = 10_957
 _SINCE_1970_US = _SINCE_1970_D * 86_400_000_000
@@ -112,7 +112,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
     if base == "oid":
         return Column(name=name, declared=declared, arrow=pa.int64(), read="{}::bigint", direct=False, cast="oid")
     cast = declared if kind == "d" else without_length(declared)
-    if base in ("inet", "_inet"):  # the text form would include a netmask
+    if base in ("inet", "_inet"):  # the string form would include a netmask
         arrow, read = (pa.string(), _INET) if base == "inet" else (pa.list_(pa.string()), _INETS)
         return Column(name=name, declared=declared, arrow=arrow, read=read, direct=False, cast=cast)
     if base.startswith("_"):
@@ -139,12 +139,15 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
         arrow = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
     else:
         return Column(name=name, declared=declared, arrow=pa.string(), read="{}::text", direct=False, cast="numeric")
-    # As a text: ADBC's own conversion of a number to a text takes ten times as long as the server's.
+    # As a string: ADBC's own conversion of a number to a string takes ten times as long as the server's.
     return Column(name=name, declared=declared, arrow=arrow, read="{}::text", direct=kind != "d")
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
-    """Return a batch of ADBC as rows with the columns' types; the arrays after the columns are the texts of misfits."""
+    """Convert an ADBC batch to rows with the columns' types.
+
+    Arrays after the columns contain, as strings, the values that Arrow types cannot represent.
+    """
     texts = iter(batch.columns[len(columns) :])
     arrays = [
         _fitted(array, column, next(texts) if column.misfit else None)
@@ -180,18 +183,18 @@ _INFINITE = {
 
 
 def _moment(value: pa.Scalar) -> str:
-    """Return the text for messages of a date or timestamp (or the first one in an array) that rows cannot represent."""
+    """Return a date or timestamp (or the first in an array) that rows cannot represent, as a string for messages."""
     if of.is_list(value.type):
         return f"[{_moment(value.values.filter(beyond(value.values))[0])}]"
     return _INFINITE.get(value.value) or shown(value)
 
 
 _MOST_CHARACTERS = 57
-"""Maximum length of the text of a number that fits a decimal256 with 76 digits, 18 of them after the point."""
+"""Maximum length of a number, as a string, that fits a decimal256 with 76 digits, 18 after the decimal point."""
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values; texts are cast by a wider decimal, because Arrow would misread a number with too many digits."""
+    """Cast values; strings are cast by a wider decimal, because Arrow would misread a number with too many digits."""
     if kind == _UNBOUNDED and of.is_string(array.type):
         if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
             raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")

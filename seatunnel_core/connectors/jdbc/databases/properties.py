@@ -31,7 +31,7 @@ class KnownProperties:
     """Hint for an unknown property; ``{}`` is replaced by its name."""
 
     numbers: frozenset[str] = frozenset()
-    """Properties whose value is a whole number."""
+    """Properties whose value is an integer."""
 
     words: Mapping[str, Iterable[str]] = field(factory=dict)
     """Properties whose value is one of some words, in lower case."""

@@ -44,14 +44,14 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""Substrings of declared types, and the Arrow type of each; the first one that occurs decides. All others are texts."""
+"""Substrings of declared types, and the Arrow type of each; the first one that occurs decides. Others are strings."""
 
 
 class SQLite(Dialect):
     """SQLite 3.35 or newer.
 
-    A column may contain values of any type: numbers sort before texts, and texts before bytes. Bounds are values of the
-    declared type; all other values are in the first split or in the last one.
+    A column may contain values of any type: numbers sort before strings, and strings before bytes. Bounds are values of
+    the declared type; all other values are in the first split or in the last one.
     """
 
     orders: ClassVar[Mapping[str, Order]] = {
@@ -85,7 +85,7 @@ class SQLite(Dialect):
         if path != ":memory:" and not Path(path).exists():
             raise SourceError(f"there is no file {path}; SQLite would create an empty one")
 
-    # -- names and texts ------------------------------------------------------------------------------------------
+    # -- names and strings ----------------------------------------------------------------------------------------
 
     def path(self, written: str) -> TablePath:
         return parts_of(written)[-1:]
@@ -162,7 +162,7 @@ class SQLite(Dialect):
         return list(iter(lambda: cursor.fetchmany(fetch_size), []))
 
     def _undecoded(self, connection: Any, statement: str, fetch_size: int) -> list[list[Any]]:
-        """Return the rows with invalid UTF-8 in texts as lone surrogates, so that messages can identify the rows."""
+        """Return the rows with invalid UTF-8 in strings as lone surrogates, so that messages can identify the rows."""
         driver = connection.connection.driver_connection
         driver.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         try:
@@ -173,7 +173,7 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return a type; for numbers of more than 15 digits, one that stores texts.
+        """Return a type; for numbers of more than 15 digits, one that stores strings.
 
         Raises:
             TypeError: SQLite has none: a timestamp could not be read back with its time zone.
@@ -183,7 +183,7 @@ class SQLite(Dialect):
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes, too, because of collations; and compare numbers, because the text form has only 15 digits."""
+        """Compare bytes, too, because of collations; and numbers, because the string form has only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def begin(self, connection: Any) -> None:

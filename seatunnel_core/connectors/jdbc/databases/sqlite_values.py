@@ -127,7 +127,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _moment(value: Any) -> datetime:
-    """Parse a text in the format of SQLite's functions; reject a number, because its unit (s, ms, days) is unknown."""
+    """Parse a string in the format of SQLite's functions; reject a number, as its unit (s, ms, days) is unknown."""
     if not isinstance(value, str):
         raise ValueError("it is a number without a known unit, expected the text of a date and time")
     found = datetime.fromisoformat(value.strip())
@@ -167,7 +167,7 @@ def text_of_digits(arrow: pa.DataType) -> Any:
     from sqlalchemy.types import UserDefinedType
 
     class Digits(UserDefinedType[Decimal]):
-        """A type whose name contains TEXT, which makes SQLite store texts unchanged."""
+        """A type whose name contains TEXT, which makes SQLite store strings unchanged."""
 
         cache_ok = True
 
@@ -179,7 +179,7 @@ def text_of_digits(arrow: pa.DataType) -> Any:
 
 
 def plain(column: pa.Array, declared: str) -> list[Any]:
-    """Return values in the form in which SQLite stores them: timestamps and numbers with a decimal point are texts.
+    """Return values in the form in which SQLite stores them: timestamps and numbers with a decimal point are strings.
 
     Raises:
         ValueError: SQLite would store a different value.
@@ -196,13 +196,13 @@ def plain(column: pa.Array, declared: str) -> list[Any]:
 
 
 def _keeps_texts(declared: str) -> bool:
-    """Return True if a text that looks like a number stays a text, by SQLite's rules of affinity."""
+    """Return True if a string that looks like a number stays a string, by SQLite's rules of affinity."""
     words = declared.upper()
     return "INT" not in words and (not words or any(part in words for part in ("CHAR", "CLOB", "TEXT", "BLOB")))
 
 
 def _kept_number(value: Decimal) -> int | str:
-    """Return an integer for a whole number, otherwise a text; SQLite converts it to a double if no digits are lost."""
+    """Return an integer for a whole number, else a string; SQLite converts it to a double if no digits are lost."""
     if value == value.to_integral_value() and -(2**63) <= value < 2**63:
         return int(value)
     if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:

@@ -16,7 +16,7 @@ from seatunnel_core.transforms.sql.engine_function import rows
 from seatunnel_core.transforms.sql.value import STRING, SqlError, Value
 
 _DES_START = b"12345678"
-"""SeaTunnel's fixed initialization vector: equal texts are encrypted to equal texts."""
+"""SeaTunnel's fixed initialization vector: equal strings are encrypted to equal strings."""
 
 
 @function("DES_ENCRYPT", least=2)
@@ -60,9 +60,9 @@ def aes_decrypt(call: Call) -> Value:
 
 
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
-    """Compile a function of texts; messages contain no values, because they are secrets.
+    """Compile a function of strings; messages contain no values, because they are secrets.
 
-    The result of a null text is null, but a null key or initialization vector is an error, because the text would be
+    The result of a null string is null, but a null key or initialization vector is an error, because the text would be
     lost.
 
     Args:
@@ -110,7 +110,7 @@ def _aes(key: str, start: bytes) -> Any:
 
 
 def _aes_key(key: str) -> bytes:
-    """Return the AES key for a text: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
+    """Return the AES key in a string: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
     if not key.strip():
         raise ValueError("the key is empty")
     if not key.startswith("base64:"):

@@ -16,7 +16,7 @@ from seatunnel_core.transforms.sql.value import BYTES, STRING, SqlError, Value
 
 @function("TO_BASE64", most=2)
 def to_base64(call: Call) -> Value:
-    """Compile TO_BASE64 of bytes, or of a text in UTF-8 or the charset of the second argument."""
+    """Compile TO_BASE64 of bytes, or of a string in UTF-8 or the charset of the second argument."""
     if call.args[0].type == BYTES and len(call.args) == 1:
         return call.make(by_row(lambda value: base64.b64encode(value).decode(), STRING), STRING, fails=False)
     charset = _charset(call)
@@ -25,7 +25,7 @@ def to_base64(call: Call) -> Value:
 
 @function("FROM_BASE64", most=2)
 def from_base64(call: Call) -> Value:
-    """Compile FROM_BASE64: a text in UTF-8 or the charset of the second argument."""
+    """Compile FROM_BASE64: a string in UTF-8 or the charset of the second argument."""
     charset = _charset(call)
     return call.make(
         by_row(lambda text: base64.b64decode(text, validate=True).decode(charset), STRING), STRING, _text(call)
@@ -64,7 +64,7 @@ _STEP = re.compile(r"""\.([^.\[]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*"([^
 
 
 def _part(text: str, path: str) -> str | None:
-    """Return a part of a JSON text as a text; ``None`` if it is missing or the text is not JSON."""
+    """Return a part of a JSON document as a string; ``None`` if it is missing or the document is not JSON."""
     steps = _steps(path)
     if steps is None:
         return None
@@ -83,7 +83,7 @@ fixed("GET_JSON_OBJECT", by_row(_part, STRING), STRING, STRING, STRING)
 
 
 def _steps(path: str) -> list[Callable[[Any], Any]] | None:
-    """Return the names and indexes of a path such as ``$.a[0]['b c']``; ``None`` for another text."""
+    """Return the names and indexes of a path such as ``$.a[0]['b c']``; ``None`` for another string."""
     at, steps = 1, []
     while at < len(path):
         found = _STEP.match(path, at)
@@ -108,7 +108,7 @@ def _element(at: int) -> Callable[[Any], Any]:
 
 
 def _json(value: Any) -> str:
-    """Return a value as JSON without blanks, with numbers in Java's format."""
+    """Return a value as JSON without whitespace, with numbers in Java's format."""
     if isinstance(value, float):
         return java_text(value)
     if isinstance(value, dict):

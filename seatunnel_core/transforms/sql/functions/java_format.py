@@ -22,7 +22,7 @@ class Pattern:
 
     text: str
     parts: tuple[tuple[str, int], ...] = field(repr=False)
-    """Pairs of a letter and its number of repetitions, or of a literal text and 0."""
+    """Pairs of a letter and its number of repetitions, or of a literal string and 0."""
 
     @property
     def has_date(self) -> bool:
@@ -35,16 +35,16 @@ class Pattern:
         return any(letter in TIME_LETTERS for letter, count in self.parts if count)
 
     def write(self, moment: dt.datetime) -> str:
-        """Return the text of a timestamp."""
+        """Return a timestamp as a string."""
         return "".join(_written(moment, letter, count) if count else letter for letter, count in self.parts)
 
     def read(self, text: str, *, existing: bool = False) -> dt.datetime:
-        """Return the timestamp of a text; parts missing in the pattern are those of 1970-01-01 00:00.
+        """Return the timestamp in a string; parts missing in the pattern are those of 1970-01-01 00:00.
 
         As in Java, the 30th and 31st of a shorter month are its last day, unless the day must exist.
 
         Raises:
-            ValueError: The text does not match the pattern, or its day does not exist.
+            ValueError: The string does not match the pattern, or its day does not exist.
         """
         found = _expression(self).fullmatch(text)
         if found is None:

@@ -18,7 +18,7 @@ from seatunnel_core.transforms.sql.value import DOUBLE, INT, NULL, STRING, SqlEr
 
 @function("ARRAY", least=0, most=MANY)
 def array(call: Call) -> Value:
-    """Compile ARRAY with the common type of its arguments; without arguments, an array of texts."""
+    """Compile ARRAY with the common type of its arguments; without arguments, an array of strings."""
     kind = NULL
     for each in among(call.args):
         kind = common(kind, each.type, call.at)

@@ -112,7 +112,7 @@ def parsedatetime(call: Call) -> Value:
 
 @function("IS_DATE", least=2)
 def is_date(call: Call) -> Value:
-    """Compile IS_DATE: true if a text matches the pattern and its day exists."""
+    """Compile IS_DATE: true if a string matches the pattern and its day exists."""
     made = _pattern(call, 1)
 
     def known(text: str) -> bool:
@@ -155,7 +155,7 @@ def at_time_zone(call: Call) -> Value:
 
 
 def _zone(call: Call, name: str) -> dt.tzinfo:
-    """Return the time zone of a name: ``UTC``, ``UTC+8``, ``GMT-03:30``, ``+08:00``, ``Asia/Shanghai``."""
+    """Return the time zone with a name: ``UTC``, ``UTC+8``, ``GMT-03:30``, ``+08:00``, ``Asia/Shanghai``."""
     offset = name.removeprefix("UTC").removeprefix("GMT")
     if not offset or offset == "Z":
         return dt.UTC

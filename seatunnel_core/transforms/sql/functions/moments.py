@@ -34,7 +34,7 @@ function("CURRENT_TIME", least=0)(lambda _: Value(sql=engine_cast(quoted_name(NO
 
 
 def moment(call: Call, at: int) -> Value:
-    """Return an argument that is a date, a time, a timestamp or the text of a timestamp."""
+    """Return an argument that is a date, a time, a timestamp or a string with a timestamp."""
     value = call.args[at]
     if is_moment(value.type) or value.type == TIME:
         return value

@@ -38,7 +38,7 @@ def write_number(value: decimal.Decimal, text: str) -> str:
 
 
 def _whole(pattern: str, digits: str, fraction: str) -> str | None:
-    """Return the integer digits padded with blanks; ``None`` if they do not fit."""
+    """Return the integer digits padded with spaces; ``None`` if they do not fit."""
     digits = "" if digits == "0" and (fraction or "0" in pattern) else digits
     places = sum(sign in "09" for sign in pattern)
     if len(digits) > places:

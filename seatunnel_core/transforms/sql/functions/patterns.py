@@ -23,7 +23,7 @@ def regexp_replace(call: Call) -> Value:
 
 @function("REGEXP_SUBSTR", least=2, most=6)
 def regexp_substr(call: Call) -> Value:
-    """Compile REGEXP_SUBSTR: the text, the pattern, a position, an occurrence, flags and a group."""
+    """Compile REGEXP_SUBSTR: the string, the pattern, a position, an occurrence, flags and a group."""
     numbers = [_number(call, at, default) for at, default in ((2, 1), (3, 1), (5, 0))]
     return _matching(call, 4, _part, STRING, (call.text(0), *numbers))
 
@@ -167,7 +167,7 @@ def _parts(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
 
 
 def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
-    """Return the parts of a text; an empty match splits too, except at the start."""
+    """Return the parts of a string; an empty match splits too, except at the start."""
     parts, at = [], 0
     for match in separator.finditer(text):
         if match.end():

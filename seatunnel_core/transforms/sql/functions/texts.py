@@ -1,4 +1,4 @@
-"""Functions of texts and bytes; characters are Unicode code points."""
+"""Functions of strings and bytes; characters are Unicode code points."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ fixed("SPACE", by_row(lambda count: " " * count, STRING), STRING, INT, fails=Tru
 
 @function("CHAR_LENGTH", "LENGTH")
 def char_length(call: Call) -> Value:
-    """Compile CHAR_LENGTH: the number of characters of a text, or of bytes."""
+    """Compile CHAR_LENGTH: the number of characters of a string, or of bytes."""
     if call.args[0].type == BYTES:
         return call.make(pc.binary_length, BIGINT, fails=False)
     return call.make(pc.utf8_length, BIGINT, [call.text(0)], fails=False)
@@ -26,7 +26,7 @@ def char_length(call: Call) -> Value:
 
 @function("OCTET_LENGTH")
 def octet_length(call: Call) -> Value:
-    """Compile OCTET_LENGTH: the number of UTF-8 bytes of a text, or of bytes."""
+    """Compile OCTET_LENGTH: the number of UTF-8 bytes of a string, or of bytes."""
     return call.make(pc.binary_length, BIGINT, [_bytes(call)], fails=False)
 
 
@@ -46,7 +46,7 @@ def _bytes(call: Call) -> Value:
 
 @function("CONCAT", most=MANY)
 def concat(call: Call) -> Value:
-    """Compile CONCAT; null counts as an empty text."""
+    """Compile CONCAT; null is treated as an empty string."""
     parts = [f"coalesce({call.text(at).sql}, '')" for at in range(len(call.args))]
     if len(parts) == 1:
         return Value(sql=parts[0], type=STRING, fails=call.args[0].fails)
@@ -55,13 +55,13 @@ def concat(call: Call) -> Value:
 
 @function("CONCAT_WS", least=2, most=MANY)
 def concat_ws(call: Call) -> Value:
-    """Compile CONCAT_WS; nulls are skipped, and a null separator is an empty text."""
+    """Compile CONCAT_WS; nulls are skipped, and a null separator is treated as an empty string."""
 
     def joined(*columns: Any) -> Any:
         separator, *parts = columns
         if not isinstance(separator, pa.Scalar):
             return every_row(_joined, STRING)(*columns)
-        # An additional empty text, removed afterwards: Arrow drops rows in which all parts are null.
+        # An additional empty string, removed afterwards: Arrow drops rows in which all parts are null.
         sign = separator.as_py() or ""
         texts = pc.binary_join_element_wise(*parts, "", sign, null_handling="skip")
         return pc.utf8_slice_codeunits(texts, start=0, stop=-len(sign)) if sign else texts
@@ -84,7 +84,7 @@ fixed("HEXTORAW", by_row(_from_hex, STRING), STRING, STRING, fails=True)
 
 @function("RAWTOHEX")
 def rawtohex(call: Call) -> Value:
-    """Compile RAWTOHEX: two digits per byte, four per character of a text."""
+    """Compile RAWTOHEX: two digits per byte, four per character of a string."""
     if call.args[0].type == BYTES:
         return call.make(by_row(bytes.hex, STRING), STRING, fails=False)
     return call.make(by_row(lambda text: text.encode("utf-16-be").hex(), STRING), STRING, [call.text(0)], fails=False)
@@ -107,7 +107,7 @@ fixed("INSERT", every_row(_inserted, STRING), STRING, STRING, INT, INT, STRING)
 
 
 def _cased(of_ascii: ArrowFunction, of_any: Callable[[str], str]) -> ArrowFunction:
-    """Return a case conversion that uses Python for non-ASCII texts: Arrow does not convert ß to two letters."""
+    """Return a case conversion that uses Python for non-ASCII strings: Arrow does not convert ß to two letters."""
     slow = by_row(of_any, STRING)
     return lambda texts: of_ascii(texts) if pc.all(pc.string_is_ascii(texts)).as_py() is not False else slow(texts)
 
@@ -155,7 +155,7 @@ def substring(call: Call) -> Value:
 
 
 def _shown(call: Call) -> Value:
-    """Return the text for SUBSTRING: a timestamp as date, blank and time, to the second."""
+    """Return the string for SUBSTRING: a timestamp as date, space and time, to the second."""
     value = call.args[0]
     if not pa.types.is_timestamp(value.type):
         return call.text(0)
@@ -163,7 +163,7 @@ def _shown(call: Call) -> Value:
 
 
 def _substring(text: str, start: int, length: int | None = None) -> str | None:
-    """Return a part of a text; ``None`` if it is empty."""
+    """Return a part of a string; ``None`` if it is empty."""
     if start < 0:
         start += len(text) + 1
     elif start == 0:
@@ -173,7 +173,7 @@ def _substring(text: str, start: int, length: int | None = None) -> str | None:
 
 
 def _found(wanted: int, text: int) -> Callable[[Call], Value]:
-    """Return the compiler of a function that searches for a text in another text."""
+    """Return the compiler of a function that searches for a string in another string."""
 
     def compiled(call: Call) -> Value:
         start = call.whole(2) if len(call.args) > 2 else constant(pa.scalar(1, INT))
@@ -188,7 +188,7 @@ function("POSITION", least=2)(_found(0, 1))
 
 
 def _position(wanted: str | None, text: str | None, start: int | None) -> int | None:
-    """Return a position from 1; 0 if not found or the text is null.
+    """Return a position from 1; 0 if not found or the string is null.
 
     A negative start counts from the end, and searches backwards.
     """
@@ -218,7 +218,7 @@ function("RPAD", least=2, most=3)(_padded(lambda text, padding: text + padding))
 
 
 def _trimmed(of_all: ArrowFunction, of_one: Callable[[str, str], str]) -> Callable[[Call], Value]:
-    """Return the compiler of a function that removes a character, by default blanks, from one or both ends."""
+    """Return the compiler of a function that removes a character, by default spaces, from one or both ends."""
     slow = by_row(lambda text, sign: of_one(text, sign[:1] or " "), STRING)
 
     def run(texts: Any, signs: Any) -> Any:
@@ -247,7 +247,7 @@ def _or_else(call: Call, at: int, default: str) -> Value:
 
 @function("REPLACE", least=2, most=3)
 def replace(call: Call) -> Value:
-    """Compile REPLACE; an empty search text has no effect."""
+    """Compile REPLACE; an empty search string has no effect."""
     slow = by_row(lambda text, old, new: text.replace(old, new) if old else text, STRING)
 
     def run(texts: Any, old: Any, new: Any) -> Any:
@@ -279,7 +279,7 @@ _SOUNDS = {
 
 
 def _soundex(text: str) -> str:
-    """Return the Soundex code of a text: vowels separate equal codes; H and W do not."""
+    """Return the Soundex code of a string: vowels separate equal codes; H and W do not."""
     code, last = "", ""
     for sign in text.upper():
         if not ("A" <= sign <= "Z"):

@@ -1,6 +1,6 @@
 r"""``field_delimiter`` for reading text: a regular expression, as in SeaTunnel.
 
-Most are a literal text, possibly escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would split at
+Most are a literal string, possibly escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would split at
 every character, such as ``|`` by itself, or that is invalid, such as ``*``, is taken literally.
 """
 
@@ -17,10 +17,10 @@ _WRITTEN = r"[\\\[(]"
 
 
 def text_or_pattern(written: str) -> tuple[str, str]:
-    """Return the delimiter and, unless it is a single text, its expression; else an empty expression.
+    """Return the delimiter and, unless it is a single string, its expression; else an empty expression.
 
     Raises:
-        SourceError: The expression is invalid, or matches the empty text.
+        SourceError: The expression is invalid, or matches the empty string.
     """
     for escaped, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         written = written.replace(escaped, meant)
@@ -37,7 +37,7 @@ def _said(sign: re.Match[str]) -> str:
 
 
 def _is_meant(expression: str) -> bool:
-    """Return True if it is meant as an expression, rather than as a text with special characters."""
+    """Return True if it is meant as an expression, rather than as a string with special characters."""
     plainly = re.search(_WRITTEN, expression) is not None
     try:
         compiled = re.compile(expression, re.ASCII)

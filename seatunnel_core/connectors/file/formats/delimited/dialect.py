@@ -21,7 +21,7 @@ PREAMBLE_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STAND_INS = tuple(chr(sign) for sign in (*range(1, 32), 127) if chr(sign) not in "\t\r\n")
 BETWEEN = "\x1d\x1e\x1f\x1e\x1d"
-"""Replacement of the delimiter if lines are examined one by one; it does not occur in texts."""
+"""Replacement of the delimiter if lines are examined one by one; it does not occur in text."""
 
 ISO_LIKE = re.compile(r"yyyy-MM-dd(( |'T')HH:mm:ss(\.S{1,6})?)?")
 """Formats that are always accepted."""
@@ -35,7 +35,7 @@ class Dialect:
     """Field delimiter. It has several characters only if there are neither quotes nor escapes."""
 
     pattern: str = ""
-    """Regular expression of the delimiter, unless that is a single text."""
+    """Regular expression of the delimiter, unless that is a single string."""
 
     quote: str = '"'
     """Quote character. If empty, there are no quotes, and every line break ends a row."""
@@ -96,7 +96,7 @@ class Dialect:
 
     @property
     def null_values(self) -> list[str]:
-        """The texts that mean null, for Arrow's parser."""
+        """The strings that mean null, for Arrow's parser."""
         return ["", *([self.null_marker] if self.null_marker else [])]
 
     @property
@@ -250,7 +250,7 @@ class Dialect:
             return text.rstrip("\r\n").split(self.delimiter)
         options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False)
         parse = self.parse_options(multiline=True)
-        # Arrow infers types, and a name "1.50" would become 1.5: so count the columns first, then read all as texts.
+        # Arrow infers types, and a name "1.50" would become 1.5: so count the columns first, then read all as strings.
         number = csv.read_csv(pa.BufferReader(line), options, parse).num_columns
         convert = csv.ConvertOptions(null_values=[], column_types={f"f{each}": pa.string() for each in range(number)})
         return [column[0].as_py() for column in csv.read_csv(pa.BufferReader(line), options, parse, convert).columns]
@@ -262,7 +262,7 @@ def reading_format(java: str) -> str:
     Fractions of a second are supported only in ISO 8601.
 
     Raises:
-        SourceError: The format is invalid, or its texts could be ISO 8601 with another meaning.
+        SourceError: The format is invalid, or its values could be ISO 8601 with another meaning.
     """
     if re.match("yyyy-d+-M", java):
         raise SourceError(f"texts in the format {java!r} look like ISO 8601, yyyy-MM-dd, which is always accepted")
@@ -305,7 +305,7 @@ def _after_line(text: bytes, position: int) -> int:
 
 
 def unify(found: Sequence[pa.DataType]) -> pa.DataType:
-    """Return the narrowest type for the values of all types: numbers are widened, other mixtures become text."""
+    """Return the narrowest type for the values of all types: numbers are widened, other mixtures become strings."""
     kinds = list(dict.fromkeys(found))
     if len(kinds) == 1:
         return kinds[0]

@@ -10,11 +10,11 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.inference import infer
 
 LOOKED_AT_BYTES = 64 << 10
-"""Number of bytes at the beginning of a text that are compared with its first line."""
+"""Number of bytes at the beginning of a file that are compared with its first line."""
 
 
 def seems_header(text: bytes, dialect: Dialect) -> bool:
-    """Return True if the first line contains only texts, and the other lines contain values of other types."""
+    """Return True if the first line contains only strings, and the other lines contain values of other types."""
     first, end, rest = text.partition(b"\n")
     if not end or not rest.strip():
         return False

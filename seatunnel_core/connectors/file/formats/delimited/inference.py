@@ -1,4 +1,4 @@
-"""Inference of columns and their types from the beginning of a delimited text."""
+"""Inference of columns and their types from the beginning of delimited text."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

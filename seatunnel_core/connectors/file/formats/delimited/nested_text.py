@@ -30,10 +30,10 @@ def unfit(columns: pa.Schema) -> str | None:
 
 
 def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
-    """Parse texts into values of a nested type.
+    """Parse strings into values of a nested type.
 
     Raises:
-        pa.ArrowInvalid: A text is not a valid value.
+        pa.ArrowInvalid: A string is not a valid value.
     """
     try:
         return pa.array([None if text is None else _value(text, kind, forms, 0) for text in texts.to_pylist()], kind)
@@ -42,7 +42,7 @@ def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
 
 
 def written(values: pa.Array, forms: Forms) -> pa.Array:
-    """Return the texts of nested values.
+    """Return the string forms of nested values.
 
     Raises:
         ValueError: A part of a value contains a control character that separates parts, or bytes that are not UTF-8.

@@ -77,7 +77,7 @@ class DelimitedReader:
     # -- fast path ------------------------------------------------------------------------------------------------
 
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Parse the range in pieces, and everything from the first piece with a quote on as one text.
+        """Parse the range in pieces, and everything from the first piece with a quote on as a whole.
 
         A line break can be a part of a value only inside quotes.
         """
@@ -116,7 +116,7 @@ class DelimitedReader:
             yield held, None
 
     def _quoted(self, pieces: Iterator[bytes], end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a text with quotes.
+        """Yield the rows of text with quotes.
 
         Arrow treats a quote that is never closed as closed at the end. So a row of empty values is appended to the
         file: an open quote swallows it, and then its last value is not the expected null.

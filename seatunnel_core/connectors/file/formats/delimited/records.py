@@ -19,7 +19,7 @@ LONGEST_RECORD = 64 << 20
 
 @frozen(kw_only=True)
 class Record:
-    """One record of a delimited text."""
+    """One record of delimited text."""
 
     line: int
     """Line of the file on which it starts, from 1."""

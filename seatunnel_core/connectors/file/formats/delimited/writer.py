@@ -20,7 +20,7 @@ _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinNIy")
 
 
 class CsvFileWriter(FileWriter):
-    """Writes values in quotes where they need them, also the empty text; null is an empty value.
+    """Writes values in quotes where they need them, also the empty string; null is an empty value.
 
     As in SeaTunnel and Apache Commons CSV, a value is quoted if it contains a delimiter, a quote or a line end, begins
     with a character up to ``#``, or ends with a space.
@@ -80,8 +80,8 @@ def _quoted_name(name: str, delimiter: str) -> str:
 class TextFileWriter(FileWriter):
     """Writes values without quotes, so they may contain neither the delimiter nor a line end.
 
-    Null is the empty text, or ``null_format``. Before a delimiter such as ``||`` a value may not end with ``|`` either:
-    a reader would find the delimiter one character earlier.
+    Null is the empty string, or ``null_format``. Before a delimiter such as ``||`` a value may not end with ``|``
+    either: a reader would find the delimiter one character earlier.
     """
 
     suffix: ClassVar[str] = ".txt"
@@ -125,7 +125,7 @@ def _refuse_null_format(name: str, texts: pa.Array, null: str) -> None:
 
 @lru_cache(maxsize=16)
 def _not_in_text(delimiter: str) -> tuple[str, str]:
-    """Return an expression for the text that a value must not contain, and the message for it."""
+    """Return an expression for the substring that a value must not contain, and the message for it."""
     begun = (delimiter[:length] for length in range(1, len(delimiter)))
     ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
     ends = ", or ends as the delimiter begins" if ambiguous else ""
@@ -140,7 +140,7 @@ def _refuse(columns: pa.Schema, format: str) -> None:
 
 
 def _flat(rows: pa.RecordBatch, forms: Forms) -> pa.RecordBatch:
-    """Replace each array, map and row by a text."""
+    """Convert array, map and row columns to strings."""
     for place, column in enumerate(rows.schema):
         if pa.types.is_nested(column.type):
             try:
@@ -157,7 +157,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Convert Arrow's error for bytes that are not valid text to one that contains the column and the bytes."""
+    """Convert Arrow's error for bytes that are not a valid string to one that contains the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:
@@ -191,7 +191,7 @@ def _as_text(array: pa.Array) -> pa.Array:
 
 
 def _mixed(exact: pa.Array, micros: pa.Array, array: pa.Array) -> pa.Array:
-    """Return texts with nine fractional digits only for values that need them, because sources read six."""
+    """Return strings with nine fractional digits only for values that need them, because sources read six."""
     return pc.if_else(exact, _moments_as_text(micros), _moments_as_text(array))
 
 

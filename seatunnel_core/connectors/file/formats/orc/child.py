@@ -53,7 +53,7 @@ def _answer(descriptor: int, request: dict[str, Any]) -> tuple[dict[str, Any], p
             pa.ipc.new_stream(rows, file.schema).close()
             return header, rows.getvalue()
         stripe = _stripe(file, descriptor, request["stripe"], request["columns"])
-        stripe.validate(full=True)  # For example invalid texts.
+        stripe.validate(full=True)  # For example invalid strings.
         with pa.ipc.new_stream(rows, stripe.schema) as writer:
             writer.write_batch(stripe)
         return header, rows.getvalue()

@@ -50,7 +50,7 @@ class Orc(RowGroups):
 
 
 class OrcFileWriter(FileWriter):
-    """Writer that stores times, for which ORC has no type, as texts."""
+    """Writer that stores times, for which ORC has no type, as strings."""
 
     suffix: ClassVar[str] = ".orc"
     is_text: ClassVar[bool] = False
