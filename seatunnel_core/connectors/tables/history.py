@@ -84,11 +84,17 @@ def require_history(
                 f"the table {named} has a column {column.name!r}, which the rows lack, so new versions would lose its "
                 "values; remove keep_history, or add that column to the rows"
             )
-    unclear = f"SELECT 1 FROM {database.quoted(*path)} WHERE {database.quoted(history[2])} IS NULL LIMIT 1"
-    if database.ask(connection, unclear):
+    _require_current(database, connection, path, history[2])
+
+
+def _require_current(database: TableDatabase, connection: Any, path: TablePath, flag: str) -> None:
+    """Raise ``SinkError`` if a row of the table does not say whether it is the current version."""
+    if database.ask(
+        connection, f"SELECT 1 FROM {database.quoted(*path)} WHERE {database.quoted(flag)} IS NULL LIMIT 1"
+    ):
         raise SinkError(
-            f"the table {named} has rows with {history[2]} = null, so it is undefined which version is the current "
-            "one; set it to true or false"
+            f"the table {database.table_name(path)} has rows with {flag} = null, so it is undefined which version is "
+            "the current one; set it to true or false"
         )
 
 
