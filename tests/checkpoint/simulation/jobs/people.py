@@ -165,7 +165,7 @@ class People:
             "no free slot",
             "Undo that change",
             "undo that change",
-            "restore them",
+            "add them to the job again",
             "add it again, run the job",
         )
         return any(each in str(refusal) for each in said)
