@@ -82,7 +82,8 @@ def test_a_stop_in_a_commit_is_where_the_sink_commits(sink: str, monkeypatch: py
     monkeypatch.setattr(kind, "commit", lambda self, *arguments, **options: committed.append(arguments))
     monkeypatch.setattr(signal, "pthread_kill", lambda _thread, number: stopped.append(number))
     install(Stop("commit", TARGET, 1, "before"), sink)
-    kind.commit(SimpleNamespace(root="/job/out/table"), [], None, may_be_committed=False)
+    target = SimpleNamespace(layout=SimpleNamespace(root="/job/out/table"))
+    kind.commit(target, [], None, may_be_committed=False)
     assert committed
     assert stopped == [signal.SIGSTOP]
 
