@@ -12,6 +12,7 @@ from botocore.credentials import Credentials
 from botocore.exceptions import (
     ClientError,
     ConnectionClosedError,
+    ConnectTimeoutError,
     CredentialRetrievalError,
     NoCredentialsError,
     ParamValidationError,
@@ -289,6 +290,7 @@ def test_what_an_answer_becomes(status: int, code: str, kind: type[Exception]) -
     ("raised", "kind", "says"),
     [
         (ConnectionClosedError(endpoint_url="http://me:canary@host"), StorageUnavailableError, "connection broke"),
+        (ConnectTimeoutError(endpoint_url="http://me:canary@host"), StorageUnavailableError, "no server responds"),
         (SSLError(endpoint_url="-", error="CERTIFICATE_VERIFY_FAILED"), StorageAccessError, "not trusted"),
         (SSLError(endpoint_url="-", error="WRONG_VERSION_NUMBER"), StorageAccessError, "does not speak TLS"),
         (SSLError(endpoint_url="-", error="EOF occurred"), StorageUnavailableError, "encrypted connection broke"),

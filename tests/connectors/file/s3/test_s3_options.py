@@ -12,7 +12,8 @@ from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.file.s3 import S3FileSource
 from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
-from seatunnel_core.connectors.filesystems.s3.store import S3Store
+from seatunnel_core.connectors.filesystems.s3.store import S3Store, _number
+from seatunnel_storage_api.errors import StorageAccessError
 
 KEYS = {"access_key": "id", "secret_key": "secret-canary"}
 PROVIDER = "fs.s3a.aws.credentials.provider"
@@ -104,3 +105,14 @@ def test_an_answer_becomes_an_error_number(status: int, code: str, number: int, 
     assert refused.value.errno == number
     assert refused.value.filename == "s3://files/in/a"
     assert len(asked) == 1
+
+
+def test_an_error_of_credentials_says_nothing_about_an_object() -> None:
+    """The object would count as missing, and with ``missing_staged = published`` as published."""
+    said = {"Error": {"Code": "NoSuchEntity"}, "ResponseMetadata": {"HTTPStatusCode": 404}}
+    numbers = []
+    for operation in ("AssumeRole", "HeadObject"):
+        error = StorageAccessError("not there")
+        error.__cause__ = ClientError(said, operation)
+        numbers.append(_number(error))
+    assert numbers == [None, errno.ENOENT]
