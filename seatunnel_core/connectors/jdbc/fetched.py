@@ -97,8 +97,13 @@ def converted(
         return convert(values), {}
     except _REFUSED:
         bad = dict(_failing(values, convert, 0))
-    kept: Any = [None if number in bad else value for number, value in enumerate(values)]
-    fitting = convert(kept if isinstance(values, list) else pa.array(kept, values.type))
+    kept: Any
+    if isinstance(values, list):
+        kept = [None if number in bad else value for number, value in enumerate(values)]
+    else:
+        refused = pa.array([number in bad for number in range(len(values))])
+        kept = pc.if_else(refused, pa.scalar(None, values.type), values)
+    fitting = convert(kept)
     return fitting, {number: f"{_text(values[number])!r} {why}{hint}" for number, why in bad.items()}
 
 

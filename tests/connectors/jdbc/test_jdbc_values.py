@@ -262,6 +262,16 @@ def test_arrays_keep_the_type_of_their_elements(base: str, declared: str, kind: 
     assert found.rows.column(0).to_pylist() == given.cast(pa.list_(kind)).to_pylist()[:2]
 
 
+def test_a_number_that_does_not_fit_into_an_array_leaves_the_rows_around_it() -> None:
+    """A null in the same batch raised a TypeError."""
+    column = with_typed_array(column_of("n", -1, "_numeric", "b", "numeric(5,2)[]", True))
+    texts = pa.array([["1.5"], None, ["NaN"], ["2", None]], pa.list_(pa.string()))
+    batch = pa.RecordBatch.from_arrays([texts, pa.nulls(4, pa.string())], names=["n", "misfit"])
+    found = rows_of(batch, [column])
+    assert found.rows.column(0).to_pylist() == [[Decimal("1.50")], None, None, [Decimal("2.00"), None]]
+    assert list(found.misfits) == [2]
+
+
 def test_an_array_of_arrays_is_refused_with_a_message_of_ours() -> None:
     """It was SQLAlchemy's: "Do not nest ARRAY types"."""
     with pytest.raises(TypeError, match="its arrays can only contain single values"):
