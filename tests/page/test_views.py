@@ -388,8 +388,8 @@ def test_several_jobs_are_stopped_at_once(seen: Watched, node: tuple[Node, str, 
     page.keyboard.press("Escape")
     group.get_by_role("button", name="Stop at once").click()
     dialog.get_by_role("button", name="Stop at once").click()
-    dialog.get_by_text("Accepted for 2 jobs").wait_for()
-    page.keyboard.press("Escape")
     page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 1")
+    dialog.get_by_text("Accepted for 2 jobs").wait_for()  # It stays open although its jobs have left the list.
+    page.keyboard.press("Escape")
     assert page.locator("tbody th small").inner_text() == "waits-1"
     assert node[0].ask("POST", "/stop-job", {"jobId": "waits-1", "force": True})[0] == 200

@@ -39,30 +39,35 @@ const DEEDS = {
 const ENDS = ["FINISHED", "FAILED", "CANCELED", "SAVEPOINT_DONE"];
 
 export function Actions({ job, again, may }) {
+  const [asked, ask] = useState(null);
+  return html`${buttonsOf(job, may, ask)}<${Asked} asked=${asked} ask=${ask} again=${again} />`;
+}
+
+function buttonsOf(job, may, ask) {
   if (job.jobStatus === "FINISHED") return null;
-  if (ENDS.includes(job.jobStatus)) {
-    if (!may("submit", "restore")) return null;
-    return html`<div class="actions"><a class="button" href=${`${to("submit")}?restore=${encodeURIComponent(job.jobId)}`}>Restore…</a></div>`;
-  }
-  return html`<div class="actions"><${Deeds} jobs=${[job]} again=${again} may=${may} /></div>`;
+  if (!ENDS.includes(job.jobStatus)) return html`<div class="actions"><${Deeds} jobs=${[job]} may=${may} ask=${ask} /></div>`;
+  if (!may("submit", "restore")) return null;
+  return html`<div class="actions"><a class="button" href=${`${to("submit")}?restore=${encodeURIComponent(job.jobId)}`}>Restore…</a></div>`;
 }
 
 /** Actions on the selected jobs of a list. */
 export function BulkActions({ jobs, again, may, clear }) {
-  if (!jobs.length) return null;
-  return html`<div class="actions chosen" role="group" aria-label="With the chosen jobs"><b role="status">${plural(jobs.length, "job")} chosen</b>
-    <${Deeds} jobs=${jobs} again=${again} may=${may} /><button type="button" class="plain" onClick=${clear}>Choose none</button></div>`;
+  const [asked, ask] = useState(null);
+  return html`${jobs.length > 0 && html`<div class="actions chosen" role="group" aria-label="With the chosen jobs"><b role="status">${plural(jobs.length, "job")} chosen</b>
+    <${Deeds} jobs=${jobs} may=${may} ask=${ask} /><button type="button" class="plain" onClick=${clear}>Choose none</button></div>`}
+    <${Asked} asked=${asked} ask=${ask} again=${again} />`;
 }
 
 /** True if the user's permissions allow an action, so that selecting jobs is useful. */
 export const mayAct = (may) => Object.values(DEEDS).some((deed) => may(...deed.needs));
 
-function Deeds({ jobs, again, may }) {
-  const [asked, setAsked] = useState(null);
+function Deeds({ jobs, may, ask }) {
   return html`${Object.entries(DEEDS).filter(([, deed]) => may(...deed.needs)).map(([name, deed]) => html`
-      <button type="button" class=${name === "force" ? "danger" : ""} onClick=${() => setAsked({ deed, jobs })}>${deed.title}</button>`)}
-    ${asked && html`<${Confirm} ...${asked} onClose=${() => setAsked(null)} again=${again} />`}`;
+      <button type="button" class=${name === "force" ? "danger" : ""} onClick=${() => ask({ deed, jobs })}>${deed.title}</button>`)}`;
 }
+
+/** The dialog of an action. It stays open when its jobs end and leave the list, because it shows what became of the action. */
+const Asked = ({ asked, ask, again }) => asked && html`<${Confirm} ...${asked} onClose=${() => ask(null)} again=${again} />`;
 
 const nameOf = (job) => job.jobName || job.jobId;
 
