@@ -20,7 +20,9 @@ USER, PASSWORD = "seatunnel", "s3cret/with@signs"
 
 
 def build() -> Path:
-    """The folder with the programs of the newest version that is installed."""
+    """The folder with the programs of the newest version that is installed, or the one that the environment names."""
+    if named := os.environ.get("SEATUNNEL_POSTGRES_PROGRAMS"):
+        return Path(named)
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda each: int(each.parent.name))
     on_path = shutil.which("initdb")
     if not folders and on_path is None:

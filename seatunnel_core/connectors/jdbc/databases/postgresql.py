@@ -95,7 +95,7 @@ class PostgreSQL(Dialect):
         import psycopg
         import sqlalchemy as sa
 
-        parameters = self._parameters()
+        parameters = self.parameters()
         return sa.create_engine(
             "postgresql+psycopg://", creator=lambda: psycopg.connect(**parameters), poolclass=sa.pool.NullPool
         )
@@ -105,7 +105,7 @@ class PostgreSQL(Dialect):
             return super().open(kind)
         from psycopg.conninfo import make_conninfo
 
-        return AdbcConnection(make_conninfo(**self._parameters()))
+        return AdbcConnection(make_conninfo(**self.parameters()))
 
     def alive(self, connection: Any) -> bool:
         if hasattr(connection, "exec_driver_sql"):
@@ -124,7 +124,8 @@ class PostgreSQL(Dialect):
         cursor.execute("SELECT pg_catalog.pg_export_snapshot()")
         return str(cursor.fetchone()[0])
 
-    def _parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of a connection for libpq; they contain the password."""
         address = self.address
         found: dict[str, Any] = {
             "host": address.host,

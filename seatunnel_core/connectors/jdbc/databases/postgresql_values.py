@@ -169,7 +169,7 @@ def _fitted(array: pa.Array, column: Column, texts: pa.Array | None) -> tuple[pa
         found, others = _fitted(array, column, None)
         return found, {**others, **several}
     if array.type != column.arrow:
-        return converted(array, lambda values: _cast(values, column.arrow), hint)
+        return converted(array, lambda values: cast_numbers(values, column.arrow), hint)
     return without(array, beyond(array), lambda number: f"{_moment(array[number])!r} {BEYOND}{hint}")
 
 
@@ -193,14 +193,14 @@ _MOST_CHARACTERS = 57
 """Maximum length of a number, as a string, that fits a decimal256 with 76 digits, 18 after the decimal point."""
 
 
-def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def cast_numbers(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cast values; strings are cast by a wider decimal, because Arrow would misread a number with too many digits."""
     if kind == _UNBOUNDED and of.is_string(array.type):
         if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
             raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")
         return array.cast(pa.decimal256(76, _UNBOUNDED.scale)).cast(kind)
     if of.is_list(kind):
-        inner = _cast(array.flatten(), kind.value_type)
+        inner = cast_numbers(array.flatten(), kind.value_type)
         offsets = pc.subtract(array.offsets, array.offsets[0])
         return pa.ListArray.from_arrays(offsets, inner, type=kind, mask=array.is_null() if array.null_count else None)
     return array.cast(kind)

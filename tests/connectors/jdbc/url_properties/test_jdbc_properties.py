@@ -58,7 +58,7 @@ def test_properties_of_postgresql_are_those_of_libpq() -> None:
     url = f"{PG}?socketTimeout=30&targetServerType=secondary&ApplicationName=x&prepareThreshold=3&serverTimezone=UTC"
     dialect = source(url)._dialect
     assert isinstance(dialect, PostgreSQL)
-    found = dialect._parameters()
+    found = dialect.parameters()
     assert found["tcp_user_timeout"] == 30_000
     assert found["target_session_attrs"] == "standby"
     assert found["application_name"] == "x"

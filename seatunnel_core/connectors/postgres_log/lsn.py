@@ -1,0 +1,41 @@
+"""Positions in PostgreSQL's write-ahead log."""
+
+import re
+
+from attrs import field, frozen
+
+_WRITTEN = re.compile(r"([0-9A-Fa-f]{1,8})/([0-9A-Fa-f]{1,8})")
+
+
+@frozen(order=True, repr=False)
+class Lsn:
+    """A position in the log (log sequence number). Ordered by position."""
+
+    value: int = field()
+    """Offset in the log, in bytes; 0 is invalid as a position of a record."""
+
+    @value.validator
+    def _is_64_bits(self, attribute: object, value: int) -> None:
+        if not 0 <= value < 1 << 64:
+            raise ValueError(f"{value} is not a position in a log: it needs to have at most 64 bits")
+
+    @classmethod
+    def parse(cls, written: str) -> "Lsn":
+        """Return the position that PostgreSQL writes as ``16/B374D848``.
+
+        Raises:
+            ValueError: It is written differently.
+        """
+        found = _WRITTEN.fullmatch(written)
+        if found is None:
+            raise ValueError(f"{written!r} is not a position in a log; write it as 16/B374D848")
+        return cls(int(found[1], 16) << 32 | int(found[2], 16))
+
+    def __str__(self) -> str:
+        return f"{self.value >> 32:X}/{self.value & 0xFFFFFFFF:X}"
+
+    __repr__ = __str__
+
+
+NOWHERE = Lsn(0)
+"""Position before all records."""

@@ -1,0 +1,220 @@
+"""Messages of ``pgoutput``, version 1 of its protocol, except those of rows."""
+
+import struct
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.postgres_log.errors import MalformedLogError, UnsupportedLogError
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+
+INSERT, UPDATE, DELETE = b"IUD"
+BEGIN, COMMIT, ORIGIN, RELATION, TYPE, TRUNCATE, MESSAGE = b"BCORYTM"
+
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_BEGIN, _COMMIT = struct.Struct(">QqI"), struct.Struct(">BQQq")
+_CASCADE, _RESTART = 1, 2
+
+
+def server_time(microseconds: int) -> datetime:
+    """Return the time that the log counts from the year 2000."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+@frozen
+class Begin:
+    """Start of a committed transaction."""
+
+    commit_lsn: int
+    time_us: int
+    """Time of its commit, in microseconds since 2000."""
+
+    xid: int
+    """32-bit id of the transaction."""
+
+
+@frozen
+class Commit:
+    """End of a transaction."""
+
+    commit_lsn: int
+    end_lsn: int
+    """Position behind its record in the log."""
+
+    time_us: int
+
+
+@frozen
+class Origin:
+    """Origin of a transaction that was replicated to the server."""
+
+    lsn: Lsn
+    name: str
+
+
+@frozen
+class RelationColumn:
+    """A column of a published table."""
+
+    name: str
+    in_identity: bool
+    """True if old rows have it: a part of the replica identity."""
+
+    type_oid: int
+    modifier: int
+    """Type modifier; -1 without one."""
+
+
+@frozen
+class Relation:
+    """A published table in one shape."""
+
+    oid: int
+    namespace: str
+    name: str
+    identity: str
+    """``d`` (DEFAULT), ``f`` (FULL), ``i`` (INDEX) or ``n`` (NOTHING)."""
+
+    columns: tuple[RelationColumn, ...] = field(repr=False)
+
+
+@frozen
+class TypeName:
+    """A type that is not built in. For a domain, the names are those of its base type."""
+
+    oid: int
+    namespace: str
+    name: str
+
+
+@frozen
+class Truncate:
+    """TRUNCATE of tables."""
+
+    relations: tuple[int, ...]
+    cascade: bool
+    restart_identity: bool
+
+
+@frozen
+class LogicalMessage:
+    """A message that a client has written with ``pg_logical_emit_message``."""
+
+    transactional: bool
+    lsn: Lsn
+    prefix: str
+    content: bytes = field(repr=False)
+
+
+class _Fields:
+    """Reads the fields of a message one after another."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 1
+
+    def number(self, size: int, *, signed: bool = False) -> int:
+        return int.from_bytes(self.bytes(size), "big", signed=signed)
+
+    def bytes(self, size: int) -> bytes:
+        found = self._data[self._at : self._at + size]
+        if len(found) < size:
+            raise MalformedLogError("it ends early")
+        self._at += size
+        return found
+
+    def text(self) -> str:
+        end = self._data.find(0, self._at)
+        if end < 0:
+            raise MalformedLogError("it ends early, within a name")
+        found = self._data[self._at : end]
+        self._at = end + 1
+        try:
+            return found.decode()
+        except UnicodeDecodeError:
+            raise MalformedLogError(f"the name {found!r} is not UTF-8") from None
+
+    def require_end(self) -> None:
+        if self._at != len(self._data):
+            raise MalformedLogError(f"it has {len(self._data) - self._at} more bytes than expected")
+
+
+def _begin(data: bytes) -> Begin:
+    return Begin(*_unpacked(_BEGIN, data))
+
+
+def _commit(data: bytes) -> Commit:
+    flags, *others = _unpacked(_COMMIT, data)
+    if flags:
+        raise UnsupportedLogError(f"it has the unknown flags {flags}")
+    return Commit(*others)
+
+
+def _unpacked(form: struct.Struct, data: bytes) -> tuple[Any, ...]:
+    if len(data) != form.size + 1:
+        raise MalformedLogError(f"it has {len(data)} bytes instead of {form.size + 1}")
+    return form.unpack_from(data, 1)
+
+
+def _origin(fields: _Fields) -> Origin:
+    return Origin(Lsn(fields.number(8)), fields.text())
+
+
+def _relation(fields: _Fields) -> Relation:
+    oid, namespace, name = fields.number(4), fields.text(), fields.text()
+    identity = chr(fields.number(1))
+    if identity not in "dfin":
+        raise UnsupportedLogError(f"the replica identity {identity!r} of {namespace}.{name} is unknown")
+    columns = tuple(_column(fields) for _ in range(fields.number(2)))
+    return Relation(oid, namespace or "pg_catalog", name, identity, columns)
+
+
+def _column(fields: _Fields) -> RelationColumn:
+    flags, name = fields.number(1), fields.text()
+    return RelationColumn(name, bool(flags & 1), fields.number(4), fields.number(4, signed=True))
+
+
+def _type(fields: _Fields) -> TypeName:
+    return TypeName(fields.number(4), fields.text() or "pg_catalog", fields.text())
+
+
+def _truncate(fields: _Fields) -> Truncate:
+    count, options = fields.number(4), fields.number(1)
+    oids = tuple(fields.number(4) for _ in range(count))
+    return Truncate(oids, bool(options & _CASCADE), bool(options & _RESTART))
+
+
+def _message(fields: _Fields) -> LogicalMessage:
+    flags, lsn, prefix = fields.number(1), Lsn(fields.number(8)), fields.text()
+    return LogicalMessage(bool(flags & 1), lsn, prefix, fields.bytes(fields.number(4)))
+
+
+Message = Begin | Commit | Origin | Relation | TypeName | Truncate | LogicalMessage
+
+_OF_FIELDS: dict[int, Callable[[_Fields], Message]] = {
+    ORIGIN: _origin,
+    RELATION: _relation,
+    TYPE: _type,
+    TRUNCATE: _truncate,
+    MESSAGE: _message,
+}
+_OF_FIXED_SIZE: dict[int, Callable[[bytes], Message]] = {BEGIN: _begin, COMMIT: _commit}
+
+
+def message_of(data: bytes) -> Message:
+    """Parse a message that is not one of a row.
+
+    Raises:
+        MalformedLogError: Its bytes contradict its format.
+        UnsupportedLogError: Its kind is unknown.
+    """
+    kind = data[0] if data else 0
+    if kind in _OF_FIXED_SIZE:
+        return _OF_FIXED_SIZE[kind](data)
+    if kind not in _OF_FIELDS:
+        raise UnsupportedLogError(f"a message of the kind {chr(kind)!r} ({kind}) is unknown in version 1 of pgoutput")
+    fields = _Fields(data)
+    found = _OF_FIELDS[kind](fields)
+    fields.require_end()
+    return found

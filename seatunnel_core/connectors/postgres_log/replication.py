@@ -1,0 +1,276 @@
+"""Replication connection to PostgreSQL, over psycopg's wrapper of libpq."""
+
+import select
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+from attrs import frozen
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+
+from seatunnel_core.connectors.postgres_log.errors import (
+    LogConnectionError,
+    LogError,
+    LogServerError,
+    PublicationError,
+    SlotInUseError,
+    SlotLostError,
+    SlotMissingError,
+    UnsupportedLogError,
+)
+from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
+from seatunnel_core.connectors.postgres_log.sql_connection import (
+    not_connected,
+    quoted_name,
+    quoted_text,
+    without_secrets,
+)
+
+_STATUS = struct.Struct(">cQQQqB")
+_EPOCH_S = 946_684_800
+_CLOSE_S = 2.0
+"""Maximum time for an orderly end of the stream, in seconds."""
+
+_MOST_MESSAGES, _MOST_BYTES = 8_192, 4 << 20
+"""Number and size of messages that are received at once."""
+
+_SKIPPED = "55000"
+_GATHER_S = 0.001
+"""Time for which arriving messages gather before they are read. The server sends each by itself; reading each by itself
+would take twice the processor time.
+"""
+
+_OF_STATE: dict[str, type[LogError]] = {"55006": SlotInUseError, "42704": SlotMissingError, "58P01": SlotLostError}
+_LOST = ("has already been removed", "can no longer get changes from replication slot", "has been invalidated")
+_CONNECTION_LOST = ("08", "57P")
+
+
+@frozen(kw_only=True)
+class ServerIdentity:
+    """The cluster that a connection leads to."""
+
+    system_id: str
+    """Identifier of the cluster; a promoted replica has the same one."""
+
+    timeline: int
+    """Number that increases when a replica is promoted."""
+
+    flushed: Lsn
+    database: str
+
+
+class ReplicationConnection:
+    """A connection in replication mode. Not for several threads."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        """Connect.
+
+        Args:
+            parameters: Parameters of libpq, from ``log_parameters``.
+
+        Raises:
+            LogConnectionError: The server is not reachable or rejects the connection.
+        """
+        self._safe = partial(without_secrets, parameters=parameters)
+        self._confirmed = self._received = 0
+        try:
+            self._pg = pq.PGconn.connect(make_conninfo(**parameters).encode())
+        except (psycopg.Error, ValueError) as error:
+            raise not_connected(str(error), parameters) from None
+        if self._pg.status != pq.ConnStatus.OK:
+            message = self._pg.get_error_message()
+            self._pg.finish()
+            raise not_connected(message, parameters)
+        self._missing: PublicationError | None = None
+        self._pg.notice_handler = self._notice
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the connection on the server."""
+        return self._pg.backend_pid
+
+    # -- commands -------------------------------------------------------------------------------------------------
+
+    def command(self, statement: str) -> list[tuple[str | None, ...]]:
+        """Run a replication command or a statement, and return its rows as strings.
+
+        Raises:
+            LogError: The server rejects it.
+        """
+        result = self._pg.exec_(statement.encode())
+        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+            raise self._error(result)
+        return [
+            tuple(None if (found := result.get_value(row, column)) is None else found.decode() for column in columns)
+            for columns in [range(result.nfields)]
+            for row in range(result.ntuples)
+        ]
+
+    def identify(self) -> ServerIdentity:
+        """Return the cluster and its timeline."""
+        ((system, timeline, flushed, database),) = self.command("IDENTIFY_SYSTEM")
+        return ServerIdentity(
+            system_id=str(system), timeline=int(str(timeline)), flushed=Lsn.parse(str(flushed)), database=str(database)
+        )
+
+    def start(self, slot: str, start: Lsn, publications: Sequence[str], *, messages: bool = False) -> None:
+        """Start the stream of a slot.
+
+        Args:
+            slot: Name of the slot.
+            start: Transactions that were committed before it are not sent.
+            publications: Names of publications.
+            messages: True to receive messages of clients, too.
+
+        Raises:
+            SlotChangedError: The slot does not exist or has lost its log.
+            SlotInUseError: Another process reads the slot.
+            LogError: The server rejects it.
+        """
+        self._require_settings()
+        names = ",".join(quoted_name(name) for name in publications)
+        options = f"proto_version '1', publication_names {quoted_text(names)}" + ", messages 'true'" * messages
+        self._pg.send_query(f"START_REPLICATION SLOT {quoted_name(slot)} LOGICAL {start} ({options})".encode())
+        self._pg.flush()
+        result = self._pg.get_result()
+        if result is None or result.status != pq.ExecStatus.COPY_BOTH:
+            while self._pg.get_result() is not None:
+                pass  # The connection can be used again once all results were taken.
+            raise self._error(result)
+
+    def _require_settings(self) -> None:
+        """Raise an error unless the session writes values as this reader expects them."""
+        found = {
+            name: (self._pg.parameter_status(name.encode()) or b"").decode()
+            for name in ("DateStyle", "client_encoding", "TimeZone")
+        }
+        if not found["DateStyle"].startswith("ISO") or found["client_encoding"] != "UTF8" or found["TimeZone"] != "UTC":
+            raise UnsupportedLogError(f"the session needs DateStyle ISO, UTF8 and the time zone UTC; it has {found}")
+
+    # -- the stream -----------------------------------------------------------------------------------------------
+
+    def receive(self, wait_s: float) -> list[memoryview]:
+        """Return messages of the stream, as they are.
+
+        Args:
+            wait_s: Maximum time to wait for the first message, in seconds.
+
+        Returns:
+            Messages; none if the time has passed.
+
+        Raises:
+            PublicationError: The server leaves out changes, because a publication does not exist.
+            LogError: The server has ended the stream, or the connection is lost.
+        """
+        get, found, deadline, empty = self._pg.get_copy_data, list[memoryview](), None, False
+        received_bytes = 0
+        try:
+            while len(found) < _MOST_MESSAGES and received_bytes < _MOST_BYTES:
+                size, data = get(1)
+                if size > 0:
+                    found.append(data)
+                    received_bytes += size
+                    empty = False
+                    continue
+                if size < 0:
+                    raise self._error(self._pg.get_result())
+                if empty:  # What had arrived before the last call was taken.
+                    deadline = deadline or time.monotonic() + wait_s
+                    if found or not self._is_readable(deadline):
+                        break
+                    time.sleep(_GATHER_S)
+                self._pg.consume_input()
+                empty = True
+        except psycopg.Error as error:
+            raise LogConnectionError(self._safe(str(error))) from None
+        if self._missing is not None:
+            raise self._missing
+        return found
+
+    def _notice(self, result: Any) -> None:
+        """Remember a warning that changes are left out: PostgreSQL 18 skips publications that do not exist."""
+        state = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
+        if state == _SKIPPED:
+            self._missing = PublicationError(
+                f"{self._safe(result.error_message.decode(errors='replace'))} A slot needs to be created after its "
+                "publications; the changes of their tables since then are not sent, so read the tables again"
+            )
+
+    def _is_readable(self, deadline: float) -> bool:
+        """Wait for data; return False if the time has passed."""
+        poll = select.poll()
+        poll.register(self._pg.socket, select.POLLIN)
+        return bool(poll.poll(max(0, int((deadline - time.monotonic()) * 1_000))))
+
+    def send_status(self, received: Lsn, confirmed: Lsn = NOWHERE, *, reply: bool = False) -> None:
+        """Report to the server what was received.
+
+        Args:
+            received: End of what was received.
+            confirmed: The slot may forget transactions that were committed before it. It never decreases; ``NOWHERE``
+                confirms nothing.
+            reply: True to request an immediate keepalive, which has the position up to which the log was sent.
+        """
+        self._confirmed = max(self._confirmed, confirmed.value)
+        self._received = max(self._received, received.value, self._confirmed)
+        now = int((time.time() - _EPOCH_S) * 1_000_000)
+        status = _STATUS.pack(b"r", self._received, self._confirmed, self._confirmed, now, reply)
+        try:
+            self._pg.put_copy_data(status)
+            self._pg.flush()
+        except psycopg.Error as error:
+            raise LogConnectionError(self._safe(str(error))) from None
+
+    def close(self) -> None:
+        """End the stream in an orderly way, so that the slot is free at once, and close the connection."""
+        if self._pg.status == pq.ConnStatus.OK and self._pg.transaction_status == pq.TransactionStatus.ACTIVE:
+            with suppress(psycopg.Error):  # The server has closed it already.
+                self._end_stream(time.monotonic() + _CLOSE_S)
+        self._pg.finish()
+
+    def _end_stream(self, deadline: float) -> None:
+        """End the stream; the server releases the slot before it confirms that."""
+        self._pg.put_copy_end()
+        self._pg.flush()
+        while (size := self._pg.get_copy_data(1)[0]) >= 0:
+            if time.monotonic() > deadline or (size == 0 and not self._is_readable(deadline)):
+                return
+            if size == 0:
+                self._pg.consume_input()
+        while True:
+            while self._pg.is_busy():
+                if not self._is_readable(deadline):
+                    return
+                self._pg.consume_input()
+            if self._pg.get_result() is None:
+                return
+
+    # -- errors ---------------------------------------------------------------------------------------------------
+
+    def _error(self, result: Any) -> LogError:
+        """Return the error of a result."""
+        fields = pq.DiagnosticField
+        state = (result.error_field(fields.SQLSTATE) or b"").decode() if result is not None else ""
+        raw = result.error_message if result is not None else self._pg.error_message
+        message = self._safe(raw.decode(errors="replace")) or "the server has ended the stream"
+        if any(words in message for words in _LOST):
+            return SlotLostError(message)
+        if state in _OF_STATE:
+            return _OF_STATE[state](message)
+        if not state or state.startswith(_CONNECTION_LOST):
+            return LogConnectionError(message)
+        return LogServerError(message, state)

@@ -1,0 +1,43 @@
+"""Settings of the sessions that read a database, so that a snapshot and the log write the same strings."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.connectors.jdbc.address import Address
+from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
+
+_SETTINGS = {
+    "DateStyle": "ISO",
+    "TimeZone": "UTC",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+}
+"""Settings on which strings of values depend, except ``lc_monetary``, which is the same for a user and a database."""
+
+
+def with_session(address: Address) -> Address:
+    """Return an address whose sessions have the settings of the log. Use it also to read snapshots."""
+    own = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+    return evolve(address, properties=(*address.properties, ("options", own)))
+
+
+def sql_parameters(address: Address) -> Mapping[str, Any]:
+    """Return the parameters of libpq for statements. They contain the password."""
+    return {**PostgreSQL(with_session(address), 1).parameters(), "client_encoding": "UTF8"}
+
+
+def log_parameters(address: Address, *, server_timeout_s: int | None = None) -> Mapping[str, Any]:
+    """Return the parameters of libpq for a replication connection. They contain the password.
+
+    Args:
+        address: The database.
+        server_timeout_s: Time after which the server closes a connection that does not respond, in seconds; ``None``
+            for the server's setting, 0 for never.
+    """
+    found = dict(sql_parameters(address))
+    if server_timeout_s is not None:
+        found["options"] += f" -c wal_sender_timeout={server_timeout_s}s"
+    return {**found, "replication": "database"}

@@ -1,0 +1,170 @@
+"""Reader of ranges of a replication slot."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, Reason
+from seatunnel_core.connectors.postgres_log.column_types import ServerTypes
+from seatunnel_core.connectors.postgres_log.errors import LogConnectionError, SlotInUseError
+from seatunnel_core.connectors.postgres_log.log_decoder import KEEPALIVE, LogDecoder
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.replication import ReplicationConnection
+from seatunnel_core.connectors.postgres_log.slots import required_slot
+
+_RETRY_S = 0.1
+_STATUS_S = 10.0
+"""Time after which a status is sent even if the server has not requested one, in seconds."""
+
+_PATIENCE_S = 0.02
+"""Time without messages after which the server is asked up to where it has read the log, in seconds."""
+
+
+class SlotReader:
+    """Reads a slot from a position on. It keeps its connections between ranges. Not for several threads.
+
+    The server removes nothing from the slot until ``confirm`` is called.
+    """
+
+    def __init__(
+        self,
+        log_parameters: Mapping[str, Any],
+        connection: Any,
+        slot: str,
+        publications: Sequence[str],
+        start: Lsn,
+        *,
+        messages: bool = False,
+        batch_rows: int = 65_536,
+        batch_bytes: int = 32 << 20,
+        timeout_s: float = 60.0,
+        wait_for_slot_s: float = 10.0,
+    ) -> None:
+        """Connect, and start the stream.
+
+        Args:
+            log_parameters: Parameters of libpq for the replication connection, from ``session.log_parameters``.
+            connection: A connection of psycopg in autocommit mode to the same database. It reads the catalog.
+            slot: Name of the slot.
+            publications: Names of the publications.
+            start: Position from which all transactions are read: the end of a range, or the slot's consistent point.
+            messages: True to receive messages of clients, too; from PostgreSQL 14 on.
+            batch_rows: Number of messages of rows at which a batch ends.
+            batch_bytes: Size of these messages at which a batch ends.
+            timeout_s: Time without any sign of the server after which the connection counts as lost, in seconds.
+            wait_for_slot_s: Maximum time to wait for another process that reads the slot, in seconds.
+
+        Raises:
+            SlotChangedError: The slot does not return all transactions from ``start`` on.
+            SlotInUseError: Another process reads the slot.
+            LogError: The server rejects it.
+        """
+        self._slot, self._sql, self._timeout_s = slot, connection, timeout_s
+        state = required_slot(connection, slot)
+        state.require_range(start, reader_pid=state.active_pid)
+        self._log = ReplicationConnection(log_parameters)
+        try:
+            self._start(publications, start, messages, wait_for_slot_s)
+        except BaseException:
+            self._log.close()
+            raise
+        self._decoder = LogDecoder(ServerTypes(connection), start, batch_rows=batch_rows, batch_bytes=batch_bytes)
+        self._received: Sequence[Any] = ()
+        self._next = 0
+        self._heard = self._told = time.monotonic()
+
+    def _start(self, publications: Sequence[str], start: Lsn, messages: bool, wait_s: float) -> None:
+        """Start the stream, and then check the slot: now no other process can change it."""
+        until = time.monotonic() + wait_s
+        while True:
+            try:
+                self._log.start(self._slot, start, publications, messages=messages)
+                break
+            except SlotInUseError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_RETRY_S)
+        required_slot(self._sql, self._slot).require_range(start, reader_pid=self._log.pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def position(self) -> Lsn:
+        """Position up to which all transactions were read. A range that is read next starts there."""
+        return self._decoder.position
+
+    def batches(self, end: Lsn | None = None, *, idle_s: float = 1.0) -> Iterator[ChangeBatch]:
+        """Read the transactions that were committed from ``position`` to before ``end``.
+
+        The last batch has the reason ``END``. Read it to its end before another range is read.
+
+        Args:
+            end: End of the range: a position that the log has reached or will reach. ``None`` to read without end.
+            idle_s: Time without messages after which a batch with the reason ``IDLE`` is returned, in seconds.
+
+        Yields:
+            Batches. They contain whole transactions if the reason is ``END``; otherwise the last one may be open.
+
+        Raises:
+            LogError: The log cannot be read or decoded.
+        """
+        if self._decoder.in_transaction:
+            raise ValueError("the previous range was not read to its end; open another reader")
+        quiet_from = time.monotonic()
+        while True:
+            batch, self._next = self._decoder.decode(self._received, self._next, end)
+            if batch is None:
+                arrived = self._receive(_PATIENCE_S if end is not None else idle_s)
+                if arrived:
+                    quiet_from = time.monotonic()
+                elif time.monotonic() - quiet_from >= idle_s:
+                    quiet_from = time.monotonic()
+                    yield self._decoder.batch(Reason.IDLE)
+                continue
+            yield batch
+            if batch.reason is Reason.END:
+                return
+
+    def confirm(self, position: Lsn) -> None:
+        """Allow the server to forget transactions that were committed before a position.
+
+        Raises:
+            ValueError: They were not read yet.
+        """
+        if position > self.position:
+            raise ValueError(f"{position} lies beyond {self.position}, up to which the slot was read")
+        self._log.send_status(self.position, position)
+
+    def keep_alive(self) -> None:
+        """Send a status. Call it at least every few seconds while batches are not read."""
+        self._log.send_status(self.position)
+
+    def close(self) -> None:
+        """End the stream and close the replication connection; the other connection stays open."""
+        self._log.close()
+
+    def _receive(self, wait_s: float) -> bool:
+        """Receive messages, keep the connection alive, and return True if a message of data has arrived."""
+        if self._decoder.reply_requested or time.monotonic() - self._told > _STATUS_S:
+            self._send_status(reply=False)
+        self._received, self._next = self._log.receive(wait_s), 0
+        now = time.monotonic()
+        if self._received:
+            self._heard = now
+        elif now - self._heard > self._timeout_s:
+            raise LogConnectionError(f"the server has sent nothing for {self._timeout_s:.0f} s; is it reachable?")
+        else:
+            self._send_status(reply=True)
+        return any(data[0] != KEEPALIVE for data in self._received)
+
+    def _send_status(self, *, reply: bool) -> None:
+        self._decoder.reply_requested = False
+        self._told = time.monotonic()
+        self._log.send_status(self.position, reply=reply)

@@ -1,0 +1,237 @@
+"""Replication slots: what a server keeps for a reader of its log."""
+
+import time
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.postgres_log.errors import (
+    LogServerError,
+    SlotAdvancedError,
+    SlotInUseError,
+    SlotLostError,
+    SlotMissingError,
+)
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.replication import ReplicationConnection
+from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
+
+PLUGIN = "pgoutput"
+
+_STATE = """
+SELECT plugin::text, slot_type, database::text, temporary, active_pid, restart_lsn::text, confirmed_flush_lsn::text,
+       CASE WHEN restart_lsn IS NOT NULL THEN pg_catalog.pg_wal_lsn_diff(
+         CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
+              ELSE pg_catalog.pg_current_wal_lsn() END, restart_lsn)::bigint END,
+       to_jsonb(s) ->> 'wal_status', (to_jsonb(s) ->> 'safe_wal_size')::bigint,
+       coalesce(to_jsonb(s) ->> 'invalidation_reason', CASE WHEN to_jsonb(s) ->> 'conflicting' = 'true'
+         THEN 'conflict with recovery' END)
+  FROM pg_catalog.pg_replication_slots s WHERE slot_name = %s
+"""
+
+_ADVANCE = "SELECT end_lsn::text FROM pg_catalog.pg_replication_slot_advance(%s, %s::pg_lsn)"
+_POLL_S = 0.05
+_IN_USE, _EXISTS, _MISSING = "55006", "42710", "42704"
+
+
+@frozen(kw_only=True)
+class SlotState:
+    """A slot as the server describes it."""
+
+    name: str
+    plugin: str | None
+    kind: str
+    """``logical`` or ``physical``."""
+
+    database: str | None
+    temporary: bool
+    active_pid: int | None
+    """Process on the server that reads the slot; ``None`` if none does."""
+
+    restart: Lsn | None
+    """Start of the log that the server keeps for the slot; ``None`` if it keeps none."""
+
+    confirmed: Lsn | None
+    """Transactions that were committed before it are not sent any more, and no error reports it."""
+
+    retained_bytes: int | None
+    """Size of the log that the server keeps for the slot."""
+
+    wal_status: str | None
+    """``reserved``, ``extended``, ``unreserved`` or ``lost``; ``None`` before PostgreSQL 13."""
+
+    safe_bytes: int | None
+    """Number of bytes that can be written before log of the slot may be removed; ``None`` without a limit."""
+
+    invalidation: str | None
+    """Reason why the server has invalidated the slot, if it has."""
+
+    def require_range(self, start: Lsn, *, reader_pid: int | None = None) -> None:
+        """Check that the slot returns all transactions from a position on.
+
+        Args:
+            start: Start of the range.
+            reader_pid: Process on the server that may read the slot: that of the own connection.
+
+        Raises:
+            SlotMissingError: It is not a logical slot with ``pgoutput``.
+            SlotLostError: Its log was removed.
+            SlotAdvancedError: It was confirmed beyond ``start``.
+            SlotInUseError: Another process reads it.
+        """
+        if self.kind != "logical" or self.plugin != PLUGIN:
+            raise SlotMissingError(
+                f"the replication slot {self.name} is {self.kind} with the plugin {self.plugin}; it needs to be "
+                f"logical with {PLUGIN}"
+            )
+        if self.wal_status == "lost" or self.invalidation or self.restart is None or self.confirmed is None:
+            reason = f" ({self.invalidation})" if self.invalidation else ""
+            raise SlotLostError(
+                f"the replication slot {self.name} is lost{reason}: the server has removed log that it needs. Drop the "
+                "slot and read the tables again; a larger max_slot_wal_keep_size keeps more log"
+            )
+        if self.confirmed > start:
+            raise SlotAdvancedError(
+                f"the replication slot {self.name} was confirmed up to {self.confirmed}, and reading needs to continue "
+                f"at {start}: the server does not send the transactions between them any more. Only one job may use a "
+                "slot; read the tables again"
+            )
+        if self.active_pid is not None and self.active_pid != reader_pid:
+            raise SlotInUseError(
+                f"the replication slot {self.name} is read by another connection (process {self.active_pid} of the "
+                "server); each job needs a slot of its own"
+            )
+
+
+@frozen(kw_only=True)
+class CreatedSlot:
+    """A new slot."""
+
+    name: str
+    consistent_point: Lsn
+    """All transactions that are committed after it are in the slot."""
+
+    snapshot: str | None = field(repr=False)
+    """Exported snapshot that contains exactly the transactions that the slot does not contain. Valid until the next
+    command on the connection that created the slot."""
+
+
+def slot_state(connection: Any, name: str) -> SlotState | None:
+    """Return the state of a slot; ``None`` if it does not exist.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        name: Name of the slot.
+    """
+    rows = run(connection, _STATE, (name,))
+    if not rows:
+        return None
+    plugin, kind, database, temporary, pid, restart, confirmed, retained, status, safe, reason = rows[0]
+    return SlotState(
+        name=name,
+        plugin=plugin,
+        kind=kind,
+        database=database,
+        temporary=temporary,
+        active_pid=pid,
+        restart=None if restart is None else Lsn.parse(restart),
+        confirmed=None if confirmed is None else Lsn.parse(confirmed),
+        retained_bytes=retained,
+        wal_status=status,
+        safe_bytes=safe,
+        invalidation=reason,
+    )
+
+
+def required_slot(connection: Any, name: str) -> SlotState:
+    """Return the state of a slot.
+
+    Raises:
+        SlotMissingError: It does not exist.
+    """
+    found = slot_state(connection, name)
+    if found is None:
+        raise SlotMissingError(
+            f"the replication slot {name} does not exist (any more): the server keeps no log for it. Read the tables "
+            "again, which creates it"
+        )
+    return found
+
+
+def create_slot(
+    connection: ReplicationConnection, name: str, *, export_snapshot: bool = False, temporary: bool = False
+) -> CreatedSlot:
+    """Create a slot with ``pgoutput``. It waits for the end of all transactions that are open.
+
+    Args:
+        connection: A replication connection, without a stream.
+        name: Name of the slot: small letters, digits and ``_``.
+        export_snapshot: True to export the snapshot that belongs to its start.
+        temporary: True for a slot that is dropped with the connection.
+
+    Raises:
+        LogServerError: The server rejects it: the name is taken, or ``wal_level`` is not ``logical``.
+    """
+    kind = "TEMPORARY " if temporary else ""
+    snapshot = "EXPORT_SNAPSHOT" if export_snapshot else "NOEXPORT_SNAPSHOT"
+    command = f"CREATE_REPLICATION_SLOT {quoted_name(name)} {kind}LOGICAL {PLUGIN} {snapshot}"
+    try:
+        ((_, point, exported, _),) = connection.command(command)
+    except LogServerError as error:
+        if error.sqlstate == _EXISTS:
+            message = f"the replication slot {name} exists already; drop it or choose another name"
+            raise LogServerError(message, _EXISTS) from None
+        raise
+    return CreatedSlot(name=name, consistent_point=Lsn.parse(str(point)), snapshot=exported or None)
+
+
+def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
+    """Confirm a slot that no process reads, and return the new position; one that is further stays.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        name: Name of the slot.
+        position: The server may forget transactions that were committed before it.
+
+    Raises:
+        SlotChangedError: The slot does not exist, or its log was removed.
+        SlotInUseError: Another process reads it.
+    """
+    state = required_slot(connection, name)
+    if state.confirmed is not None and state.confirmed >= position:
+        return state.confirmed
+    state.require_range(state.confirmed or position)
+    try:
+        ((reached,),) = run(connection, _ADVANCE, (name, str(position)))
+    except LogServerError as error:
+        if error.sqlstate != _IN_USE:
+            raise
+        raise SlotInUseError(f"the replication slot {name} is in use: {error}") from None
+    return Lsn.parse(reached)
+
+
+def drop_slot(connection: Any, name: str, *, wait_s: float = 5.0) -> bool:
+    """Drop a slot, and return False if it did not exist.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        name: Name of the slot.
+        wait_s: Maximum time to wait until a closed connection has released it, in seconds.
+
+    Raises:
+        SlotInUseError: Another process reads it.
+    """
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            run(connection, "SELECT pg_catalog.pg_drop_replication_slot(%s)", (name,))
+        except LogServerError as error:
+            if error.sqlstate == _MISSING:
+                return False
+            if error.sqlstate != _IN_USE:
+                raise
+            if time.monotonic() > until:
+                raise SlotInUseError(f"the replication slot {name} is in use: {error}") from None
+            time.sleep(_POLL_S)
+        else:
+            return True

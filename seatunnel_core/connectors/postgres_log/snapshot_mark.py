@@ -1,0 +1,86 @@
+"""Marks of snapshots: which transactions of the log a snapshot already contains.
+
+A position of the log is no such mark: a transaction is written to the log before it becomes visible.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from seatunnel_core.connectors.postgres_log.sql_connection import run
+
+_CURRENT = "SELECT pg_catalog.txid_current_snapshot()::text"
+"""Newer versions have ``pg_current_snapshot()``, too, with the same result."""
+
+_WRITTEN = re.compile(r"(\d+):(\d+):((?:\d+(?:,\d+)*)?)")
+
+
+@frozen(kw_only=True)
+class SnapshotMark:
+    """A snapshot as ``pg_current_snapshot()`` describes it, with 64-bit transaction ids.
+
+    Valid for transactions whose id differs by less than 2**31 from ``xmax``.
+    """
+
+    xmin: int
+    """Lowest id that was in progress; all transactions with lower ids had ended."""
+
+    xmax: int
+    """First id that was not assigned yet."""
+
+    in_progress: frozenset[int] = field(factory=frozenset)
+    """Ids from ``xmin`` to ``xmax`` that were in progress."""
+
+    @classmethod
+    def parse(cls, written: str) -> "SnapshotMark":
+        """Return the mark for a written ``pg_snapshot``, such as ``10:20:10,14,15``.
+
+        Raises:
+            ValueError: It is written differently, or contradicts itself.
+        """
+        found = _WRITTEN.fullmatch(written)
+        if found is None:
+            raise ValueError(f"{written!r} is not a snapshot; it is written as xmin:xmax:xip, such as 10:20:10,14,15")
+        ids = frozenset(map(int, found[3].split(","))) if found[3] else frozenset()
+        mark = cls(xmin=int(found[1]), xmax=int(found[2]), in_progress=ids)
+        if not 0 < mark.xmin <= mark.xmax or any(not mark.xmin <= each < mark.xmax for each in ids):
+            raise ValueError(f"{written!r} is not a snapshot: its transactions lie between xmin and xmax")
+        return mark
+
+    def __str__(self) -> str:
+        return f"{self.xmin}:{self.xmax}:{','.join(map(str, sorted(self.in_progress)))}"
+
+    def full_id(self, xid: int) -> int:
+        """Return the 64-bit id of a 32-bit one, as in messages of the log."""
+        distance = (xid - self.xmax) & 0xFFFFFFFF
+        return self.xmax + distance - (1 << 32 if distance >= 1 << 31 else 0)
+
+    def contains(self, xid: int) -> bool:
+        """Return True if the snapshot contains the changes of a committed transaction.
+
+        Args:
+            xid: The 32-bit id of the transaction in the log.
+        """
+        found = self.full_id(xid)
+        return found < self.xmin or (found < self.xmax and found not in self.in_progress)
+
+    def contain(self, xids: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+        """Return ``contains`` for each of many ids."""
+        distances = (xids.astype(np.int64) - (self.xmax & 0xFFFFFFFF)) & 0xFFFFFFFF
+        found = self.xmax + distances - np.where(distances >= 1 << 31, 1 << 32, 0)
+        open_then = np.isin(found, np.array(sorted(self.in_progress), np.int64))
+        seen: npt.NDArray[np.bool_] = (found < self.xmin) | ((found < self.xmax) & ~open_then)
+        return seen
+
+
+def current_mark(connection: Any) -> SnapshotMark:
+    """Return the mark of the snapshot that the transaction of a connection reads.
+
+    Args:
+        connection: A connection of psycopg in a transaction with the isolation level REPEATABLE READ.
+    """
+    ((written,),) = run(connection, _CURRENT)
+    return SnapshotMark.parse(written)

@@ -1,0 +1,71 @@
+"""Connection for statements: it reads the catalog and manages slots and publications."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import psycopg
+
+from seatunnel_core.connectors.postgres_log.errors import LogConnectionError, LogServerError
+from seatunnel_storage_api import secret
+
+_SECRETS = ("password", "sslpassword")
+_PERMANENT = (
+    *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied", "permission denied"),
+    *("not permitted to log in", "must be superuser or replication role", "does not support SSL"),
+    *("certificate verify failed", "invalid connection option"),
+)
+"""Messages for which another attempt does not help. Errors at the start of a connection have no SQLSTATE."""
+
+
+def connect(parameters: Mapping[str, Any]) -> Any:
+    """Return a connection of psycopg in autocommit mode.
+
+    Args:
+        parameters: From ``session.sql_parameters``.
+
+    Raises:
+        LogConnectionError: The server is not reachable or rejects the connection.
+    """
+    try:
+        return psycopg.connect(**parameters, autocommit=True)
+    except psycopg.Error as error:
+        raise not_connected(str(error), parameters) from None
+
+
+def not_connected(message: str, parameters: Mapping[str, Any]) -> LogConnectionError:
+    """Return the error of a connection that could not be opened; it can be retried unless the message is permanent."""
+    error = LogConnectionError(without_secrets(message, parameters))
+    error.retryable = not any(words in message for words in _PERMANENT)
+    return error
+
+
+def run(connection: Any, statement: str, values: Sequence[Any] | None = None) -> list[Any]:
+    """Run a statement, and return its rows.
+
+    Raises:
+        LogConnectionError: The connection is lost.
+        LogServerError: The server rejects the statement.
+    """
+    try:
+        cursor = connection.execute(statement, values)
+        return list(cursor.fetchall()) if cursor.description else []
+    except psycopg.Error as error:
+        if connection.closed or not error.sqlstate:
+            raise LogConnectionError(" ".join(str(error).split())) from None
+        raise LogServerError(error.diag.message_primary or str(error), error.sqlstate) from None
+
+
+def without_secrets(message: str, parameters: Mapping[str, Any]) -> str:
+    """Return a message on one line, without the secrets among the parameters of libpq."""
+    secrets = [str(parameters[name]) for name in _SECRETS if parameters.get(name)]
+    return secret.masked(" ".join(message.split()), secrets)
+
+
+def quoted_name(name: str) -> str:
+    """Return a name in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_text(text: str) -> str:
+    """Return a string in single quotes."""
+    return "'" + text.replace("'", "''") + "'"

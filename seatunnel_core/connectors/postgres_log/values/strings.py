@@ -1,0 +1,86 @@
+"""Strings of a column as an Arrow array."""
+
+import numpy as np
+import pyarrow as pa
+
+from seatunnel_core.connectors.postgres_log.errors import MalformedLogError, UnsupportedLogError
+from seatunnel_core.connectors.postgres_log.row_images import Bytes, Numbers, Values
+
+_LONG = 64
+"""Mean size of values, in bytes, from which each value is copied by itself: below it, single bytes are gathered."""
+
+_MOST_BYTES = (1 << 31) - 1
+
+
+def gathered(data: Bytes, begins: Numbers, sizes: Numbers) -> tuple[Bytes, Numbers]:
+    """Return pieces of a buffer without gaps, and the offset of each and of the end."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    total = int(offsets[-1])
+    if total > _LONG * len(sizes):
+        raw = memoryview(data)  # type: ignore[arg-type]
+        pairs = zip(begins.tolist(), (begins + sizes).tolist(), strict=True)
+        return np.frombuffer(b"".join([raw[start:end] for start, end in pairs]), np.uint8), offsets
+    return data[np.repeat(begins - offsets[:-1], sizes) + np.arange(total)], offsets
+
+
+def binary(values: Values) -> pa.Array:
+    """Return the bytes of the values; null for those that are null or did not arrive."""
+    data, offsets = gathered(values.buffer.data, values.begins, _present(values))
+    return _array(pa.binary(), values, data, offsets)
+
+
+def ascii_strings(values: Values) -> pa.Array:
+    """Return the strings of values that the server writes in ASCII."""
+    data, offsets = gathered(values.buffer.data, values.begins, _present(values))
+    if len(data) and data.max() > 127:
+        raise MalformedLogError("a value has characters that its type cannot have")
+    return _array(pa.string(), values, data, offsets)
+
+
+def strings(values: Values) -> pa.Array:
+    """Return the strings of the values.
+
+    Raises:
+        UnsupportedLogError: One is not UTF-8, which a database in SQL_ASCII may contain.
+    """
+    found = binary(values)
+    try:
+        return found.cast(pa.string())
+    except pa.ArrowInvalid:
+        wrong = next(each for each in found.to_pylist() if each is not None and not _is_utf8(each))
+        raise UnsupportedLogError(f"the value {wrong[:60]!r} is not UTF-8") from None
+
+
+def array_of(kind: pa.DataType, valid: pa.Array | None, data: Bytes, offsets: Numbers) -> pa.Array:
+    """Return an array of strings or bytes; ``valid`` is ``None`` if no value is null."""
+    buffers = [
+        None if valid is None else valid.buffers()[1],
+        pa.py_buffer(offsets.astype(np.int32)),
+        pa.py_buffer(data),
+    ]
+    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
+
+
+def _array(kind: pa.DataType, values: Values, data: Bytes, offsets: Numbers) -> pa.Array:
+    return array_of(kind, validity(values), data, offsets)
+
+
+def validity(values: Values) -> pa.Array | None:
+    """Return a mask of the values that are not null; ``None`` if no value is null."""
+    return None if values.valid.all() else pa.array(values.valid)
+
+
+def _present(values: Values) -> Numbers:
+    sizes = np.where(values.valid, values.sizes, 0)
+    if sizes.sum() > _MOST_BYTES:
+        raise UnsupportedLogError("the values of a column in one batch have more than 2 GiB")
+    return sizes
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
