@@ -1,0 +1,55 @@
+"""Choice of captured tables, and treatment of statements."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
+from seatunnel_core.connectors.mysql_log.events import QueryEvent
+
+_IDENTIFIER = re.compile(r"[\w$]+")
+
+
+class Tables(Protocol):
+    """Decides what is captured."""
+
+    def columns(self, database: str, table: str) -> Sequence[DeclaredColumn] | None:
+        """Return the declared columns of a captured table, and ``None`` for other tables.
+
+        An empty sequence means that the log describes the columns completely (``binlog_row_metadata = FULL``), which it
+        does except for MariaDB's types ``inet4``, ``inet6`` and ``uuid``: they are bytes then. It is called once for
+        each shape of a table in the log, and again after a definition that ended a batch and names the table.
+        """
+
+    def may_change_rows(self, statement: QueryEvent) -> bool:
+        """Return True if a statement whose rows are not in the log might have changed a captured table."""
+
+    def concerned_by(self, statement: QueryEvent) -> bool:
+        """Return True if a definition of tables or other objects is to end a batch, and to be returned with it."""
+
+
+class CapturedTables(Tables):
+    """A fixed list of captured tables, by database and name. All definitions are returned."""
+
+    def __init__(self, tables: Mapping[tuple[str, str], Sequence[DeclaredColumn]]) -> None:
+        self._tables = dict(tables)
+        self._databases = {database.lower() for database, _ in tables}
+        self._names = {name.lower() for names in tables for name in names}
+
+    def columns(self, database: str, table: str) -> Sequence[DeclaredColumn] | None:
+        return self._tables.get((database, table))
+
+    def may_change_rows(self, statement: QueryEvent) -> bool:
+        """Return True unless the statement neither changes nor names a captured table or database.
+
+        MySQL logs the changed databases; for MariaDB, the session's database counts, and all names in the text. A
+        trigger or a function of another database that changes a captured table cannot be seen on MariaDB.
+        """
+        if statement.databases is not None:
+            return any(each.lower() in self._databases for each in statement.databases)
+        if statement.database.lower() in self._databases:
+            return True
+        return any(each.lower() in self._names for each in _IDENTIFIER.findall(statement.text))
+
+    def concerned_by(self, statement: QueryEvent) -> bool:
+        return True

@@ -1,0 +1,157 @@
+"""Changed rows of all captured tables that wait for their conversion to Arrow."""
+
+from hashlib import sha256
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.mysql_log import event_types as et
+from seatunnel_core.connectors.mysql_log.captured_tables import Tables
+from seatunnel_core.connectors.mysql_log.change_batch import LogTable, TableChanges
+from seatunnel_core.connectors.mysql_log.columns import ValueRules, columns_of
+from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
+from seatunnel_core.connectors.mysql_log.events import HEADER_BYTES
+from seatunnel_core.connectors.mysql_log.fields import Fields
+from seatunnel_core.connectors.mysql_log.row_collector import RowCollector
+from seatunnel_core.connectors.mysql_log.table_map import table_map_of
+from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed_part
+
+_ID_END = HEADER_BYTES + 6
+_BODY = HEADER_BYTES + 8
+"""Offset behind the table id and the flags of an event."""
+
+_NO_TABLE = b"\xff\xff\xff\0\0\0"
+"""Table id of an event without rows that ends a statement."""
+
+_FORMS = {
+    kind: (kind in et.WITH_EXTRA_DATA, kind in et.UPDATES, kind in et.COMPRESSED_ROWS)
+    for kind in (*et.INSERTS, *et.UPDATES, *et.DELETES)
+}
+"""For each type of event whether it has extra data, images before and after an update, and compressed rows."""
+
+_MOST_IDS = 10_000
+"""Number of table ids from which on they are forgotten at the beginning of a transaction."""
+
+
+class ChangedRows:
+    """Rows by table, and the descriptions of tables in the log."""
+
+    def __init__(self, captured: Tables, rules: ValueRules) -> None:
+        self._captured, self._rules = captured, rules
+        self._by_shape: dict[bytes, RowCollector | None] = {}
+        self._by_id: dict[bytes, RowCollector | None] = {}
+        self._filled: list[RowCollector] = []
+        self._events = 0
+        self.of_maria = False
+        """True if MariaDB wrote the log."""
+
+        self.rows = 0
+        """Number of rows since ``taken``."""
+
+        self.bytes = 0
+        """Size of their events."""
+
+    def forget_ids(self) -> None:
+        """Forget table ids if there are many. Table maps precede the rows of each statement."""
+        if len(self._by_id) > _MOST_IDS:
+            self._by_id.clear()
+
+    def forget_tables(self, statement: str) -> None:
+        """Forget tables that a definition names, because it may have changed what the log does not describe.
+
+        Raises:
+            AssertionError: Rows were added since ``taken``.
+        """
+        assert not self._filled
+        text = statement.lower().replace("``", "`")
+        for shape, collector in [*self._by_shape.items()]:
+            if collector is None or collector.table.name.lower() in text:
+                del self._by_shape[shape]  # One that was not captured may be captured now.
+        self._by_id.clear()
+
+    def describe(self, data: bytes, start: int, end: int) -> None:
+        """Read a table map event.
+
+        Raises:
+            LogError: A captured table has a shape that is not supported or not declared.
+        """
+        shape = data[start + _BODY : end]
+        if shape not in self._by_shape:
+            self._by_shape[shape] = self._collector(shape)
+        self._by_id[data[start + HEADER_BYTES : start + _ID_END]] = self._by_shape[shape]
+
+    def add(self, data: bytes, start: int, end: int, transaction: int | None) -> bool:
+        """Read an event of rows.
+
+        Args:
+            data: A buffer.
+            start: Offset of the event's header in it.
+            end: Offset behind the event.
+            transaction: Number of its transaction; ``None`` if none has begun.
+
+        Returns:
+            True if its table is captured.
+
+        Raises:
+            LogError: The rows cannot be read.
+        """
+        try:
+            collector = self._by_id[data[start + HEADER_BYTES : start + _ID_END]]
+        except KeyError:
+            return self._without_table(data[start + HEADER_BYTES : start + _ID_END])
+        if collector is None:
+            return False
+        if transaction is None:
+            raise MalformedLogError("it is outside of a transaction; the start is inside of one")
+        kind, at = data[start + 4], start + _BODY
+        extra, updates, compressed = _FORMS[kind]
+        if extra:
+            at += data[at] | data[at + 1] << 8
+        head = at + (collector.update_head_bytes if updates else collector.head_bytes)
+        layout = collector.layout(kind, data[at:head])
+        if not collector.rows:
+            self._filled.append(collector)
+        self._events += 1
+        if compressed:
+            part = uncompressed_part(data[head:end])
+            self.rows += collector.add(layout, part, 0, len(part), self._events, transaction)
+        else:
+            self.rows += collector.add(layout, data, head, end, self._events, transaction)
+        self.bytes += end - start
+        return True
+
+    def _without_table(self, table_id: bytes) -> bool:
+        if table_id == _NO_TABLE:
+            return False
+        raise MalformedLogError("no table map described its table; the start is inside of a transaction")
+
+    def taken(self) -> tuple[TableChanges, ...]:
+        """Return all rows in Arrow, and forget them."""
+        found = tuple(collector.taken() for collector in self._filled if collector.rows)
+        self._filled = []
+        self.rows = self.bytes = 0
+        return found
+
+    def _collector(self, shape: bytes) -> RowCollector | None:
+        """Return the collector of a table's rows; ``None`` if it is not captured."""
+        fields = Fields(shape, "a table map event")
+        database = fields.sized().decode()
+        fields.take(1)
+        name = fields.sized().decode()
+        declared = self._captured.columns(database, name)
+        if declared is None:
+            return None
+        found = table_map_of(shape, of_maria=self.of_maria)
+        logged = columns_of(found, declared, self._rules)
+        visible = tuple(column for column in logged if not column.hidden)
+        schema = pa.schema([pa.field(column.name, column.arrow) for column in visible])
+        key = None if found.key is None else tuple(logged[number].name for number in found.key)
+        table = LogTable(
+            database=database,
+            name=name,
+            columns=visible,
+            logged=logged,
+            key=key,
+            schema=schema,
+            fingerprint=sha256(shape).hexdigest()[:16],
+        )
+        return RowCollector(table)

@@ -1,0 +1,269 @@
+"""Global transaction identifiers of MySQL and MariaDB, and sets of them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from uuid import UUID
+
+from attrs import field, frozen
+
+from seatunnel_core.connectors.mysql_log.errors import LogError, MalformedLogError
+from seatunnel_core.connectors.mysql_log.fields import Fields
+
+Interval = tuple[int, int]
+"""First and last number, both included."""
+
+_TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
+_NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
+_MOST = (1 << 63) - 1
+
+
+@frozen(order=True)
+class Gtid:
+    """A transaction of MySQL: ``uuid:number``, or ``uuid:tag:number``."""
+
+    source: str
+    """UUID of the server on which it was committed first."""
+
+    tag: str
+    """Tag of MySQL 8.3 and later, or ``""``."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.tag}:{self.number}" if self.tag else f"{self.source}:{self.number}"
+
+
+@frozen
+class GtidSet:
+    """A set of transactions of MySQL, as ``@@gtid_executed`` shows it."""
+
+    intervals: Mapping[tuple[str, str], tuple[Interval, ...]] = field(factory=dict)
+    """Disjoint intervals in ascending order, by UUID and tag."""
+
+    def __str__(self) -> str:
+        parts: dict[str, list[str]] = {}
+        for source, tag in sorted(self.intervals):
+            written = [str(low) if low == high else f"{low}-{high}" for low, high in self.intervals[source, tag]]
+            parts.setdefault(source, []).extend([tag, *written] if tag else written)
+        return ",".join(f"{source}:{':'.join(each)}" for source, each in parts.items())
+
+    def __bool__(self) -> bool:
+        return bool(self.intervals)
+
+    def __contains__(self, gtid: Gtid) -> bool:
+        found = self.intervals.get((gtid.source, gtid.tag), ())
+        return any(low <= gtid.number <= high for low, high in found)
+
+    def __or__(self, other: "GtidSet") -> "GtidSet":
+        return GtidSet(
+            {
+                key: tuple(_merged([*self.intervals.get(key, ()), *other.intervals.get(key, ())]))
+                for key in {**self.intervals, **other.intervals}
+            }
+        )
+
+    def __sub__(self, other: "GtidSet") -> "GtidSet":
+        left = {key: tuple(_without(found, other.intervals.get(key, ()))) for key, found in self.intervals.items()}
+        return GtidSet({key: found for key, found in left.items() if found})
+
+    def __and__(self, other: "GtidSet") -> "GtidSet":
+        return self - (self - other)
+
+    def contains(self, other: "GtidSet") -> bool:
+        """Return True if every transaction of the other set is in this one."""
+        return not other - self
+
+    def plus(self, gtid: Gtid) -> "GtidSet":
+        """Return the set with one more transaction."""
+        return self | GtidSet({(gtid.source, gtid.tag): ((gtid.number, gtid.number),)})
+
+    def encoded(self) -> bytes:
+        """Return the form in the command COM_BINLOG_DUMP_GTID.
+
+        Raises:
+            LogError: A transaction has a tag, whose form is not known here.
+        """
+        if any(tag for _, tag in self.intervals):
+            raise LogError(f"tagged GTIDs cannot be sent to a server: {self}")
+        found = [len(self.intervals).to_bytes(8, "little")]
+        for (source, _), intervals in sorted(self.intervals.items()):
+            found += [UUID(source).bytes, len(intervals).to_bytes(8, "little")]
+            found += [edge.to_bytes(8, "little") for low, high in intervals for edge in (low, high + 1)]
+        return b"".join(found)
+
+
+def gtid_set_of(text: str) -> GtidSet:
+    """Return the set that MySQL writes as ``uuid:1-5:7,uuid:tag:1-3``.
+
+    Raises:
+        LogError: The text is no set.
+    """
+    found: dict[tuple[str, str], list[Interval]] = {}
+    for part in "".join(text.split()).split(","):
+        if not part:
+            continue
+        source, *written = part.split(":")
+        key = (_uuid(source, text), "")
+        for each in written:
+            numbers = _NUMBERS.fullmatch(each)
+            if numbers is None and _TAG.fullmatch(each.lower()):
+                key = (key[0], each.lower())
+            elif numbers is not None and 0 < int(numbers[1]) <= int(numbers[2] or numbers[1]) <= _MOST:
+                found.setdefault(key, []).append((int(numbers[1]), int(numbers[2] or numbers[1])))
+            else:
+                raise LogError(f"{each!r} in the GTID set {text!r} is neither a number, a range nor a tag")
+        if not written:
+            raise LogError(f"the GTID set {text!r} has a UUID without a number")
+    return GtidSet({key: tuple(_merged(intervals)) for key, intervals in found.items()})
+
+
+def _uuid(written: str, text: str) -> str:
+    try:
+        return str(UUID(written))
+    except ValueError:
+        raise LogError(f"{written!r} in the GTID set {text!r} is no UUID") from None
+
+
+def _merged(intervals: Iterable[Interval]) -> Iterator[Interval]:
+    """Yield disjoint intervals in ascending order; neighbours become one."""
+    low = high = -1
+    for each in sorted(intervals):
+        if each[0] > high + 1:
+            if high >= 0:
+                yield low, high
+            low, high = each
+        else:
+            high = max(high, each[1])
+    if high >= 0:
+        yield low, high
+
+
+def _without(intervals: Iterable[Interval], removed: Iterable[Interval]) -> Iterator[Interval]:
+    """Yield what is left of intervals without others; both are disjoint and in ascending order."""
+    removed = list(removed)
+    for low, high in intervals:
+        for other_low, other_high in removed:
+            if other_high < low or other_low > high:
+                continue
+            if other_low > low:
+                yield low, other_low - 1
+            low = other_high + 1
+        if low <= high:
+            yield low, high
+
+
+@frozen(order=True)
+class MariaGtid:
+    """A transaction of MariaDB: ``domain-server-sequence``."""
+
+    domain: int
+    server: int
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.domain}-{self.server}-{self.sequence}"
+
+
+@frozen
+class MariaGtidPosition:
+    """The last transaction of each domain of MariaDB, as ``@@gtid_binlog_pos`` shows it."""
+
+    last: Mapping[int, MariaGtid] = field(factory=dict)
+
+    def __str__(self) -> str:
+        return ",".join(str(self.last[domain]) for domain in sorted(self.last))
+
+    def __contains__(self, gtid: MariaGtid) -> bool:
+        found = self.last.get(gtid.domain)
+        return found is not None and gtid.sequence <= found.sequence
+
+    def plus(self, gtid: MariaGtid) -> "MariaGtidPosition":
+        """Return the position after one more transaction."""
+        return MariaGtidPosition({**self.last, gtid.domain: gtid})
+
+
+def maria_position_of(text: str) -> MariaGtidPosition:
+    """Return the position that MariaDB writes as ``0-1-5,1-2-3``.
+
+    Raises:
+        LogError: The text is no position.
+    """
+    found: dict[int, MariaGtid] = {}
+    for part in "".join(text.split()).split(","):
+        if not part:
+            continue
+        numbers = part.split("-")
+        if len(numbers) != 3 or not all(number.isdigit() for number in numbers):
+            raise LogError(f"{part!r} in the GTID position {text!r} is not of the form domain-server-sequence")
+        gtid = MariaGtid(*map(int, numbers))
+        if gtid.domain in found:
+            raise LogError(f"the GTID position {text!r} has the domain {gtid.domain} twice")
+        found[gtid.domain] = gtid
+    return MariaGtidPosition(found)
+
+
+def gtid_of_event(body: bytes) -> Gtid | None:
+    """Return the identifier in a GTID event of MySQL; ``None`` in an anonymous one."""
+    fields = Fields(body, "a GTID event")
+    fields.take(1)
+    source, number = UUID(bytes=fields.take(16)), fields.integer(8)
+    return Gtid(str(source), "", number) if number else None
+
+
+_COMMIT_TIME_AT = 42
+"""Offset of the time of commit in a GTID event of MySQL 8.0 and later."""
+
+
+def commit_time_of_event(body: bytes) -> int | None:
+    """Return the time of commit on this server in a GTID event of MySQL, in microseconds since 1970.
+
+    It is ``None`` before MySQL 8.0.
+    """
+    found = body[_COMMIT_TIME_AT : _COMMIT_TIME_AT + 7]
+    return int.from_bytes(found, "little") & (1 << 55) - 1 if len(found) == 7 else None
+
+
+def gtid_of_tagged_event(body: bytes) -> Gtid | None:
+    """Return the identifier in a tagged GTID event of MySQL 8.3 and later. Written from its documentation."""
+    fields = Fields(body, "a tagged GTID event")
+    _variable(fields), _variable(fields), _variable(fields)  # version, size, last field that must be known
+    source, tag, number = "", "", 0
+    while fields.left:
+        field_id = _variable(fields)
+        if field_id == 0:
+            _variable(fields)  # flags
+        elif field_id == 1:
+            source = str(UUID(bytes=bytes(_variable(fields) for _ in range(16))))
+        elif field_id == 2:
+            number = _signed(fields)
+        elif field_id == 3:
+            tag = fields.take(_variable(fields)).decode()
+            break
+        else:
+            break
+    if not source or not number:
+        raise MalformedLogError("a tagged GTID event has no UUID or no number")
+    return Gtid(source, tag, number)
+
+
+def _variable(fields: Fields) -> int:
+    """Return an unsigned integer whose first byte has a 1 bit at its end for each byte that follows."""
+    first = fields.integer(1)
+    more = 0
+    while more < 8 and first >> more & 1:
+        more += 1
+    found = first | int.from_bytes(fields.take(more), "little") << 8
+    return found >> 8 if more == 8 else found >> more + 1
+
+
+def _signed(fields: Fields) -> int:
+    """Return an integer whose sign is its lowest bit."""
+    found = _variable(fields)
+    return ~(found >> 1) if found & 1 else found >> 1
+
+
+def maria_gtid_of_event(body: bytes, server: int) -> MariaGtid:
+    """Return the identifier in a GTID event of MariaDB."""
+    fields = Fields(body, "a GTID event")
+    sequence, domain = fields.integer(8), fields.integer(4)
+    return MariaGtid(domain, server, sequence)

@@ -1,0 +1,61 @@
+"""Positions in a log: a file and an offset."""
+
+import re
+from functools import total_ordering
+
+from attrs import frozen
+
+from seatunnel_core.connectors.mysql_log.errors import LogError
+
+_NAME = re.compile(r"(.*)\.(\d+)", re.DOTALL)
+
+
+@total_ordering
+@frozen(order=False)
+class LogPosition:
+    """An offset in a file of the log of one server. Positions of two servers have no order."""
+
+    file: str
+    """Name of the file, such as ``binlog.000042``."""
+
+    offset: int
+    """Offset in the file, in bytes. Events start at 4."""
+
+    def __lt__(self, other: "LogPosition") -> bool:
+        return (self._number(other), self.offset) < (other._number(self), other.offset)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.offset}"
+
+    def _number(self, other: "LogPosition") -> int:
+        """Return the number of the file. Names grow: binlog.999999 is followed by binlog.1000000."""
+        mine, its = _NAME.fullmatch(self.file), _NAME.fullmatch(other.file)
+        if mine is None or its is None or mine[1] != its[1]:
+            raise LogError(f"the positions {self} and {other} are of different logs, so they have no order")
+        return int(mine[2])
+
+
+def position_of(text: str) -> LogPosition:
+    """Return the position that ``str`` wrote.
+
+    Raises:
+        LogError: The text is no position.
+    """
+    file, _, offset = text.rpartition(":")
+    if not file or not offset.isdigit():
+        raise LogError(f"{text!r} is no position in a log; expected a file and an offset, such as binlog.000042:4")
+    return LogPosition(file, int(offset))
+
+
+_BACKWARDS = 1 << 24
+"""Maximum number of bytes that an offset may be below the expected one."""
+
+
+def unwrapped(expected: int, logged: int) -> int:
+    """Return the first offset from about ``expected`` on whose lower 32 bits are ``logged``.
+
+    Files may be larger than 4 GiB, and a server may skip events. An event that is not in the file, such as a heartbeat,
+    has the offset of the last event and a size, so the offset may also be a little below the expected one.
+    """
+    difference = (logged - expected + _BACKWARDS) & 0xFFFFFFFF
+    return expected + difference - _BACKWARDS

@@ -1,0 +1,181 @@
+"""Rows of a table that wait for their conversion to Arrow."""
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from seatunnel_core.connectors.mysql_log import event_types as et
+from seatunnel_core.connectors.mysql_log.change_batch import LogTable, TableChanges
+from seatunnel_core.connectors.mysql_log.column_types import JSON
+from seatunnel_core.connectors.mysql_log.errors import LogError, MalformedLogError
+from seatunnel_core.connectors.mysql_log.fields import packed_at
+from seatunnel_core.connectors.mysql_log.row_program import Image, RowProgram, compiled, stored
+from seatunnel_core.rows.kind import RowKind
+
+_KINDS = {
+    **dict.fromkeys(et.INSERTS, (RowKind.INSERT,)),
+    **dict.fromkeys(et.UPDATES, (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)),
+    **dict.fromkeys(et.DELETES, (RowKind.DELETE,)),
+}
+"""Kinds of the images of a row by type of event."""
+
+
+@frozen(eq=False)
+class Layout:
+    """Columns in the images of an event's rows, and their compiled reader."""
+
+    number: int
+    kinds: tuple[RowKind, ...]
+    images: int
+    """Number of images of a row."""
+
+    present: tuple[tuple[bool, ...], ...]
+    """For each image whether it contains each column."""
+
+    program: RowProgram
+    nowhere: tuple[int, ...]
+    """Columns that no image contains."""
+
+
+@define(eq=False)
+class RowCollector:
+    """Values of the rows of one table in one shape, by column."""
+
+    table: LogTable
+    rows: int = 0
+    _layouts: dict[tuple[int, bytes], Layout] = field(init=False, factory=dict)
+    _by_number: list[Layout] = field(init=False, factory=list)
+    _values: list[list[Any]] = field(init=False, factory=list)
+    _appends: list[Any] = field(init=False, factory=list)
+    _runs: list[tuple[int, int, int, int]] = field(init=False, factory=list)
+    """For each event its layout, and the numbers of its rows, its event and its transaction."""
+
+    head_bytes: int = field(init=False)
+    """Size of the number of columns and of the bitmap of present ones in an event of rows."""
+
+    update_head_bytes: int = field(init=False)
+    """Size of both bitmaps and the number of columns in an event of updates."""
+
+    def __attrs_post_init__(self) -> None:
+        count = len(self.table.logged)
+        self.head_bytes = (1 if count < 251 else 3) + (count + 7) // 8
+        self.update_head_bytes = self.head_bytes + (count + 7) // 8
+        self._empty()
+
+    def _empty(self) -> None:
+        self._values = [[] for _ in self.table.logged]
+        self._appends = [each.append for each in self._values]
+        self._runs, self.rows = [], 0
+
+    def layout(self, kind: int, head: bytes) -> Layout:
+        """Return the layout of an event.
+
+        Args:
+            kind: Type of the event.
+            head: Its number of columns and bitmaps.
+        """
+        found = self._layouts.get((kind, head))
+        if found is None:
+            found = self._layouts[kind, head] = self._compiled(kind, head)
+            self._by_number.append(found)
+        return found
+
+    def add(self, layout: Layout, data: bytes, start: int, end: int, event: int, transaction: int) -> int:
+        """Add the rows between two offsets of a buffer, and return their number; an update has two.
+
+        Raises:
+            MalformedLogError: They do not end where the event ends.
+        """
+        rows, at = layout.program(data, start, end, self._appends)
+        if at != end or not rows:
+            raise MalformedLogError(f"the rows of {self._name} do not end where their event ends, or are missing")
+        images = rows * layout.images
+        if layout.nowhere:
+            for column in layout.nowhere:
+                self._values[column].extend(repeat(None, images))
+        self._runs.append((layout.number, images, event, transaction))
+        self.rows += images
+        return images
+
+    def taken(self) -> TableChanges:
+        """Return the rows in Arrow, and forget them."""
+        arrays, misfits = [], dict[int, str]()
+        for column, values in zip(self.table.logged, self._values, strict=True):
+            if column.hidden:
+                continue
+            try:
+                array, wrong = column.convert(values)
+            except LogError as error:
+                raise type(error)(f"{self._name}, column {column.name}: {error}") from None
+            arrays.append(array)
+            for number, message in wrong.items():
+                misfits.setdefault(number, f"column {column.name!r}: {message}")
+        runs = np.array(self._runs, np.int64).reshape(-1, 4)
+        kinds, layout = self._kinds_and_layouts(runs)
+        visible = [number for number, column in enumerate(self.table.logged) if not column.hidden]
+        found = TableChanges(
+            table=self.table,
+            rows=pa.RecordBatch.from_arrays(arrays, schema=self.table.schema),
+            kinds=kinds,
+            transactions=np.repeat(runs[:, 3], runs[:, 1]),
+            events=np.repeat(runs[:, 2], runs[:, 1]),
+            layouts=np.array([each for one in self._by_number for each in one.present], bool)[:, visible],
+            layout=layout,
+            misfits=misfits,
+        )
+        self._empty()
+        return found
+
+    @property
+    def _name(self) -> str:
+        return f"{self.table.database}.{self.table.name}"
+
+    def _kinds_and_layouts(self, runs: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
+        """Return for each row its kind and the index of its layout; the images of an update alternate."""
+        firsts, kinds, number = [], list[RowKind](), 0
+        for layout in self._by_number:
+            firsts.append(number)
+            kinds += layout.kinds
+            number += len(layout.kinds)
+        images = np.array([len(layout.kinds) for layout in self._by_number])
+        of_run = runs[:, 0]
+        starts = np.repeat(np.cumsum(runs[:, 1]) - runs[:, 1], runs[:, 1])
+        within = (np.arange(self.rows) - starts) % np.repeat(images[of_run], runs[:, 1])
+        layout_index = np.repeat(np.array(firsts)[of_run], runs[:, 1]) + within
+        return np.array(kinds, np.int8)[layout_index], layout_index.astype(np.int32)
+
+    def _compiled(self, kind: int, head: bytes) -> Layout:
+        columns = self.table.logged
+        count, at = packed_at(head, 0)
+        if count != len(columns):
+            raise MalformedLogError(f"rows of {self._name} have {count} columns, and its table map {len(columns)}")
+        kinds, size = _KINDS[kind], (count + 7) // 8
+        present = [
+            tuple(bool(head[at + image * size + n // 8] >> n % 8 & 1) for n in range(count))
+            for image in range(len(kinds))
+        ]
+        if not any(any(each) for each in present):
+            raise MalformedLogError(f"rows of {self._name} have no column")
+        images = [self._image(each) for each in present]
+        if kind == et.PARTIAL_UPDATE_ROWS:
+            documents = tuple(n for n, column in enumerate(columns) if column.raw.type == JSON)
+            images[1] = Image(images[1].present, images[1].forms, documents, images[0].present)
+        absent = [[n for n in range(count) if not one[n] and any(other[n] for other in present)] for one in present]
+        return Layout(
+            number=len(self._by_number),
+            kinds=kinds,
+            images=len(kinds),
+            present=tuple(present),
+            program=compiled(images, absent, count),
+            nowhere=tuple(n for n in range(count) if not any(each[n] for each in present)),
+        )
+
+    def _image(self, present: Sequence[bool]) -> Image:
+        numbers = tuple(number for number, here in enumerate(present) if here)
+        columns = self.table.logged
+        return Image(numbers, tuple(stored(columns[n].raw, unsigned=columns[n].unsigned) for n in numbers))

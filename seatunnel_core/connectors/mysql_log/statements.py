@@ -1,0 +1,92 @@
+"""Statements in the log, and their kinds."""
+
+import enum
+import re
+
+from seatunnel_core.connectors.mysql_log.errors import UnsupportedLogError
+from seatunnel_core.connectors.mysql_log.events import XaId
+
+_COMMENT = re.compile(r"\s+|/\*(?![!M]).*?\*/|--[ \t\r\n].*?(?:\n|$)|#.*?(?:\n|$)|/\*M?!\d*|\*/", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]+")
+_XA_ID = re.compile(r"X'([0-9a-fA-F]*)'\s*,\s*X'([0-9a-fA-F]*)'\s*,\s*(\d+)")
+
+
+class StatementKind(enum.Enum):
+    """Effect of a statement on rows."""
+
+    BEGIN = "begin"
+    COMMIT = "commit"
+    ROLLBACK = "rollback"
+    SAVEPOINT = "savepoint"
+    ROLLBACK_TO = "rollback to savepoint"
+    XA_START = "xa start"
+    XA_END = "xa end"
+    XA_COMMIT = "xa commit"
+    XA_ROLLBACK = "xa rollback"
+    ROWS = "rows"
+    """It changes rows that are not in the log."""
+
+    DEFINITION = "definition"
+    """It changes tables, databases, users or other objects.
+
+    Rows may disappear by it, or appear: TRUNCATE, DROP, changes of partitions, and CREATE TABLE … SELECT on a server
+    without ``binlog_format = ROW``.
+    """
+
+
+_WORDS = {
+    "BEGIN": StatementKind.BEGIN,
+    "COMMIT": StatementKind.COMMIT,
+    "SAVEPOINT": StatementKind.SAVEPOINT,
+    "RELEASE": StatementKind.SAVEPOINT,
+    **dict.fromkeys(
+        ("INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CALL", "WITH", "SELECT", "DO"),
+        StatementKind.ROWS,
+    ),
+}
+
+
+def kind_of_statement(text: str) -> StatementKind:
+    """Return the kind of a statement. Words that are not known change no rows of existing tables."""
+    first, second, third = _words(text)
+    if first == "ROLLBACK":
+        return StatementKind.ROLLBACK_TO if "TO" in (second, third) else StatementKind.ROLLBACK
+    if first == "START":
+        return StatementKind.BEGIN if second == "TRANSACTION" else StatementKind.DEFINITION
+    if first == "SET":  # MariaDB: SET STATEMENT … FOR INSERT …
+        return StatementKind.ROWS if second == "STATEMENT" else StatementKind.DEFINITION
+    if first == "XA":
+        found = {"START": StatementKind.XA_START, "BEGIN": StatementKind.XA_START, "END": StatementKind.XA_END}
+        found |= {"COMMIT": StatementKind.XA_COMMIT, "ROLLBACK": StatementKind.XA_ROLLBACK}
+        return found.get(second, StatementKind.DEFINITION)
+    return _WORDS.get(first, StatementKind.DEFINITION)
+
+
+def _words(text: str) -> tuple[str, str, str]:
+    """Return the first three words in capital letters, without comments."""
+    found: list[str] = []
+    at = 0
+    while len(found) < 3:
+        while match := _COMMENT.match(text, at):
+            at = match.end()
+        while text[at : at + 1] == "(":
+            at += 1
+        word = _WORD.match(text, at)
+        if word is None:
+            break
+        found.append(word[0].upper())
+        at = word.end()
+    first, second, third, *_ = [*found, "", "", ""]
+    return first, second, third
+
+
+def xa_id_of(text: str) -> XaId:
+    """Return the identifier in a statement such as ``XA COMMIT X'6131',X'',1``.
+
+    Raises:
+        UnsupportedLogError: The statement has no identifier of this form.
+    """
+    found = _XA_ID.search(text)
+    if found is None:
+        raise UnsupportedLogError(f"the identifier of a distributed transaction is not understood: {text[:200]}")
+    return XaId(format=int(found[3]), global_part=bytes.fromhex(found[1]), branch=bytes.fromhex(found[2]))

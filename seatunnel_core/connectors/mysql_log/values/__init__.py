@@ -1,0 +1,1 @@
+"""Values of columns: from the bytes of rows to Arrow arrays."""

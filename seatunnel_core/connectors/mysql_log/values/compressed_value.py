@@ -1,0 +1,59 @@
+"""MariaDB's compressed column values and compressed parts of events."""
+
+import zlib
+
+from seatunnel_core.connectors.mysql_log.errors import MalformedLogError, UnsupportedLogError
+
+_ZLIB = 8
+_NO_ZLIB_HEADER = 8
+"""Bit of the first byte of a value that is a raw deflate stream."""
+
+
+def uncompressed(value: bytes) -> bytes:
+    """Return the value of a column with the attribute COMPRESSED.
+
+    Its first byte contains the method in its upper half, and in the lower one the size of the length that follows, in
+    big-endian order. The method 0 is a value that is not compressed.
+
+    Raises:
+        MalformedLogError: The value is damaged.
+        UnsupportedLogError: The method is unknown.
+    """
+    if not value or value[0] >> 4 == 0:
+        return value[1:]
+    if value[0] >> 4 != _ZLIB:
+        raise UnsupportedLogError(f"a compressed value has the method {value[0] >> 4}, which is not known here")
+    size = value[0] & 7
+    wbits = -zlib.MAX_WBITS if value[0] & _NO_ZLIB_HEADER else zlib.MAX_WBITS
+    return _inflated(value[1 + size :], int.from_bytes(value[1 : 1 + size], "big"), wbits)
+
+
+def uncompressed_part(data: bytes) -> bytes:
+    """Return the part of an event that ``log_bin_compress`` compressed.
+
+    Its first byte has the bit 7, the method in the bits 4 to 6, and the size of the length, which follows in big-endian
+    order.
+
+    Raises:
+        MalformedLogError: The part is damaged.
+        UnsupportedLogError: The method is unknown.
+    """
+    if not data or not data[0] & 0x80:
+        raise MalformedLogError("a compressed event has no header of its compressed part")
+    if data[0] >> 4 & 7:
+        raise UnsupportedLogError(f"a compressed event has the method {data[0] >> 4 & 7}, which is not known here")
+    size = data[0] & 7
+    return _inflated(data[1 + size :], int.from_bytes(data[1 : 1 + size], "big"), zlib.MAX_WBITS)
+
+
+def _inflated(data: bytes, length: int, wbits: int) -> bytes:
+    inflate = zlib.decompressobj(wbits)
+    try:
+        found = inflate.decompress(data, length + 1)
+    except zlib.error as error:
+        raise MalformedLogError(f"compressed bytes of the log are damaged: {error}") from None
+    if len(found) != length:
+        raise MalformedLogError(
+            f"compressed bytes of the log give {len(found)} bytes or more, and {length} were stated"
+        )
+    return found

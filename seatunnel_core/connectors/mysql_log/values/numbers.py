@@ -1,0 +1,119 @@
+"""Numbers of rows in Arrow: integers, decimals, bits and years."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seatunnel_core.connectors.mysql_log import column_types as ct
+from seatunnel_core.connectors.mysql_log.values.converted import Converted, big_endian, fixed_size, refused
+
+_INT64_DIGITS = 18
+"""Maximum number of decimal digits of which each number fits 64 bits."""
+
+
+def plain(values: list[Any], arrow: pa.DataType) -> Converted:
+    """Convert numbers of Python."""
+    if pa.types.is_decimal(arrow):
+        return _unsigned_decimals(values, arrow), {}
+    return pa.array(values, arrow), {}
+
+
+def _unsigned_decimals(values: list[Any], arrow: pa.DataType) -> pa.Array:
+    """Convert integers below 2**64."""
+    absent = np.array([value is None for value in values], bool)
+    low = np.array([value or 0 for value in values], "<u8")
+    return _decimals(np.stack([low, np.zeros_like(low)], 1), absent if absent.any() else None, arrow)
+
+
+def truth(values: list[Any], arrow: pa.DataType) -> Converted:
+    """Convert integers of ``tinyint(1)`` to booleans; others than 0 and 1 do not fit."""
+    wrong = {number: value for number, value in enumerate(values) if value not in (0, 1, None)}
+    found = pa.array([None if value not in (0, 1) else value == 1 for value in values], arrow)
+    remedy = "; or write int_type_narrowing = false, and tinyint(1) is a number"
+    return found, {number: f"{value} is neither 0 nor 1{remedy}" for number, value in wrong.items()}
+
+
+def int24(values: list[Any], arrow: pa.DataType, *, unsigned: bool) -> Converted:
+    """Convert integers of three bytes."""
+    found, absent = fixed_size(values, 3)
+    numbers = found.astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
+    if not unsigned:
+        numbers = np.where(numbers >= 1 << 23, numbers - (1 << 24), numbers)
+    return pa.array(numbers.astype(np.int32), pa.int32(), mask=absent).cast(arrow), {}
+
+
+def years(values: list[Any], arrow: pa.DataType) -> Converted:
+    """Convert years; 0 is the year 0000."""
+    return pa.array([value + 1900 if value else value for value in values], arrow), {}
+
+
+def bits(values: list[Any], arrow: pa.DataType) -> Converted:
+    """Convert BIT values: to a boolean, or to big-endian bytes."""
+    if pa.types.is_boolean(arrow):
+        return pa.array([None if value is None else value != b"\0" for value in values], arrow), {}
+    return pa.array(values, arrow), {}
+
+
+def decimals(values: list[Any], arrow: pa.DataType, precision: int, scale: int) -> Converted:
+    """Convert decimals. A negative number has its bits inverted; the first bit is set in positive ones."""
+    raw, absent = fixed_size(values, ct.decimal_bytes(precision, scale))
+    bytes_ = raw.copy()
+    negative = (bytes_[:, 0] & 0x80) == 0
+    bytes_[:, 0] ^= 0x80
+    bytes_[negative] ^= 0xFF
+    if absent is not None:
+        bytes_[absent] = 0
+        negative = negative & ~absent
+    groups = _groups(precision, scale)
+    parts, at = [], 0
+    for digits in groups:
+        size = ct.DECIMAL_DIGIT_BYTES[digits]
+        parts.append(big_endian(bytes_[:, at : at + size]))
+        at += size
+    invalid = np.zeros(len(values), bool)
+    for part, digits in zip(parts, groups, strict=True):
+        invalid |= part >= 10**digits
+    if invalid.any():
+        return refused(values, invalid, "decimal")
+    logged = pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    found = _joined(parts, groups, negative)
+    return _decimals(found if found.ndim == 2 else _limbs(found, logged), absent, logged).cast(arrow), {}
+
+
+def _groups(precision: int, scale: int) -> list[int]:
+    """Return the number of digits in each group of a decimal."""
+    whole, part = precision - scale, scale
+    before = [whole % 9] if whole % 9 else []
+    after = [part % 9] if part % 9 else []
+    return before + [9] * (whole // 9) + [9] * (part // 9) + after
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]], groups: Sequence[int], negative: npt.NDArray[Any]) -> Any:
+    """Return numbers: as two or more columns of 64 bits if they fit 64 bits, else as Python integers."""
+    wide = sum(groups) > _INT64_DIGITS
+    total = np.zeros(len(negative), object if wide else np.int64)
+    for part, digits in zip(parts, groups, strict=True):
+        total = total * 10**digits + (part.astype(object) if wide else part)
+    total[negative] *= -1
+    if wide:
+        return total
+    return np.stack([total, np.where(total < 0, -1, 0)], 1)
+
+
+def _limbs(numbers: npt.NDArray[Any], arrow: pa.DataType) -> npt.NDArray[Any]:
+    size = arrow.bit_width // 8
+    return np.frombuffer(b"".join(number.to_bytes(size, "little", signed=True) for number in numbers), "<i8")
+
+
+def _decimals(limbs: npt.NDArray[Any], absent: npt.NDArray[Any] | None, arrow: pa.DataType) -> pa.Array:
+    """Return decimals from little-endian limbs of 64 bits, two for each value unless the type has more."""
+    size = arrow.bit_width // 64
+    if limbs.ndim == 2 and limbs.shape[1] < size:
+        sign = limbs[:, 1:]
+        limbs = np.concatenate([limbs, np.repeat(sign, size - 2, axis=1)], 1)
+    count = limbs.size // size
+    valid = None if absent is None else pa.array(~absent).buffers()[1]
+    return pa.Array.from_buffers(arrow, count, [valid, pa.py_buffer(limbs.tobytes())])

@@ -1,0 +1,107 @@
+"""Texts, bytes, members of ENUM and SET, and JSON documents of rows in Arrow."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
+from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed
+from seatunnel_core.connectors.mysql_log.values.converted import Converted
+from seatunnel_core.connectors.mysql_log.values.json_changes import changed_document
+from seatunnel_core.connectors.mysql_log.values.json_document import TextBuilder, TextBuilderOf57, document
+
+Decode = Callable[[bytes], str]
+
+
+def binary(values: list[Any], arrow: pa.DataType, length: int) -> Converted:
+    """Convert bytes; those of BINARY columns get back the NUL bytes at their end, up to ``length``."""
+    if length:
+        values = [None if value is None else value.ljust(length, b"\0") for value in values]
+    return pa.array(values, arrow), {}
+
+
+def utf8(values: list[Any], arrow: pa.DataType) -> Converted:
+    """Convert texts in UTF-8."""
+    try:
+        return pa.array(values, pa.binary()).cast(pa.string()).cast(arrow), {}
+    except pa.ArrowInvalid:
+        return text(values, arrow, bytes.decode)
+
+
+def text(values: list[Any], arrow: pa.DataType, decode: Decode) -> Converted:
+    """Convert texts of another character set."""
+    found: list[str | None] = []
+    misfits: dict[int, str] = {}
+    for number, value in enumerate(values):
+        try:
+            found.append(None if value is None else decode(value))
+        except UnicodeDecodeError as error:
+            found.append(None)
+            misfits[number] = f"the bytes {value[:30]!r} are no text in its character set: {error.reason}"
+    return pa.array(found, arrow), misfits
+
+
+def address(values: list[Any], arrow: pa.DataType, length: int, write: Decode) -> Converted:
+    """Convert bytes that ``write`` shows as a text; they get back the NUL bytes at their end, up to ``length``."""
+    return pa.array([None if value is None else write(value.ljust(length, b"\0")) for value in values], arrow), {}
+
+
+def enum(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
+    """Convert numbers of ENUM members, which count from 1; 0 is the empty text of an invalid value.
+
+    Args:
+        values: The numbers.
+        arrow: The type of texts.
+        members: The members.
+        lossy: True if a ``?`` in them may be another character.
+    """
+    names = ["", *members]
+    most = max((value for value in values if value is not None), default=0)
+    if most >= len(names):
+        raise MalformedLogError(f"an ENUM has the number {most}, and its column has {len(members)} members")
+    return _named([None if value is None else names[value] for value in values], arrow, lossy=lossy)
+
+
+def set_(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
+    """Convert bit masks of SET members; arguments as for ``enum``."""
+    texts: dict[Any, str | None] = {None: None}
+    for value in set(values) - {None}:
+        bits = int.from_bytes(value, "little") if isinstance(value, bytes) else value
+        if bits >> len(members):
+            raise MalformedLogError(f"a SET has the bits {bits:b}, and its column has {len(members)} members")
+        texts[value] = ",".join(member for number, member in enumerate(members) if bits >> number & 1)
+    return _named([texts[value] for value in values], arrow, lossy=lossy)
+
+
+def _named(names: list[str | None], arrow: pa.DataType, *, lossy: bool) -> Converted:
+    """Return members; those that may have lost a character do not fit."""
+    unsure = [number for number, name in enumerate(names) if name is not None and "?" in name] if lossy else []
+    misfits = {
+        number: f"the member {names[number]!r} may have lost a character in the declaration; run SET GLOBAL "
+        "binlog_row_metadata = 'FULL' on the server, which needs MySQL 8.0, or rename the member"
+        for number in unsure
+    }
+    for number in unsure:
+        names[number] = None
+    return pa.array(names, arrow), misfits
+
+
+def json(values: list[Any], arrow: pa.DataType, *, of_5_7: bool) -> Converted:
+    """Convert documents, or pairs of a document and its changes, to the text that MySQL prints."""
+    builder = TextBuilderOf57 if of_5_7 else TextBuilder
+    return pa.array([None if value is None else _json(value, builder) for value in values], arrow), {}
+
+
+def _json(value: bytes | tuple[bytes | None, bytes], builder: type[TextBuilder]) -> str:
+    if not isinstance(value, tuple):
+        return str(document(value, builder))
+    before, changes = value
+    if before is None:
+        raise MalformedLogError("a JSON document is changed that was null before")
+    return changed_document(before, changes)
+
+
+def compressed(values: list[Any]) -> list[Any]:
+    """Return the values of a column with the attribute COMPRESSED of MariaDB."""
+    return [None if value is None else uncompressed(value) for value in values]
