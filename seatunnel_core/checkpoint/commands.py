@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.unit import UnitAttempt
@@ -117,6 +118,9 @@ class Poll:
     source: str
     memory: Mapping[str, Any] = field(repr=False)
     """Cursor of the source, as JSON values; empty for the first poll."""
+
+    facts: tuple[Fact, ...] = field(default=(), repr=False)
+    """Facts of finished units that the cursor does not contain yet (R17). The cursor of ``Found`` contains them."""
 
     next_index: int
     """Index of the first split that is found."""

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import field, frozen
 
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import AttemptId
@@ -143,6 +144,9 @@ class UnitFinished(_Timed):
     rows_skipped: int
     committables: dict[str, Committable]
     """Staged output of the unit, by sink; a sink that received no row from it may be absent."""
+
+    facts: tuple[Fact, ...] = field(default=(), repr=False)
+    """Facts that the readers of its splits reported to the source, in order (R17)."""
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""Optional capabilities of a sink: one protocol each.
+"""Optional capabilities of a sink or a source: one protocol each.
 
 A sink has a capability if it implements the methods of the protocol; it need not derive from it. If the class
 implements a capability that the options of a sink do not allow, the sink lists it in ``Sink.disabled_capabilities``.
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeGuard, runtime_checkable
 
 from seatunnel_core.connector_api.sink_context import SinkContext
+from seatunnel_core.connector_api.source import Fact, PollCursor
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.retraction import Retraction
 
@@ -16,6 +17,7 @@ __all__ = [
     "SupportsComplete",
     "SupportsConclude",
     "SupportsDryRun",
+    "SupportsFacts",
     "SupportsProbe",
     "SupportsPublishedQuery",
     "SupportsRollback",
@@ -90,6 +92,19 @@ class SupportsDryRun(Protocol):
         Raises:
             SinkError: A job started now would fail: the target cannot be reached, denies access, or cannot accept the
                 columns.
+        """
+
+
+@runtime_checkable
+class SupportsFacts(Protocol):
+    """An unbounded source whose readers report facts (``ReadContext.report_fact``)."""
+
+    @abstractmethod
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        """Return the cursor with the facts of finished splits, in the order in which their rows were forwarded.
+
+        Called in the driver before a poll. Must be a pure function: after a crash it is called again with an older
+        cursor and the facts that were reported since.
         """
 
 

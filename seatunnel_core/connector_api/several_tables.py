@@ -11,6 +11,7 @@ from attrs import evolve
 
 from seatunnel_core import stored
 from seatunnel_core.config.option import ENTRIES, Option, Options
+from seatunnel_core.connector_api.capabilities import SupportsFacts
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
     Enumeration,
@@ -113,9 +114,18 @@ class SeveralTables(Source):
     task_modules: tuple[str, ...]
 
     def __init__(self, options: Options, sources: Mapping[str, Source]) -> None:
-        """Create the source from the sources of its tables, by table name; at least one."""
+        """Create the source from the sources of its tables, by table name; at least one.
+
+        Raises:
+            UsageError: Some tables never end and others do, or the source receives facts of its readers.
+        """
         super().__init__(options)
         self._sources = dict(sources)
+        reporting = next((each for each in sources.values() if isinstance(each, SupportsFacts)), None)
+        if reporting is not None:
+            raise UsageError(
+                f"option {TABLES!r}: {reporting.identifier} does not support it, because it implements absorb"
+            )
         first = next(iter(self._sources.values()))
         self.identifier, self.replayable, self.ordered = first.identifier, first.replayable, first.ordered
         self.caveat = first.caveat

@@ -21,11 +21,13 @@ from attrs import field, frozen
 
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.split import Split
 
 __all__ = [
     "DiscoveredObject",
     "Enumeration",
+    "Fact",
     "FrameSource",
     "PlanningContext",
     "PollCursor",
@@ -208,7 +210,8 @@ class Source(ABC):
         be found again.
 
         Args:
-            cursor: The ``cursor`` of the last result; empty for the first poll.
+            cursor: The ``cursor`` of the last result, after ``SupportsFacts.absorb`` if readers reported facts; empty
+                for the first poll.
             planning: Limits of the job, as for ``enumerate``.
 
         Raises:
@@ -333,6 +336,20 @@ class ReadContext(ABC):
             example: Position of the row.
         """
         self.note(what, example)
+
+    def report_fact(self, fact: Fact) -> None:
+        """Report a fact to the source, which receives it with ``SupportsFacts.absorb`` (protocol rule R17).
+
+        It becomes part of the state of the pipeline together with the rows of the split: if the split is read again,
+        only the facts of the reading whose rows are published count.
+
+        Args:
+            fact: JSON values only.
+
+        Raises:
+            SourceError: The source is bounded or does not implement ``SupportsFacts``, or JSON cannot contain the fact.
+        """
+        raise NotImplementedError("this context passes no facts to a source")
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
         """Count rows that were read only partly; each work unit reports the count to the user once.

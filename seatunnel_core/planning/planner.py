@@ -26,6 +26,7 @@ from seatunnel_core.job.pipeline import PipelineShape, connected
 from seatunnel_core.planning.construction import construct
 from seatunnel_core.planning.declared_columns import refuse_columns
 from seatunnel_core.planning.guarantee import refuse_more_than_promised
+from seatunnel_core.planning.lost_facts import refuse_lost_facts
 from seatunnel_core.planning.lost_input import refuse_endless_input, refuse_lost_input
 from seatunnel_core.planning.plan import (
     PlannedJob,
@@ -75,7 +76,14 @@ class Registry(Protocol):
         """Return the class of a sink."""
 
 
-_RULES = (*(refuse_lost_input, refuse_endless_input, refuse_mixed_modes, refuse_lost_increments, refuse_unfit_modes),)
+_RULES = (
+    refuse_lost_input,
+    refuse_endless_input,
+    refuse_lost_facts,
+    refuse_mixed_modes,
+    refuse_lost_increments,
+    refuse_unfit_modes,
+)
 """Checks of combinations of nodes within a pipeline or between pipelines."""
 
 

@@ -53,7 +53,7 @@ class SourcePolling:
         self._shared.connector_pool.submit(run)
 
     def _news(self, command: commands.Poll) -> Callable[[], None]:
-        news = self._sources.poll(command.source, command.memory)
+        news = self._sources.poll(command.source, command.memory, command.facts)
         if not news.inspect:
             return self._cut(command, news)
         cut = partial(self._in_pool, command, lambda: self._cut(command, news))

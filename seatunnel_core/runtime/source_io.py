@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from attrs import Factory, evolve, field, frozen
 
+from seatunnel_core.connector_api.capabilities import SupportsFacts
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
     Enumeration,
@@ -23,6 +25,7 @@ from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.kept_parts import KeptParts
 from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.failure import retried
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.storage import CheckpointStorage
 
@@ -95,10 +98,22 @@ class SourceIO:
         for source in self.planned.sources:
             source.source.close()
 
-    def poll(self, source_name: str, cursor: PollCursor) -> PollResult:
-        """Return the new data of an unbounded source since the cursor, once the parts of the new cursor are durable."""
+    def poll(self, source_name: str, cursor: PollCursor, facts: Sequence[Fact]) -> PollResult:
+        """Return the new data of an unbounded source since the cursor, once the parts of the new cursor are durable.
+
+        Raises:
+            SourceError: The restored state contains facts, but the source no longer implements ``SupportsFacts``.
+        """
         source = self._source(source_name)
-        polled = source.source.poll(self._parts.whole(source_name, cursor), _planning(source))
+        whole: PollCursor = self._parts.whole(source_name, cursor)
+        if facts:
+            if not isinstance(source.source, SupportsFacts):
+                raise SourceError(
+                    f"the checkpoint contains facts for the source {source_name!r}, but {source.source.identifier} "
+                    "does not implement absorb: resume with the version of the plugin that stored them"
+                )
+            whole = source.source.absorb(whole, facts)
+        polled = source.source.poll(whole, _planning(source))
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:

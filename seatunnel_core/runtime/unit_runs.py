@@ -173,6 +173,7 @@ def _event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, no
         bytes_read=result.bytes_read,
         rows_skipped=result.rows_skipped,
         committables=dict(result.committables),
+        facts=result.facts,
     )
 
 

@@ -365,6 +365,7 @@ def _read_result(report: Mapping[str, Any]) -> UnitResult:
         committables={sink: Committable.from_record(one) for sink, one in committables.items()},
         shown={sink: tuple(stored.items(shown, sink)) for sink in shown},
         notes=tuple(stored.items(report, "notes")),
+        facts=tuple(stored.items(report, "facts")),
         vertices=_read_vertices(stored.below(report, "vertices")),
     )
 

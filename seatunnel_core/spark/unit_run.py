@@ -1,5 +1,6 @@
 """One attempt at a work unit in a task: reading, transforming, staging and counting."""
 
+import json
 import threading
 import time
 from collections import Counter
@@ -8,17 +9,19 @@ from typing import Any
 
 from attrs import evolve
 
+from seatunnel_core.connector_api.capabilities import SupportsFacts
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connector_api.within_extent import writer_of
-from seatunnel_core.errors import RowError
+from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
 from seatunnel_core.spark.work import UnitResult
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
@@ -66,6 +69,7 @@ class UnitRun(ReadContext):
         self._rows = (0, 0)
         """Range of the current rows in that split: the count before and after them; (0, 0) if unknown."""
 
+        self._facts: list[Fact] = []
         self._notes: dict[tuple[str, str], list[Any]] = {}
         """Number of rows and location of the first one, by vertex and kind of note."""
 
@@ -102,6 +106,20 @@ class UnitRun(ReadContext):
     def note(self, what: str, example: str, rows: int = 1) -> None:
         noted = self._notes.setdefault((self.at, what), [0, example])
         noted[0] += rows
+
+    def report_fact(self, fact: Fact) -> None:
+        source = self.reader.source
+        if source.bounded or not isinstance(source, SupportsFacts):
+            raise SourceError(
+                f"{source.identifier} reported a fact, but only an unbounded source that implements absorb receives "
+                "facts: this is an error of the plugin"
+            )
+        try:
+            self._facts.append(json.loads(json.dumps(fact, allow_nan=False)))
+        except (TypeError, ValueError) as error:
+            raise SourceError(
+                f"{source.identifier} reported a fact that is not JSON ({error}): this is an error of the plugin"
+            ) from error
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -240,6 +258,7 @@ class UnitRun(ReadContext):
             },
             shown=shown(staged),
             notes=self.notes,
+            facts=tuple(self._facts) if self._failure is None else (),
             vertices=self.work(),
         )
 

@@ -8,6 +8,7 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connector_api.source import DiscoveredObject, PlanningContext
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.unit import AttemptId, UnitAttempt
 from seatunnel_core.work.vertex_work import VertexWork
@@ -107,6 +108,9 @@ class UnitResult:
 
     notes: tuple[str, ...] = ()
     """Sentences for the user about rows that were not completely read or written, one for each kind."""
+
+    facts: tuple[Fact, ...] = field(default=(), repr=False)
+    """Facts that readers reported to the source, in order (R17). Empty after a failure."""
 
     vertices: Mapping[str, VertexWork] = field(factory=dict, repr=False)
     """Rows and time by vertex; empty for a unit on the DataFrame path."""

@@ -139,7 +139,9 @@ class Played:
         self.now_ms = now_ms
         return self
 
-    def finish(self, unit: int, *, attempt: int = 1, task: str = "in", rows: int = 1, sinks: Any = ("out",)) -> None:
+    def finish(
+        self, unit: int, *, attempt: int = 1, task: str = "in", rows: int = 1, sinks: Any = ("out",), facts: Any = ()
+    ) -> None:
         self.deliver(
             events.UnitFinished(
                 now_ms=0,
@@ -149,6 +151,7 @@ class Played:
                 bytes_read=10,
                 rows_skipped=1,
                 committables={sink: committable(unit, epoch=self.epoch, source=task, rows=rows) for sink in sinks},
+                facts=facts,
             )
         )
 

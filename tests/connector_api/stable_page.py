@@ -54,7 +54,14 @@ def _meaning(code: Any, name: str) -> str:
         said = f"The option ``{value.key}``: {value.doc}"
     if said is None and (inspect.isclass(value) or inspect.isfunction(value)):
         said = inspect.getdoc(value)
-    return _summary(said or f"The value `{value!r}`.")
+    return _summary(said or _said_where_it_is_defined(code, name) or f"The value `{value!r}`.")
+
+
+def _said_where_it_is_defined(code: Any, name: str) -> str | None:
+    """Return the text below an imported name, in the module from which it is imported."""
+    imports = (each for each in ast.parse(inspect.getsource(code)).body if isinstance(each, ast.ImportFrom))
+    module = next((each.module for each in imports if name in {alias.name for alias in each.names}), None)
+    return dict(_said_of_names(import_module(module))).get(name) if module else None
 
 
 def _said_of_names(code: Any) -> Iterator[tuple[str, str]]:

@@ -55,7 +55,7 @@ class Ground:
         command = Command.of(self.work, text)
         engine = load_engine(command.folder / "seatunnel.yaml")
         raw = load_job(command.folder / "job.conf", Variables({}, {}))
-        return JobRun(raw, engine, registry=lookup, job_id=job_id, **how)  # type: ignore[arg-type]
+        return JobRun(raw, engine, job_id=job_id, **{"registry": lookup, **how})  # type: ignore[arg-type]
 
     def rows(self, table: str) -> list[int]:
         return column(self.work / "out" / table, "id")

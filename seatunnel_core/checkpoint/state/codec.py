@@ -8,7 +8,7 @@ the same checkpoint twice is detected. It contains no executable content. It can
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
 The state of a source with cursor parts has version 2: a program without support for parts rejects
-it, so it can neither omit them from a copy nor remove them as garbage.
+it, so it can neither omit them from a copy nor remove them as garbage. So has the state of a task with facts.
 
 A restore point that rolls back what was published after its base also contains that base:
 ``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
@@ -39,6 +39,9 @@ FORMAT = 1
 VERTEX_VERSION = 1
 WITH_PARTS = 2
 """Version of the state of a source with cursor parts."""
+
+WITH_FACTS = 2
+"""Version of the state of a task with facts (R17)."""
 
 Json = Mapping[str, Any]
 
@@ -78,7 +81,7 @@ def decode(encoded: bytes) -> VertexStates:
         retracting = _read_ref(stored.member(document, "retracting")) if "retracting" in document else None
         for text, versioned in stored.below(document, "vertices").items():
             vertex = _vertex(text)
-            newest = WITH_PARTS if vertex.kind is VertexKind.SOURCE else VERTEX_VERSION
+            newest = _NEWEST[vertex.kind]
             _require_version(versioned, "version", newest, f"the state of {ascii(text)[:60]}", oldest=VERTEX_VERSION)
             states[vertex] = _READERS[vertex.kind](stored.member(versioned, "state"))
     except StoredValueError as error:
@@ -118,7 +121,11 @@ def _require_version(block: Json, key: str, newest: int, what: str, oldest: int 
 
 
 def _version(state: VertexState) -> int:
-    return WITH_PARTS if isinstance(state, SourceState) and any(named_parts(state.memory)) else VERTEX_VERSION
+    if isinstance(state, SourceState) and any(named_parts(state.memory)):
+        return WITH_PARTS
+    if isinstance(state, TaskState) and (state.facts or [held for held in state.units if held.facts]):
+        return WITH_FACTS
+    return VERTEX_VERSION
 
 
 def _read_ref(ref: Json) -> CheckpointRef:
@@ -169,6 +176,8 @@ def _read_sink(block: Json) -> SinkState:
         raise StateFormatError("the stored state of a sink names one committable twice")
     return state
 
+
+_NEWEST = {VertexKind.SOURCE: WITH_PARTS, VertexKind.TASK: WITH_FACTS, VertexKind.SINK: VERTEX_VERSION}
 
 _READERS: Mapping[VertexKind, Callable[[Json], VertexState]] = {
     VertexKind.SOURCE: _read_source,

@@ -10,6 +10,7 @@ from seatunnel_core.checkpoint.state.vertex_id import VertexId, VertexKind
 from seatunnel_core.stored_fields import Stored, required
 from seatunnel_core.stored_fields import added as may_lack
 from seatunnel_core.work.committable import Committable, added, with_tables
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import WorkUnit
 from seatunnel_storage_api.state import CheckpointRef
@@ -54,6 +55,9 @@ class HeldUnit(Stored):
     committables: Mapping[str, Committable] | None = None
     """Committables by sink if the unit is finished and held back for order; else ``None``, and the unit runs again."""
 
+    facts: tuple[Fact, ...] = may_lack((), omitted=True)
+    """Facts of a unit that is finished and held back (R17)."""
+
 
 @frozen(kw_only=True)
 class TaskState(Stored):
@@ -73,6 +77,8 @@ class TaskState(Stored):
 
     bytes_read: int = 0
     rows_skipped: int = 0
+    facts: tuple[Fact, ...] = may_lack((), omitted=True)
+    """Facts of forwarded units that the cursor of the source does not contain yet, in order (R17)."""
 
 
 @frozen(kw_only=True)
@@ -209,7 +215,7 @@ def _unfinished(task: TaskState) -> TaskState:
     staged = [committable for held in finished for committable in (held.committables or {}).values()]
     return evolve(
         task,
-        units=tuple(HeldUnit(unit=held.unit) for held in task.units),
+        units=tuple(HeldUnit(unit=held.unit) for held in task.units),  # and reports its facts again
         units_done=task.units_done - len(finished),
         splits_done=task.splits_done - sum(len(held.unit.splits) for held in finished),
         rows_written=task.rows_written - sum(committable.rows for committable in staged),

@@ -3,6 +3,7 @@
 from attrs import define, field
 
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import WorkUnit
 
@@ -17,6 +18,8 @@ class UnitInFlight:
     since_ms: int = 0
     restored: bool = False
     finished: dict[str, Committable] | None = None
+    facts: tuple[Fact, ...] = ()
+    """Facts of its readers, once it is finished."""
 
 
 @define

@@ -5,6 +5,7 @@ from attrs import field, frozen
 from seatunnel_core.checkpoint.state.vertex_id import VertexId
 from seatunnel_core.checkpoint.state.vertex_state import SinkState, SourceState, TaskState, VertexState
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.split import Split
 
@@ -117,6 +118,23 @@ class Correction:
 
 
 @frozen
+class FactsReported:
+    """Back to the source: facts of forwarded units (R17).
+
+    The task keeps them until ``FactsAbsorbed``.
+    """
+
+    facts: tuple[Fact, ...] = field(repr=False)
+
+
+@frozen
+class FactsAbsorbed:
+    """From a source to its task: the cursor contains the oldest reported facts, this many of them."""
+
+    number: int
+
+
+@frozen
 class SinkPressure:
     """Message from a sink to its tasks: ``full`` is True if the staged output has reached its limit (R1)."""
 
@@ -184,8 +202,8 @@ class Broken:
     failure: Failure
 
 
-ToSource = RestoreSource | Plan | Begin | Barrier | Credit | Correction | Halt
-ToTask = RestoreTask | Begin | Barrier | SplitSent | SourceEnded | SinkPressure
+ToSource = RestoreSource | Plan | Begin | Barrier | Credit | Correction | FactsReported | Halt
+ToTask = RestoreTask | Begin | Barrier | SplitSent | FactsAbsorbed | SourceEnded | SinkPressure
 ToSink = RestoreSink | Prepared | Completed
 TaskToSink = CommittableSent | Barrier
 ToCoordinator = SourceReady | Acknowledge | Drained | Pressure | Published | Broken

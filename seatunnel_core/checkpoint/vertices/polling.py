@@ -7,6 +7,7 @@ from seatunnel_core.checkpoint.commands import Poll
 from seatunnel_core.checkpoint.events import Found
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.checkpoint.vertices.wiring import Wiring
+from seatunnel_core.work.fact import Fact
 
 
 class Polling:
@@ -24,7 +25,13 @@ class Polling:
         self._limits = limits
         self._wiring = wiring
         self._resting = False
+        self._has_all = False
         self._failures = 0
+        self._facts: tuple[Fact, ...] = ()
+        """Facts that ``memory`` does not contain yet, in order (R17)."""
+
+        self._passed = 0
+        """Number of facts that the poll in progress received."""
 
     def poll(self, next_index: int) -> None:
         """Poll the source, unless a poll is in progress or not due yet.
@@ -33,17 +40,40 @@ class Polling:
         """
         if not self.is_under_way and not self._resting:
             self.is_under_way = True
-            self._wiring.do(Poll(source=self._source, memory=self.memory, next_index=next_index))
+            self._passed = len(self._facts)
+            self._wiring.do(Poll(source=self._source, memory=self.memory, facts=self._facts, next_index=next_index))
 
-    def found(self, event: Found, go_on: Callable[[], None]) -> None:
-        """Store the result of a poll, and call ``go_on`` after the requested pause, if any."""
+    def learn(self, facts: tuple[Fact, ...]) -> int:
+        """Keep facts for the next poll, which is due at once unless the last one failed.
+
+        Returns:
+            Number of facts that no poll will receive, because the source has no more data.
+        """
+        if self._has_all:
+            return len(facts)
+        self._facts += facts
+        if self._resting and not self._failures:
+            self._wiring.cancel_timer(f"poll:{self._source}")
+            self._resting = False
+        return 0
+
+    def found(self, event: Found, go_on: Callable[[], None]) -> int:
+        """Store the result of a poll, and call ``go_on`` after the requested pause, if any.
+
+        Returns:
+            Number of facts that need not be kept: the new cursor contains them, or the source has no more data.
+        """
         self.is_under_way = False
         self._failures = 0
         self.memory = event.memory
+        self._has_all = event.again_ms is None
+        absorbed = len(self._facts) if self._has_all else self._passed
+        self._facts = self._facts[absorbed:]
         if event.again_ms is None:
             self._resting = True
         else:
-            self._rest(event.again_ms, go_on)
+            self._rest(0 if self._facts else event.again_ms, go_on)
+        return absorbed
 
     def failed(self, go_on: Callable[[], None]) -> None:
         """Pause, longer after each consecutive failure, and then call ``go_on``."""

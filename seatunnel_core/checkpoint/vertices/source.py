@@ -19,6 +19,8 @@ from seatunnel_core.checkpoint.vertices.messages import (
     Broken,
     Correction,
     Credit,
+    FactsAbsorbed,
+    FactsReported,
     Halt,
     Plan,
     RestoreSource,
@@ -30,6 +32,7 @@ from seatunnel_core.checkpoint.vertices.messages import (
 from seatunnel_core.checkpoint.vertices.polling import Polling
 from seatunnel_core.checkpoint.vertices.speed_limit import SAVED_UP_MS, TokenBucket
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.split import Split
 
 
@@ -75,6 +78,8 @@ class SourceVertex:
                 self._pass_barrier(message, checkpoint_id)
             case Correction(rows=rows, bytes=read_bytes):
                 self._correct(rows, read_bytes)
+            case FactsReported(facts=facts):
+                self._learn(facts)
             case Halt():
                 self._halt()
             case RestoreSource(state=state):
@@ -135,7 +140,7 @@ class SourceVertex:
         if not self._running:
             return
         self._splits.extend(event.splits)
-        self._polling.found(event, self._go_on)
+        self._absorbed(self._polling.found(event, self._go_on))
         self._go_on()
 
     def poll_failed(self, event: PollFailed) -> None:
@@ -173,6 +178,21 @@ class SourceVertex:
         """
         self._awaiting_enumeration = True
         self._wiring.do(Enumerate(source=self.spec.name, attachment=self.state.attachment, total=self.state.total))
+
+    def _learn(self, facts: tuple[Fact, ...]) -> None:
+        """Keep the facts for the next poll, and poll without the rest of a pause."""
+        assert self._polling is not None
+        self._absorbed(self._polling.learn(facts))
+        self._when_empty()
+
+    def _absorbed(self, facts: int) -> None:
+        """Let the task drop the oldest facts, this many, because the cursor contains them.
+
+        The message follows every barrier that passed with the cursor before, and precedes every later one: a cut has
+        each fact in one place (R17).
+        """
+        if facts:
+            self._task.send(FactsAbsorbed(facts))
 
     def _ready(self) -> None:
         self._coordinator.send(SourceReady(self.spec.name, self.state.total or 0))

@@ -25,6 +25,8 @@ from seatunnel_core.checkpoint.vertices.messages import (
     Correction,
     Credit,
     Drained,
+    FactsAbsorbed,
+    FactsReported,
     RestoreTask,
     SinkPressure,
     SourceEnded,
@@ -33,6 +35,7 @@ from seatunnel_core.checkpoint.vertices.messages import (
 )
 from seatunnel_core.checkpoint.vertices.wiring import Channel, Wiring
 from seatunnel_core.work.committable import Committable
+from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure, FailureKind
 from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import AttemptId, UnitAttempt
@@ -70,6 +73,8 @@ class TaskVertex:
         self._lent = 0
         self._unspent = 0
         self._full_sinks: set[str] = set()
+        self._facts: tuple[Fact, ...] = ()
+        """Facts of forwarded units that the cursor of the source does not contain yet (R17)."""
         self._begun = False
         self._stopped = False
         self._source_ended = False
@@ -92,6 +97,8 @@ class TaskVertex:
                 self._source_ended = True
                 self._close_half_built()
                 self._report_when_drained()
+            case FactsAbsorbed(number=number):
+                self._facts = self._facts[number:]
             case SinkPressure(sink=sink, full=full):
                 (self._full_sinks.add if full else self._full_sinks.discard)(sink)
                 self._lend()
@@ -104,6 +111,8 @@ class TaskVertex:
                     self._unit_splits = self._limits.unit_splits(to_come_splits, self.spec.parallelism)
                 self._charge_restored()
                 self._admit()
+                if self._facts:
+                    self._source.send(FactsReported(self._facts))
                 self._hand_on_restored()
                 self._lend()
             case _:
@@ -221,6 +230,8 @@ class TaskVertex:
         """Raise ``IllegalEventError`` if an expected result has unexpected sinks, units or epochs."""
         if self._claimed(event.attempt) is None:
             return
+        if event.facts and self.spec.bounded:
+            raise IllegalEventError(f"source {self.spec.name!r} is not polled, so it takes no facts of its readers")
         for sink, committable in event.committables.items():
             if sink not in self._sinks:
                 raise IllegalEventError(f"source {self.spec.name!r} does not feed a sink {sink!r}")
@@ -238,6 +249,7 @@ class TaskVertex:
             return
         self._stop_running(flight)
         flight.finished = event.committables
+        flight.facts = event.facts
         self.units_done += 1
         self.splits_done += len(flight.unit.splits)
         self.rows_read += event.rows_read
@@ -318,6 +330,9 @@ class TaskVertex:
         del self._flights[flight.unit.number]
         for sink, committable in flight.finished.items():
             self._sinks[sink].send(CommittableSent(committable))
+        if flight.facts:
+            self._facts += flight.facts
+            self._source.send(FactsReported(flight.facts))
         self._lent -= len(flight.unit.splits)
 
     def _lend(self) -> None:
@@ -348,7 +363,10 @@ class TaskVertex:
 
         An unfinished unit will run again.
         """
-        held = [HeldUnit(unit=flight.unit, committables=flight.finished) for flight in self._flights.values()]
+        held = [
+            HeldUnit(unit=flight.unit, committables=flight.finished, facts=flight.facts)
+            for flight in self._flights.values()
+        ]
         if self._half_built is not None:
             held.append(HeldUnit(unit=self._half_built.as_unit()))
         return TaskState(
@@ -360,6 +378,7 @@ class TaskVertex:
             rows_written=self.rows_written,
             bytes_read=self.bytes_read,
             rows_skipped=self.rows_skipped,
+            facts=self._facts,
         )
 
     def _restore(self, state: TaskState, epoch: int) -> None:
@@ -371,9 +390,11 @@ class TaskVertex:
         self.rows_written = state.rows_written
         self.bytes_read = state.bytes_read
         self.rows_skipped = state.rows_skipped
+        self._facts = state.facts
         for held in state.units:
             finished = None if held.committables is None else dict(held.committables)
-            self._flights[held.unit.number] = UnitInFlight(held.unit, restored=finished is None, finished=finished)
+            flight = UnitInFlight(held.unit, restored=finished is None, finished=finished, facts=held.facts)
+            self._flights[held.unit.number] = flight
             self._lent += len(held.unit.splits)
             if finished is None:
                 heapq.heappush(self._queue, held.unit.number)

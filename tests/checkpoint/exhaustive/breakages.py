@@ -23,6 +23,7 @@ from seatunnel_storage_api.state import CheckpointType
 from tests.checkpoint.exhaustive.model import Model
 from tests.checkpoint.exhaustive.properties import Key
 from tests.checkpoint.exhaustive.worlds import Bounds, Op, World
+from tests.checkpoint.simulation.fact_mutations import FACT_MUTATIONS
 from tests.checkpoint.simulation.mutations import forget_what_was_seen
 from tests.checkpoint.simulation.rewind_mutations import REWIND_MUTATIONS
 
@@ -179,6 +180,8 @@ BREAKAGES: tuple[Breakage, ...] = (
         Retraction, "misses", lambda self, committable: True)),
     Breakage("R12", "forget what was seen", ENDLESS, broken=lambda: patch.object(
         SourceVertex, "_pass_barrier", forget_what_was_seen(SourceVertex._pass_barrier))),
+    *(Breakage("R17", each.what, ENDLESS, broken=each.broken) for each in FACT_MUTATIONS
+      if each.what in ("forget facts that the cursor does not contain", "keep facts that the cursor contains")),
     *(Breakage("R10", each.what, bounds, broken=each.broken) for each in REWIND_MUTATIONS
       if (bounds := REWOUND.get(each.what)) is not None),
 )  # fmt: skip

@@ -104,7 +104,7 @@ class Engines:
                 event = events.Enumerated(now_ms=0, source="in", splits=self._frozen, attachment="frozen")
                 news.append((event, "enumerated"))
             case commands.Poll(memory=memory, next_index=next_index):
-                under_way.append(("look for more", memory.get("given", 0), next_index))
+                under_way.append(("look for more", memory.get("given", 0), next_index, _known(command)))
             case commands.RunUnit(attempt=UnitAttempt(unit=unit)):
                 under_way.append(("run", unit.number, tuple(split.index for split in unit.splits)))
             case commands.Commit(committables=committables, may_be_committed=again):
@@ -141,6 +141,11 @@ class Engines:
 
     def info(self, number: int) -> CheckpointInfo:
         return info_of(self.states[number])
+
+
+def _known(poll: commands.Poll) -> tuple[int, ...]:
+    """The splits of which the cursor or a fact says something."""
+    return tuple(sorted((*poll.memory.get("known", ()), *(fact["split"] for fact in poll.facts))))
 
 
 def _without_timer(under_way: list[Op], key: str) -> None:

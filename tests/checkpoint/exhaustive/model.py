@@ -227,14 +227,13 @@ class Model:
 
     def look_for_more(self, world: World, number: int, op: Op, _how: str) -> World:
         """R12. What an engine remembers and what it has been given are of one cut."""
-        _, given, next_index = op
+        _, given, next_index, known = op
         require(given == next_index, "R12", f"{given} splits are remembered, and {next_index} are known")
         found = self.engines.splits[given : given + 1]
-        again_ms = 0 if found else None
-        event = events.Found(
-            now_ms=0, source="in", splits=found, memory={"given": given + len(found)}, again_ms=again_ms
-        )
-        return self._hears(world, number, op, event, ("found", given))
+        memory = {"given": given + len(found), "known": [*known]}
+        again_ms = None if len(known) == self.bounds.rows else 0
+        event = events.Found(now_ms=0, source="in", splits=found, memory=memory, again_ms=again_ms)
+        return self._hears(world, number, op, event, ("found", given, known))
 
     # ---- The target. ----
 
@@ -260,6 +259,7 @@ class Model:
             bytes_read=1,
             rows_skipped=0,
             committables={"out": committable},
+            facts=tuple({"split": row} for row in rows) if self.bounds.endless else (),
         )
         world = world._replace(staged=world.staged | {Key(epoch, unit)})
         return self._hears(world, number, op, event, ("finished", epoch, unit, rows))

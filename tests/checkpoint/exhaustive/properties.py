@@ -8,6 +8,7 @@ from attrs import frozen
 from seatunnel_core.checkpoint.decisions.retracting import retractions
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.topology import Topology
+from seatunnel_core.checkpoint.state.vertex_state import SourceState, TaskState
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_storage_api import lineage
 from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineState
@@ -67,6 +68,8 @@ class Cut:
                 again |= mask
             else:
                 held += [(Key(each.epoch, each.unit), mask) for each in unit.committables.values()]
+        if source.memory is not None:
+            _require_facts(state.ref, source, task)
         waiting = [(Key(each.epoch, each.unit), bits(each.body["rows"])) for each in sink.uncommitted]
         somewhere = again
         for _, mask in (*held, *waiting):
@@ -102,6 +105,15 @@ class Cut:
             require(key in staged, "R9", f"{where} holds {key} back, and it is not staged any more")
         for key, mask in self.waiting:
             require(key in staged or not mask & ~published, "R9", f"{where} names {key}, which is gone unpublished")
+
+
+def _require_facts(ref: CheckpointRef, source: SourceState, task: TaskState) -> None:
+    """R17: each fact of a row that was emitted is in one place, unless the row is in flight."""
+    held = [fact for unit in task.units for fact in unit.facts]
+    known = [*(source.memory or {}).get("known", ()), *(fact["split"] for fact in (*task.facts, *held))]
+    running = [split.index for unit in task.units if unit.committables is None for split in unit.unit.splits]
+    places = sorted((*known, *running))
+    require(places == [*range(source.cursor)], "R17", f"facts of rows {places} in {ref}, of {source.cursor} rows")
 
 
 def bits(rows: Iterable[int]) -> int:

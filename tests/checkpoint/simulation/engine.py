@@ -301,8 +301,12 @@ class Engine:
             given = command.memory.get("given", len(self.world.at_first(source, attachment)))
             self.world.looked(command, given)
             found = splits[given : given + self.rng.randint(0, 3)]
-            pauses = [0, 5, 50] if given + len(found) < len(splits) else [5, None]
+            known = sorted([*command.memory.get("known", ()), *(fact["split"] for fact in command.facts)])
+            all_known = given == len(splits) == len(known) or source not in self.world.scenario.reporting
+            pauses = [5, None] if given + len(found) == len(splits) and all_known else [0, 5, 50]
             again_ms, memory = self.rng.choice(pauses), {"given": given + len(found)}
+            if known:
+                memory["known"] = known
             self.answer(
                 lambda now_ms: events.Found(
                     now_ms=now_ms, source=source, splits=found, memory=memory, again_ms=again_ms
@@ -431,6 +435,11 @@ class Engine:
             bytes_read=command.attempt.unit.weight_bytes,
             rows_skipped=0,
             committables=committables,
+            facts=tuple(
+                {"split": split.index}
+                for split in command.attempt.unit.splits
+                if command.task in self.world.scenario.reporting
+            ),
         )
 
     def _stage(self, command: commands.RunUnit, spark_attempt: str) -> dict[str, Committable]:

@@ -40,6 +40,9 @@ class Scenario:
     splits: dict[str, int]
     """How many splits each source has; of one that never ends, how many it ever finds."""
 
+    reporting: frozenset[str] = frozenset()
+    """Sources whose readers report a fact of each split (R17)."""
+
     delayed_messages: bool
     """Whether messages between vertices are delivered in a random order and late, not all before an event returns."""
 
@@ -91,6 +94,7 @@ def draw(seed: int) -> Scenario:
         ),
         retained=rng.choice([1, 1, 2, 3]),
         splits={source.name: rng.choice([0, 1, 3, 6, 12]) for source in sources},
+        reporting=_reporting(seed, sources),
         delayed_messages=rng.random() < 0.3,
         rewinds=_rewinds(seed),
         rewind_at_the_end=_rewind_at_the_end(seed),
@@ -117,6 +121,12 @@ def _some_endless(seed: int, sources: tuple[SourceSpec, ...]) -> tuple[SourceSpe
     """In every fifth seed, sources that never end: a person drains the pipeline when all is published."""
     rng = random.Random(seed * 19 + 7)
     return tuple(evolve(source, bounded=seed % 5 != 4 or rng.random() < 0.3) for source in sources)
+
+
+def _reporting(seed: int, sources: tuple[SourceSpec, ...]) -> frozenset[str]:
+    """Most sources that never end; the others are not polled."""
+    rng = random.Random(seed * 23 + 1)
+    return frozenset(source.name for source in sources if rng.random() < 0.8 and not source.bounded)
 
 
 def _faults(rng: random.Random) -> Faults:

@@ -26,6 +26,7 @@ json_values = st.recursive(
 )
 bodies = st.dictionaries(names, json_values, max_size=3)
 split_values = st.builds(Split, index=numbers, weight_bytes=numbers, rows=numbers, body=bodies)
+facts = st.lists(bodies, max_size=2).map(tuple)
 counts = st.dictionaries(names, numbers, max_size=2)
 committables = st.builds(
     Committable,
@@ -66,11 +67,13 @@ def tasks(draw: st.DrawFn) -> TaskState:
         HeldUnit(
             unit=WorkUnit(number=number, splits=tuple(draw(st.lists(split_values, max_size=3)))),
             committables=draw(st.none() | st.dictionaries(names, committables, max_size=2)),
+            facts=draw(facts),
         )
         for number in drawn
     ]
     counters = ("units_done", "splits_done", "rows_read", "rows_written", "bytes_read", "rows_skipped")
-    return TaskState(next_unit=next_unit, units=tuple(held), **{counter: draw(numbers) for counter in counters})
+    counted = {counter: draw(numbers) for counter in counters}
+    return TaskState(next_unit=next_unit, units=tuple(held), facts=draw(facts), **counted)
 
 
 states = st.builds(
@@ -101,6 +104,14 @@ def test_what_was_encoded_is_decoded(given_states: VertexStates) -> None:
     assert encode(decode(encoded)) == encoded
 
 
+def test_the_state_of_a_task_with_facts_has_a_version_that_older_programs_refuse() -> None:
+    """They would lose the facts."""
+    states = VertexStates(tasks={"a": TaskState(), "b": TaskState(facts=({"position": 7},))})
+    vertices = json.loads(encode(states))["vertices"]
+    assert [vertices[name]["version"] for name in ("task a", "task b")] == [1, 2]
+    assert "facts" not in vertices["task a"]["state"]
+
+
 def test_the_same_state_gives_the_same_bytes() -> None:
     """Storing a checkpoint again is recognised by its bytes, so the order of a mapping must not show."""
     one, two = SourceState(cursor=1), SourceState(cursor=2)
@@ -118,7 +129,7 @@ def complete_states() -> VertexStates:
     counted = evolve(plain, id="0-2-6", unit=6, table_rows={"b": 3, "a": 4}, tables={"b": "2", "a": "1"})
     held = HeldUnit(unit=WorkUnit(number=6, splits=(one,)), committables={"out": counted})
     part = {"$attachment": "0" * 64}
-    counters = {"units_done": 4, "splits_done": 8, "rows_read": 9, "rows_written": 10, "bytes_read": 11}
+    counters: dict[str, Any] = {"units_done": 4, "splits_done": 8, "rows_read": 9, "rows_written": 10, "bytes_read": 11}
     return VertexStates(
         sources={
             "bounded": SourceState(attachment="e", cursor=1, total=2),

@@ -1,5 +1,6 @@
 """Sources that never end by themselves: what they find while they run, and what a checkpoint remembers of it."""
 
+import json
 import re
 from typing import Any
 
@@ -17,7 +18,7 @@ from seatunnel_core.checkpoint.state.vertex_state import SourceState, TaskState,
 from seatunnel_core.checkpoint.transitions import Phase
 from seatunnel_core.checkpoint.vertices.limits import Limits
 from seatunnel_core.work.split import Split
-from seatunnel_storage_api.state import PipelineState
+from seatunnel_storage_api.state import CheckpointType, PipelineState
 from tests.checkpoint.played import ENDLESS, LASTING, PASSING, Played
 
 ASKED = CheckpointPolicy(interval_ms=None, timeout_ms=5_000)
@@ -111,6 +112,123 @@ class TestPolling:
         played = Endless()
         played.run(0)
         assert played.protocol._doing(VertexId.source("in")) == ("has emitted 0 splits", 0)
+
+
+OLD_CHECKPOINT = (
+    '{"format":1,"vertices":{"sink out":{"state":{"bytes_committed":0,"prepared_in":1,"rows_committed":0,"save_mode_'
+    'pending":false,"uncommitted":[{"body":{"staged":"u1"},"bytes":10,"epoch":1,"id":"0-1-1","rows":1,"source":"in","'
+    'unit":1}]},"version":1},"source in":{"state":{"attachment":"frozen-in","cursor":3,"memory":{"look":1},"total":0,'
+    '"waiting":[]},"version":1},"task in":{"state":{"bytes_read":20,"next_unit":4,"rows_read":2,"rows_skipped":2,"row'
+    's_written":2,"splits_done":2,"units":[{"committables":null,"number":2,"splits":[{"body":{"n":1},"index":1,"rows"'
+    ':1,"weight_bytes":10}]},{"committables":{"out":{"body":{"staged":"u3"},"bytes":10,"epoch":1,"id":"0-1-3","rows":'
+    '1,"source":"in","unit":3}},"number":3,"splits":[{"body":{"n":2},"index":2,"rows":1,"weight_bytes":10}]}],"units_'
+    'done":2},"version":1}}}'
+)
+"""A checkpoint that was stored before tasks had facts. Its savepoint is below."""
+
+OLD_SAVEPOINT = (
+    '{"format":1,"vertices":{"sink out":{"state":{"bytes_committed":10,"prepared_in":1,"rows_committed":1,"save_mode_'
+    'pending":false,"uncommitted":[]},"version":1},"source in":{"state":{"attachment":"frozen-in","cursor":3,"memory"'
+    ':{"look":1},"total":0,"waiting":[]},"version":1},"task in":{"state":{"bytes_read":20,"next_unit":4,"rows_read":2'
+    ',"rows_skipped":2,"rows_written":1,"splits_done":1,"units":[{"committables":null,"number":2,"splits":[{"body":{"'
+    'n":1},"index":1,"rows":1,"weight_bytes":10}]},{"committables":null,"number":3,"splits":[{"body":{"n":2},"index":'
+    '2,"rows":1,"weight_bytes":10}]}],"units_done":1},"version":1}}}'
+)
+ORDERED_ENDLESS = evolve(ENDLESS, sources=tuple(evolve(each, ordered=True) for each in ENDLESS.sources))
+
+
+class TestFacts:
+    """R17. Each fact is in one place of a cut: in the task until the cursor contains it."""
+
+    @staticmethod
+    def reporting(*units: int, again_ms: int | None = 100) -> Endless:
+        """Units that were found and are finished, each with a fact; a poll follows at once."""
+        played = Endless(limits=Limits(target_unit_rows=1))
+        played.run(0)
+        played.found(len(units) + 1, again_ms=again_ms)
+        for unit in units:
+            played.finish(unit, facts=({"of": unit},))
+        return played
+
+    def test_they_end_a_pause_and_are_passed_to_the_next_poll(self) -> None:
+        played = self.reporting(1)
+        assert played.look == commands.Poll(source="in", memory={"look": 1}, facts=({"of": 1},), next_index=2)
+
+    def test_the_task_keeps_them_until_the_cursor_contains_them(self) -> None:
+        played = self.reporting(1)
+        taken = played.checkpoint()
+        played.stored(taken.checkpoint_id)
+        before = codec.decode(taken.states)
+        assert (before.tasks["in"].facts, before.sources["in"].memory) == (({"of": 1},), {"look": 1})
+        played.found(0, first=2, memory=2)
+        after = codec.decode(played.checkpoint().states)
+        assert (after.tasks["in"].facts, after.sources["in"].memory) == ((), {"look": 2})
+
+    def test_those_that_arrive_during_a_poll_are_passed_to_the_next_without_a_pause(self) -> None:
+        played = self.reporting(1)
+        played.finish(2, facts=({"of": 2},))
+        assert not played.get(commands.Poll)
+        played.found(0, first=2, memory=2, again_ms=5_000)
+        assert played.look == commands.Poll(source="in", memory={"look": 2}, facts=({"of": 2},), next_index=2)
+
+    def test_a_start_passes_those_of_the_state_to_its_second_poll(self) -> None:
+        state = self.reporting(1).checkpoint()
+        again = Endless(epoch=2)
+        again.run(0, stored=state)
+        again.found(0, first=2, memory=2, again_ms=5_000)
+        assert again.look.facts == ({"of": 1},)
+
+    def test_a_poll_that_fails_keeps_them_and_its_pause(self) -> None:
+        played = self.reporting(1)
+        played.deliver(events.PollFailed(now_ms=0, source="in", failure=PASSING))
+        played.finish(2, facts=({"of": 2},))
+        assert not played.get(commands.Poll)
+        played.at(60_000).fire("poll:in")
+        assert played.look.facts == ({"of": 1}, {"of": 2})
+
+    def test_a_source_without_more_data_gets_none(self) -> None:
+        played = self.reporting(1, again_ms=None)
+        assert not played.get(commands.Poll)
+        assert codec.decode(played.checkpoint().states).tasks["in"].facts == ()
+
+    def test_those_of_a_unit_that_is_held_back_follow_it(self) -> None:
+        played = Played(ORDERED_ENDLESS, policy=ASKED, limits=Limits(target_unit_rows=1))
+        played.run(0)
+        found = tuple(Split(index=index, weight_bytes=10, rows=1, body={}) for index in range(2))
+        played.deliver(events.Found(now_ms=0, source="in", splits=found, memory={}, again_ms=100))
+        played.finish(2, facts=({"of": 2},))
+        assert not played.get(commands.Poll)
+        held = codec.decode(played.checkpoint().states)
+        assert [unit.facts for unit in held.tasks["in"].units] == [(), ({"of": 2},)]
+        assert [unit.facts for unit in held.without_staged().tasks["in"].units] == [(), ()]
+        played.finish(1, facts=({"of": 1},))
+        assert played.only(commands.Poll).facts == ({"of": 1},)
+        played.deliver(events.Found(now_ms=0, source="in", splits=(), memory={}, again_ms=100))
+        assert played.only(commands.Poll).facts == ({"of": 2},)
+
+    def test_a_source_that_is_not_polled_takes_none(self) -> None:
+        played = Played()
+        played.run(1)
+        with pytest.raises(IllegalEventError, match="is not polled, so it takes no facts"):
+            played.finish(1, facts=({"of": 1},))
+
+    @pytest.mark.parametrize(
+        ("kind", "old"), [(CheckpointType.CHECKPOINT, OLD_CHECKPOINT), (CheckpointType.SAVEPOINT, OLD_SAVEPOINT)]
+    )
+    def test_a_state_from_before_there_were_facts_is_restored(self, kind: CheckpointType, old: str) -> None:
+        """Unit 2 is in flight. Unit 3 is held back for order in the checkpoint, and in flight in the savepoint."""
+        stored = PipelineState(
+            job_id="job", pipeline_id=1, epoch=1, checkpoint_id=2, checkpoint_type=kind, base=None, states=old.encode()
+        )
+        again = Played(ORDERED_ENDLESS, policy=ASKED, limits=Limits(target_unit_rows=1), epoch=2)
+        again.run(0, stored=stored)
+        assert again.only(commands.Poll) == commands.Poll(source="in", memory={"look": 1}, next_index=3)
+        assert again.running == ([2] if kind is CheckpointType.CHECKPOINT else [2, 3])
+        again.deliver(events.Found(now_ms=0, source="in", splits=(), memory={"look": 2}, again_ms=100))
+        again.finish(2, facts=({"of": 2},))
+        assert again.only(commands.Poll).facts == ({"of": 2},)
+        tasks = json.loads(again.checkpoint().states)["vertices"]["task in"]
+        assert (tasks["version"], tasks["state"]["facts"]) == (2, [{"of": 2}])
 
 
 class TestState:

@@ -29,6 +29,7 @@ DONE = UnitResult(
     rows_read=3,
     wall_ms=1.5,
     committables={"out": COMMITTABLE},
+    facts=({"chunk": 1, "position": "0/16B3748"}, {"chunk": 2, "position": None}),
     vertices={"in": VertexWork(0, 3, 1.0, 0.5), "out": VertexWork(3, 0, 0.5, 0)},
 )
 FAILED = evolve(

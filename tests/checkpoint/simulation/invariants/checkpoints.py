@@ -148,6 +148,30 @@ class CompleteCut(Invariant):
         )
 
 
+class FactsHaveOnePlace(Invariant):
+    """R17: in the state of a checkpoint each fact of a split that was emitted is in one place: still to be reported, as
+    the split is in flight; held back with its unit; kept by the task; or part of the cursor."""
+
+    rule = "R17"
+
+    def handled(self, engine: "Engine", before: Phase, event: Event, result: tuple[Command, ...]) -> None:
+        for state in stores(result):
+            states = understood(state.states)
+            for name in self.world.scenario.reporting:
+                self._require_one_place(state.ref, states, name)
+
+    def _require_one_place(self, ref: CheckpointRef, states: VertexStates, name: str) -> None:
+        source, task = states.sources[name], states.tasks[name]
+        facts = [*task.facts, *(fact for held in task.units for fact in held.facts)]
+        in_flight = [split.index for held in task.units if held.committables is None for split in held.unit.splits]
+        places = Counter([*(source.memory or {}).get("known", ()), *(fact["split"] for fact in facts), *in_flight])
+        found = sorted(places.elements())
+        self.require(
+            found == [*range(source.cursor)],
+            f"checkpoint {ref}: {source.cursor} splits of {name!r} were emitted, and there are facts of {found}",
+        )
+
+
 class BarriersPass(Invariant):
     """R3: a barrier waits for nothing: when messages travel at once, the checkpoint that an event triggers is stored in
     the same step, whatever is running. Credits bound what is on its way."""

@@ -6,6 +6,7 @@ from tests.checkpoint.simulation.invariants.checkpoints import (
     BarriersPass,
     CheckpointsEnd,
     CompleteCut,
+    FactsHaveOnePlace,
     IdsGrow,
     SavepointsStandAlone,
 )
@@ -42,6 +43,7 @@ def all_invariants(world: "World") -> tuple[Invariant, ...]:
         invariant(world)
         for invariant in (
             CompleteCut,
+            FactsHaveOnePlace,
             BoundedUncommitted,
             BarriersPass,
             SavepointsStandAlone,

@@ -41,6 +41,7 @@ class Shape:
     limits: Limits
     retained: int
     delayed_messages: bool = False
+    reporting: frozenset[str] = frozenset()
 
     @property
     def bounded(self) -> bool:
