@@ -8,10 +8,11 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from seatunnel_core.config.option import Option, Options
-from seatunnel_core.connector_api.capabilities import SupportsSaveMode
+from seatunnel_core.connector_api.capabilities import SupportsFacts, SupportsSaveMode
 from seatunnel_core.connector_api.sink import Sink, SinkContext, SinkWriter, WriterContext
 from seatunnel_core.connector_api.source import (
     Enumeration,
+    Fact,
     PlanningContext,
     PollCursor,
     ReadContext,
@@ -50,16 +51,23 @@ class Declaring(Protocol):
 
 
 class Skipped(ReadContext):
-    """A context that collects the errors of bad rows, or raises them as a job without ``row_error_handle_way`` does."""
+    """A context that collects the errors of bad rows, or raises them as a job without ``row_error_handle_way`` does.
+
+    It also collects reported facts.
+    """
 
     def __init__(self, *, fail: bool = True) -> None:
         self.fail = fail
         self.errors: list[str] = []
+        self.facts: list[Fact] = []
 
     def skip(self, error: Exception, rows: int = 1) -> None:
         if self.fail:
             raise error
         self.errors.extend([str(error)] * rows)
+
+    def report_fact(self, fact: Fact) -> None:
+        self.facts.append(through_json(dict(fact)))
 
 
 def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
@@ -118,15 +126,26 @@ def read(
     splits: Iterable[Split] | None = None,
     context: ReadContext | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of splits, all of a new plan by default, in order and as dicts."""
+    """Return the rows of splits, all of a new plan by default, in order and as dicts.
+
+    Args:
+        source: The source; it is pickled for each split.
+        found: The enumeration with the schemas and, by default, the splits.
+        splits: The splits to read.
+        context: Receives bad rows and facts; by default, a bad row is an error.
+    """
     found = found or plan(source)
+    context = context or Skipped()
     schemas = {schema.table: schema.columns for schema in found.schemas}
     rows: list[dict[str, Any]] = []
     for split in found.splits if splits is None else splits:
-        for batch in shipped(source).read(split, context or Skipped()):
+        for batch in shipped(source).read(split, context):
             assert batch.rows.schema.equals(schemas[batch.table]), "a batch has other columns than its table"
             assert batch.kinds is None or len(batch.kinds) == batch.rows.num_rows, "a kind for each row"
             rows.extend(batch.rows.to_pylist())
+    if isinstance(context, Skipped) and context.facts:
+        assert not source.bounded, "a bounded source is never polled, so it cannot receive facts of its readers"
+        assert isinstance(source, SupportsFacts), "readers report facts, but the source does not implement absorb"
     return rows
 
 

@@ -8,14 +8,24 @@ from typing import Any
 
 from attrs import evolve
 
+from seatunnel_core.connector_api.capabilities import SupportsFacts
 from seatunnel_core.connector_api.source import (
     Enumeration,
+    Fact,
     PlanningContext,
     PollCursor,
     PollResult,
     Source,
 )
-from seatunnel_core.connector_api.testing.drive import options_of, plan, read, shipped, through_checkpoint, through_json
+from seatunnel_core.connector_api.testing.drive import (
+    Skipped,
+    options_of,
+    plan,
+    read,
+    shipped,
+    through_checkpoint,
+    through_json,
+)
 from seatunnel_core.work.split import Split
 
 __all__ = ["EndlessSourceConformance"]
@@ -50,17 +60,39 @@ class EndlessSourceConformance(ABC):
         made.run_in(streaming=True)
         return made
 
-    def looks(self, source: Source, cursor: PollCursor) -> list[PollResult]:
-        """Poll until the source has ended, or ``IDLE_LOOKS`` consecutive polls found nothing; return all results."""
+    def looks(self, source: Source, cursor: PollCursor, facts: Sequence[Fact] = ()) -> list[PollResult]:
+        """Poll until the source has ended, or ``IDLE_LOOKS`` consecutive polls found nothing; return all results.
+
+        Each poll receives the facts that readers reported about the objects of the previous one; the first, ``facts``.
+        """
         found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):
-            polled = source.poll(through_checkpoint(cursor), self.planning)
-            found.append(evolve(polled, items=tuple(through_json(dict(item)) for item in polled.items)))
+            polled = self._poll(source, cursor, facts)
+            found.append(polled)
             if polled.again_ms is None:
                 break
-            cursor = polled.cursor
+            cursor, facts = polled.cursor, self.facts(source, polled)
             self.wait(polled.again_ms)
         return found
+
+    def _poll(self, source: Source, cursor: PollCursor, facts: Sequence[Fact]) -> PollResult:
+        known = through_checkpoint(cursor)
+        if facts and isinstance(source, SupportsFacts):
+            known = source.absorb(known, facts)
+        polled = source.poll(known, self.planning)
+        return evolve(polled, items=tuple(through_json(dict(item)) for item in polled.items))
+
+    def facts(self, source: Source, polled: PollResult, *, reverse: bool = False) -> list[Fact]:
+        """Return the facts that readers of the discovered objects report, split by split."""
+        if not isinstance(source, SupportsFacts):
+            return []
+        found = self.enumeration(source, [polled])
+        facts: list[Fact] = []
+        for split in reversed(found.splits) if reverse else found.splits:
+            context = Skipped()
+            read(source, found, [split], context)
+            facts += context.facts
+        return facts
 
     def rows(self, source: Source, polled: Sequence[PollResult]) -> list[dict[str, Any]]:
         """Return the rows of all discovered objects."""
@@ -96,7 +128,8 @@ class EndlessSourceConformance(ABC):
         for at in range(1, finds[-1] + 1):
             again = self.source()
             self.wait(polled[at - 1].again_ms or 0)
-            rest = self.rows(again, self.looks(again, polled[at - 1].cursor))
+            facts = self.facts(source, polled[at - 1])
+            rest = self.rows(again, self.looks(again, polled[at - 1].cursor, facts))
             assert _multiset(self.rows(source, polled[:at]) + rest) == _multiset(self.expected())
 
     def test_a_split_gives_the_same_rows_again(self) -> None:
@@ -105,6 +138,38 @@ class EndlessSourceConformance(ABC):
         found = self.enumeration(source, self.looks(source, {}))
         for split in found.splits:
             assert repr(read(source, found, [split])) == repr(read(self.source(), found, [split]))
+
+    def test_facts_may_arrive_late(self) -> None:
+        """Withhold the facts of readers until polls find nothing, and then pass all of them to one poll."""
+        source = self.source()
+        found: list[PollResult] = []
+        cursor: PollCursor = {}
+        facts: list[Fact] = []
+        passed: Sequence[Fact] = ()
+        idle = 0
+        while len(found) < MOST_LOOKS:
+            found.append(self._poll(source, cursor, passed))
+            new = self.facts(source, found[-1], reverse=not source.ordered)
+            facts = [*facts, *new] if source.ordered else [*new, *facts]
+            cursor, again_ms, passed = found[-1].cursor, found[-1].again_ms, ()
+            idle = 0 if found[-1].items else idle + 1
+            if again_ms is None or (idle >= IDLE_LOOKS and not facts):
+                break
+            if idle:
+                facts, passed = [], facts
+            self.wait(again_ms)
+        assert _multiset(self.rows(source, found)) == _multiset(self.expected())
+
+    def test_facts_are_absorbed_in_the_same_way_again(self) -> None:
+        """Absorb the facts of each poll twice, as after a crash, in another process."""
+        source = self.source()
+        for polled in self.looks(source, {}):
+            again, facts = self.source(), self.facts(source, polled)
+            if facts and isinstance(source, SupportsFacts) and isinstance(again, SupportsFacts):
+                cursor = through_checkpoint(polled.cursor)
+                absorbed = source.absorb(cursor, facts)
+                assert cursor == polled.cursor, "absorb changes the cursor that it receives"
+                assert absorbed == again.absorb(cursor, facts)
 
 
 def _multiset(rows: Sequence[Mapping[str, Any]]) -> Counter[str]:

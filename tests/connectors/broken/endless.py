@@ -8,6 +8,7 @@ from attrs import evolve
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
     Enumeration,
+    Fact,
     PlanningContext,
     PollCursor,
     PollResult,
@@ -67,3 +68,47 @@ class CountsItsReadings(Honest):
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         self.readings["count"] += 1
         yield from sources.in_batches([number + self.readings["count"] for number in self.numbers(split)])
+
+
+class ReportsToNobody(Honest):
+    """What a reader reports will be of use to somebody."""
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        context.report_fact({"read": split.index})
+        yield from super().read(split, context)
+
+
+class Reporting(Honest):
+    """The first five numbers of ten with each look; their reader reports where the others begin."""
+
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        looks, rest, done = int(cursor.get("looks", 0)), cursor.get("rest", ()), int(cursor.get("done", 0))
+        items = [{"first": looks * 10}] if looks < LOOKS else []
+        items += [{"first": first} for first in rest]
+        done += len(rest)
+        after = {"looks": looks + len(items) - len(rest), "rest": [], "done": done}
+        return PollResult(items=tuple(items), cursor=after, again_ms=0 if done < LOOKS else None)
+
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        return {**cursor, "rest": [*cursor["rest"], *(fact["rest"] for fact in facts)]}
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        first = split.body["first"]
+        if first % 10 == 0:
+            context.report_fact({"rest": first + 5})
+        yield from sources.in_batches(range(first, first + 5))
+
+
+class ExpectsOneFact(Reporting):
+    """A chunk is read, its fact arrives, and then comes the next look."""
+
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        return super().absorb(cursor, facts[-1:])
+
+
+class AbsorbsInPlace(Reporting):
+    """A new cursor replaces the old one anyway."""
+
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        cursor["rest"].extend(fact["rest"] for fact in facts)
+        return cursor

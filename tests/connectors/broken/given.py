@@ -4,6 +4,7 @@ from tests.connectors.broken import endless, sinks, sources, transforms
 
 SOURCES: dict[type, str] = {
     sources.CutsAtAnyByte: "gives_every_row_once",
+    sources.ReportsToNobody: "gives_every_row_once",
     sources.CountsFromOne: "splits_are_numbered_from_zero_without_gaps_and_say_what_they_weigh",
     sources.StampsItsSplits: "a_second_enumeration_is_equal",
     sources.ReadsWithoutAnOrder: "a_split_gives_the_same_rows_again",
@@ -18,8 +19,11 @@ SOURCES: dict[type, str] = {
 ENDLESS: dict[type, str] = {
     endless.EndsWhenItFindsNothing: "it_never_ends_and_its_schemas_are_known_before_anything_is_found",
     endless.ForgetsWhatItHadFound: "finds_every_row_once",
+    endless.ReportsToNobody: "finds_every_row_once",
     endless.RemembersInTheObject: "what_a_crash_forgets_is_found_again",
     endless.CountsItsReadings: "a_split_gives_the_same_rows_again",
+    endless.ExpectsOneFact: "facts_may_arrive_late",
+    endless.AbsorbsInPlace: "facts_are_absorbed_in_the_same_way_again",
 }
 SINKS: dict[type, str] = {
     sinks.WritesAtOnce: "nothing_is_visible_before_the_commit_and_all_after",
