@@ -1,0 +1,64 @@
+"""Tables that a job captures: their columns, keys and chunks."""
+
+from collections.abc import Collection
+from typing import Any
+
+from attrs import evolve
+
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.options import CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN
+from seatunnel_core.connectors.jdbc import options as jdbc
+from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.reading import Found, Reading
+from seatunnel_core.connectors.tables.table_path import TablePath
+
+
+def captured_table(
+    dialect: Dialect,
+    connection: Any,
+    path: TablePath,
+    options: Options,
+    *,
+    configured: Options | None = None,
+    columns: Collection[str] | None = None,
+) -> Found:
+    """Return a table as the source ``Jdbc`` reads it, with only the columns that the log has.
+
+    Args:
+        dialect: The database.
+        connection: A connection of its pool.
+        path: Path of the table, as the dialect reads it.
+        options: Options of ``Jdbc``, from ``jdbc_options``.
+        configured: Its entry of ``table-names-config``.
+        columns: Columns that the log has; ``None`` for all columns that the database does not compute.
+
+    Raises:
+        SourceError: It does not exist, has no key, or a configured column does not exist.
+    """
+    own = {option.key: options[option] for option in options.declared if options.is_set(option)}
+    own[jdbc.TABLE_PATH.key] = ".".join(path)
+    if configured is not None and configured[CONFIGURED_SPLIT_COLUMN]:
+        own[jdbc.PARTITION_COLUMN.key] = configured[CONFIGURED_SPLIT_COLUMN]
+    reading = Reading(
+        dialect=dialect, options=Options(own, jdbc.SOURCE_OPTIONS), path=path, query=None, where=""
+    )  # fmt: skip
+    found = reading.found(connection)
+    logged = tuple(c for c in found.columns if (c.name in columns if columns is not None else not c.generated))
+    found = evolve(found, columns=logged)
+    if found.split_column is not None and found.split_column not in logged:
+        found = evolve(found, split_column=None)
+    keys: tuple[str, ...] = () if configured is None else configured[CONFIGURED_KEY] or ()
+    if keys:
+        for key in keys:
+            found.column(key, "primaryKeys")
+        table = found.table or DatabaseTable(columns=logged)
+        found = evolve(found, table=evolve(table, primary_key=keys))
+    if not found.schema().primary_key:
+        raise SourceError(
+            f"the table {reading.name} has no primary key, so its rows cannot be told apart in the log; add one, or "
+            f'write table-names-config = [{{ table = "{reading.name}", primaryKeys = ["…"] }}] with the columns that '
+            "identify a row"
+        )
+    return found

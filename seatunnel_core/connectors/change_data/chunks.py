@@ -1,0 +1,134 @@
+"""Chunks of tables: ranges of keys that are read by themselves.
+
+A cursor remembers only where the next chunk starts. Chunks behind it may differ after a restart, but together they
+always cover the keys from there on.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connectors.jdbc.order import OWN
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition
+
+
+@frozen(kw_only=True)
+class ChunkStart:
+    """Where the next chunk starts."""
+
+    table: int = 0
+    """Index of the table."""
+
+    order: str = OWN
+    """Key in ``Dialect.orders`` of the order of ``low``."""
+
+    low: str | None = None
+    """Lower bound of the next chunk; ``None`` for the first chunk of the table."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the start as JSON values."""
+        return {"table": self.table, "order": self.order, "low": self.low}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "ChunkStart":
+        """Return the start from JSON values."""
+        low = None if record.get("low") is None else stored.string(record, "low")
+        return cls(table=stored.number(record, "table"), order=stored.string(record, "order"), low=low)
+
+
+@frozen(kw_only=True)
+class Chunk:
+    """A range of keys of a table."""
+
+    table: int
+    """Index of the table."""
+
+    found: Found = field(repr=False)
+    piece: Piece
+    next: ChunkStart
+    """Start of the chunk behind it."""
+
+    def body(self) -> dict[str, Any]:
+        """Return the part of a split's body from which ``Found.statement`` makes the SELECT."""
+        column = "" if self.found.split_column is None else self.found.split_column.name
+        return {"table": self.found.reading.name, "column": column, **self.piece.body()}
+
+
+@define
+class Chunks:
+    """The chunks of tables, computed table by table when they are needed."""
+
+    _tables: Sequence[Found]
+    _table: int = field(default=-1, init=False)
+    _pieces: list[Piece] = field(factory=list, init=False)
+    """Chunks of the current table that were not returned yet."""
+
+    def take(self, start: ChunkStart, most: int, connection: Any) -> tuple[list[Chunk], ChunkStart]:
+        """Return the next chunks, and the start behind them. At the end its table is the number of tables.
+
+        Args:
+            start: The start that the last call returned, or a stored one.
+            most: Maximum number of chunks.
+            connection: A connection of the pool of the tables' dialect.
+        """
+        taken: list[Chunk] = []
+        while len(taken) < most and start.table < len(self._tables):
+            found = self._tables[start.table]
+            self._require_pieces(found, start, connection)
+            for piece in islice(self._pieces, most - len(taken)):
+                after = ChunkStart(table=start.table, order=piece.order, low=piece.high)
+                if piece.high is None:
+                    after = ChunkStart(table=start.table + 1)
+                taken.append(Chunk(table=start.table, found=found, piece=piece, next=after))
+            del self._pieces[: sum(1 for each in taken if each.table == start.table)]
+            start = taken[-1].next
+        return taken, start
+
+    def _require_pieces(self, found: Found, start: ChunkStart, connection: Any) -> None:
+        """Divide the rest of a table, unless it is already divided from there on."""
+        first = self._pieces[0] if self._pieces else None
+        if self._table == start.table and first is not None and (first.order, first.low) == (start.order, start.low):
+            return
+        self._table, self._pieces = start.table, divided_from(found, start, connection)
+
+
+def divided_from(found: Found, start: ChunkStart, connection: Any) -> list[Piece]:
+    """Divide the rows of a table from a start on; there is always at least one piece."""
+    column, dialect = found.split_column, found.reading.dialect
+    if column is None:
+        return [Piece()]
+    where = ""
+    if start.low is not None:
+        column = evolve(column, order=start.order)
+        side = {"column": column.name, "order": start.order, "low": start.low, "high": None}
+        where = condition(dialect, {**side, "closed": False, "nulls": False}, "").removeprefix(" WHERE ")
+    divided = Divided(
+        dialect=dialect,
+        ask=lambda statement: dialect.ask(connection, statement),
+        relation=found.reading.relation,
+        where=where,
+        column=column,
+        options=found.reading.options,
+        rows=_rows(found, where, connection),
+    )
+    pieces = divided.pieces(None, 1)
+    if start.low is None:
+        return pieces
+    if any(piece.order != start.order for piece in pieces):
+        return [Piece(order=start.order, low=start.low, rows=divided.rows)]
+    return [evolve(pieces[0], low=start.low), *pieces[1:]]
+
+
+def _rows(found: Found, where: str, connection: Any) -> int:
+    """Return the number of rows to divide, estimated if the database can."""
+    reading = found.reading
+    assert reading.path is not None, "a captured table has a path"
+    estimated = None if where else reading.dialect.estimated_rows(connection, reading.path)
+    if estimated is None:
+        count = f"SELECT count(*) FROM {reading.relation}" + (f" WHERE {where}" if where else "")
+        estimated = int(reading.dialect.ask(connection, count)[0][0])
+    return max(1, estimated)

@@ -1,0 +1,124 @@
+"""Changed rows of a log as batches of a source."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SourceError
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.rows.kind import RowKind
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Changes(Protocol):
+    """Changed rows of a table, as the decoders of the logs return them."""
+
+    @property
+    def rows(self) -> pa.RecordBatch:
+        """Rows in the order of the log. Values that did not arrive are null."""
+
+    @property
+    def kinds(self) -> npt.NDArray[np.int8]:
+        """A number of ``RowKind`` for each row. The row after an update follows the row before it, if it has one."""
+
+    @property
+    def misfits(self) -> Mapping[int, str]:
+        """Messages by row index for values that rows cannot represent."""
+
+    @property
+    def complete(self) -> bool:
+        """True if every column of every row arrived."""
+
+    def arrived(self, column: int) -> Flags:
+        """Return for each row whether the value of a column arrived."""
+
+
+def emitted(
+    changes: Changes, keep: Flags | None, schema: TableSchema, context: ReadContext, where: str, remedy: str
+) -> Batch | None:
+    """Return the rows to emit as a batch; ``None`` if there are none.
+
+    If only one row of an update is kept, because the other one lies in a chunk that contains the update already, the
+    row before it is a deletion, and the row after it an insertion.
+
+    Args:
+        changes: The rows; their columns are those of the schema.
+        keep: True for each row to emit; ``None`` for all.
+        schema: Schema of the table.
+        context: Decides if rows with misfits are skipped.
+        where: Position in the log, for messages.
+        remedy: What to do so that the log has all columns of changed rows.
+
+    Raises:
+        RowError: A row has a value that rows cannot represent, and the job does not skip such rows.
+        SourceError: A value of a new row, or of a key, did not arrive.
+    """
+    kinds = changes.kinds
+    if changes.misfits:
+        keep = _without_misfits(changes, keep, schema, context, where)
+    if keep is not None and not keep.all():
+        if not keep.any():
+            return None
+        kinds = _with_lone_rows(kinds, keep)
+    _require_arrived(changes, keep, schema, where, remedy)
+    rows = changes.rows
+    if keep is not None and not keep.all():
+        rows, kinds = rows.filter(pa.array(keep)), kinds[keep]
+    if not rows.num_rows:
+        return None
+    inserts = bool((kinds == RowKind.INSERT).all())
+    return Batch(table=schema.table, rows=rows, kinds=None if inserts else pa.array(kinds, pa.int8()))
+
+
+def _pairs(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """Return the indexes of the rows before updates whose next row is the one after it."""
+    both = (kinds[:-1] == RowKind.UPDATE_BEFORE) & (kinds[1:] == RowKind.UPDATE_AFTER)
+    return np.flatnonzero(both)
+
+
+def _with_lone_rows(kinds: npt.NDArray[np.int8], keep: Flags) -> npt.NDArray[np.int8]:
+    """Return the kinds after updates of which only one row is kept were divided."""
+    before = _pairs(kinds)
+    kinds = kinds.copy()
+    kinds[before[keep[before] & ~keep[before + 1]]] = RowKind.DELETE
+    kinds[before[~keep[before] & keep[before + 1]] + 1] = RowKind.INSERT
+    return kinds
+
+
+def _without_misfits(
+    changes: Changes, keep: Flags | None, schema: TableSchema, context: ReadContext, where: str
+) -> Flags:
+    """Return the rows to keep without those that have misfits; an update is left out as a whole."""
+    kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
+    partner = {int(index): int(index) + 1 for index in _pairs(changes.kinds)}
+    partner |= {after: before for before, after in partner.items()}
+    for number in sorted(changes.misfits):
+        if kept[number]:
+            key = ", ".join(f"{name} = {changes.rows.column(name)[number].as_py()}" for name in schema.primary_key)
+            context.skip(RowError(f"table {schema.table}, {where}, row with {key}, {changes.misfits[number]}"))
+            kept[number] = False
+            kept[partner.get(number, number)] = False
+    return kept
+
+
+def _require_arrived(changes: Changes, keep: Flags | None, schema: TableSchema, where: str, remedy: str) -> None:
+    """Raise an error if a value is missing without which a sink would write a wrong row."""
+    if changes.complete:
+        return
+    new = (changes.kinds == RowKind.INSERT) | (changes.kinds == RowKind.UPDATE_AFTER)
+    for number, name in enumerate(schema.columns.names):
+        missing = ~changes.arrived(number)
+        if name not in schema.primary_key:
+            missing &= new
+        if keep is not None:
+            missing &= keep
+        if missing.any():
+            raise SourceError(
+                f"table {schema.table}, {where}: the log does not have the value of the column {name!r} of a changed "
+                f"row; {remedy}"
+            )

@@ -1,0 +1,163 @@
+"""Options that the sources of change data capture have in common, with SeaTunnel's names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import (
+    BOOLEAN,
+    ENTRIES,
+    ENUM,
+    LIST,
+    MAP,
+    NUMBER,
+    STRING,
+    Option,
+    Options,
+    within,
+)
+from seatunnel_core.connectors.jdbc import options as jdbc
+
+URL = Option(
+    "url",
+    STRING,
+    required=True,
+    secret=True,
+    aliases=("base-url",),
+    doc="URL of the database, as in the source Jdbc. Connection properties follow ?.",
+)
+USERNAME = Option("username", STRING, required=True, aliases=("user",), doc="User name.")
+PASSWORD = Option("password", STRING, secret=True, doc="Password of the user.")
+PROPERTIES = Option(
+    "properties", MAP, secret=True, doc="Further connection properties, named as in JDBC or in the database's client."
+)
+DATABASE_NAMES: Option[tuple[str, ...]] = Option(
+    "database-names", LIST(), doc="Databases from which tables are captured. By default the one in url."
+)
+TABLE_NAMES: Option[tuple[str, ...]] = Option(
+    "table-names",
+    LIST(),
+    required=True,
+    unless=("table-pattern",),
+    doc="Tables to capture, with their database and schema, or the last parts of that path if it is unique.",
+)
+TABLE_PATTERN = Option(
+    "table-pattern",
+    STRING,
+    doc="Regular expression that matches the whole path of each table to capture. Not together with table-names.",
+)
+CONFIGURED_TABLE = Option("table", STRING, required=True, doc="The table, written as in table-names.")
+CONFIGURED_KEY: Option[tuple[str, ...]] = Option(
+    "primaryKeys", LIST(), doc="Columns that identify a row, for a table without a primary key."
+)
+CONFIGURED_SPLIT_COLUMN = Option(
+    "snapshotSplitColumn", STRING, doc="Column by which the table is divided into chunks. By default that of its key."
+)
+TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
+    "table-names-config",
+    ENTRIES(CONFIGURED_TABLE, CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN),
+    doc="Settings of single tables.",
+)
+SPLIT_SIZE = Option(
+    "snapshot.split.size",
+    within(1, 2**31 - 1),
+    default=8096,
+    unit="rows",
+    doc="Approximate number of rows in a chunk of a table.",
+)
+FETCH_SIZE = Option(
+    "snapshot.fetch.size", within(1, 2**31 - 1), default=1024, no_effect="batches have the size that the engine needs",
+    unit="rows", doc="SeaTunnel's number of rows that a reader fetches at once.",
+)  # fmt: skip
+EVEN_UPPER = Option(
+    "chunk-key.even-distribution.factor.upper-bound", NUMBER, default=100.0, doc=jdbc.EVEN_UPPER.doc
+)  # fmt: skip
+EVEN_LOWER = Option(
+    "chunk-key.even-distribution.factor.lower-bound", NUMBER, default=0.05, doc=jdbc.EVEN_LOWER.doc
+)  # fmt: skip
+THRESHOLD = Option(
+    "sample-sharding.threshold",
+    within(1, 2**31 - 1),
+    default=1000,
+    doc="Number of chunks from which the bounds of uneven chunks are taken from a sample of the rows.",
+)
+SAMPLING_RATE = Option(
+    "inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="Sampling rate: one row out of this many."
+)
+ALLOW_SAMPLING = Option("split.allow-sampling", BOOLEAN, default=True, doc=jdbc.ALLOW_SAMPLING.doc)
+CONNECT_TIMEOUT = Option(
+    "connect.timeout.ms", within(1, 86_400_000), default=30_000, unit="ms", doc="Timeout for connecting."
+)
+POOL_SIZE = Option("connection.pool.size", within(2, 1000), default=20, doc=jdbc.POOL.doc)
+FORMAT = Option(
+    "format",
+    ENUM("DEFAULT", "COMPATIBLE_DEBEZIUM_JSON"),
+    default="DEFAULT",
+    doc="Format of the rows: the columns of the tables. COMPATIBLE_DEBEZIUM_JSON is rejected.",
+)
+SCHEMA_CHANGES = Option(
+    "schema-changes.enabled",
+    BOOLEAN,
+    default=False,
+    doc="True is rejected: a change of a captured table's columns stops the job before any row of the new shape.",
+)
+_EXACT = "the engine is always exact"
+WITHOUT_EFFECT: tuple[Option[Any], ...] = (
+    Option("connect.max-retries", within(0, 1000), default=3, no_effect="the engine retries", doc="SeaTunnel's."),
+    Option(
+        "incremental.parallelism", within(1, 1000), default=1, no_effect="the engine divides the work",
+        doc="SeaTunnel's number of readers of the log.",
+    ),
+    Option("exactly_once", BOOLEAN, default=False, no_effect=_EXACT, doc="SeaTunnel's switch of exact snapshots."),
+    Option(
+        "enable_concurrent_read", BOOLEAN, default=True, no_effect="chunks are always read in parallel",
+        doc="SeaTunnel's switch of parallel snapshots.",
+    ),
+    Option("debezium", MAP, no_effect="the log is not read by Debezium", doc="Properties of Debezium."),
+)  # fmt: skip
+
+CONNECTION: tuple[Option[Any], ...] = (URL, USERNAME, PASSWORD, PROPERTIES, CONNECT_TIMEOUT, POOL_SIZE)
+TABLES: tuple[Option[Any], ...] = (DATABASE_NAMES, TABLE_NAMES, TABLE_PATTERN, TABLE_CONFIG)
+CHUNKS: tuple[Option[Any], ...] = (
+    SPLIT_SIZE,
+    FETCH_SIZE,
+    EVEN_UPPER,
+    EVEN_LOWER,
+    THRESHOLD,
+    SAMPLING_RATE,
+    ALLOW_SAMPLING,
+)
+ROWS: tuple[Option[Any], ...] = (FORMAT, SCHEMA_CHANGES)
+
+_OF_JDBC: Mapping[Option[Any], Option[Any]] = {
+    URL: jdbc.URL,
+    USERNAME: jdbc.USER,
+    PASSWORD: jdbc.PASSWORD,
+    PROPERTIES: jdbc.PROPERTIES,
+    POOL_SIZE: jdbc.POOL,
+    SPLIT_SIZE: jdbc.SPLIT_SIZE,
+    EVEN_UPPER: jdbc.EVEN_UPPER,
+    EVEN_LOWER: jdbc.EVEN_LOWER,
+    THRESHOLD: jdbc.THRESHOLD,
+    SAMPLING_RATE: jdbc.SAMPLING_RATE,
+    ALLOW_SAMPLING: jdbc.ALLOW_SAMPLING,
+}
+
+
+def jdbc_options(options: Options) -> Options:
+    """Return the options with which the source ``Jdbc`` would read the same database, without a table."""
+    found = {theirs.key: options[ours] for ours, theirs in _OF_JDBC.items() if options[ours] is not None}
+    found[jdbc.TIMEOUT.key] = max(1, options[CONNECT_TIMEOUT] // 1000)
+    found[jdbc.INT_NARROWING.key] = False
+    return Options(found, jdbc.SOURCE_OPTIONS)
+
+
+def require_supported(options: Options) -> None:
+    """Raise ``UsageError`` for values that are not supported."""
+    if options[FORMAT] != "DEFAULT":
+        raise UsageError(f"option 'format': {options[FORMAT]} is not supported; use DEFAULT")
+    if options[SCHEMA_CHANGES]:
+        raise UsageError(
+            "option 'schema-changes.enabled': changes of columns are not supported; set it to false. A change of a "
+            "captured table then stops the job before any row of the new shape"
+        )

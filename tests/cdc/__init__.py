@@ -1,1 +1,0 @@
-"""Whole jobs of change data capture: storms of writers, killed processes, targets compared with sources."""

@@ -1,0 +1,105 @@
+"""Rows of a log as batches: which kinds they get, and what must not be missing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from attrs import frozen
+
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import RowError, SourceError
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.rows.kind import RowKind
+
+INS, B, A, D = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
+COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
+SCHEMA = TableSchema(table="shop.people", columns=COLUMNS, primary_key=("id",))
+
+
+@frozen(kw_only=True)
+class Logged:
+    rows: pa.RecordBatch
+    kinds: Any
+    missing: dict[int, Sequence[bool]]
+    misfits: dict[int, str]
+
+    @property
+    def complete(self) -> bool:
+        return not self.missing
+
+    def arrived(self, column: int) -> Any:
+        return ~np.array(self.missing.get(column, [False] * len(self.kinds)), np.bool_)
+
+
+class Context(ReadContext):
+    def __init__(self, *, skips: bool) -> None:
+        self.skips, self.skipped = skips, list[str]()
+
+    def skip(self, error: Exception, rows: int = 1) -> None:
+        if not self.skips:
+            raise error
+        self.skipped.append(str(error))
+
+
+def played(
+    *rows: tuple[int, int], keep: Sequence[bool] | None = None, misfits: dict[int, str] | None = None,
+    missing: dict[int, Sequence[bool]] | None = None, context: Context | None = None,
+) -> list[tuple[int, int]]:  # fmt: skip
+    kinds = np.array([kind for kind, _ in rows], np.int8)
+    keys = [key for _, key in rows]
+    made = pa.RecordBatch.from_arrays(
+        [pa.array(keys, pa.int64()), pa.array(map(str, keys), pa.string())], schema=COLUMNS
+    )
+    logged = Logged(rows=made, kinds=kinds, missing=missing or {}, misfits=misfits or {})
+    mask = None if keep is None else np.array(keep, np.bool_)
+    batch = emitted(logged, mask, SCHEMA, context or Context(skips=False), "position 7", "set X")
+    return [] if batch is None else pairs(batch)
+
+
+def pairs(batch: Batch) -> list[tuple[int, int]]:
+    assert batch.table == "shop.people"
+    kinds = [int(INS)] * batch.rows.num_rows if batch.kinds is None else batch.kinds.to_pylist()
+    return list(zip(kinds, batch.rows.column("id").to_pylist(), strict=True))
+
+
+def test_all_rows_keep_their_kinds() -> None:
+    rows = [(INS, 1), (B, 1), (A, 2), (A, 3), (D, 3)]
+    assert played(*rows) == rows
+    assert played((INS, 1), (INS, 2)) == [(INS, 1), (INS, 2)]
+
+
+def test_rows_that_a_chunk_contains_are_dropped() -> None:
+    assert played((INS, 1), (INS, 2), (D, 1), keep=[False, True, True]) == [(INS, 2), (D, 1)]
+    assert played((INS, 1), keep=[False]) == []
+
+
+def test_half_of_an_update_is_a_deletion_or_an_insertion() -> None:
+    """A key that moves between chunks with different marks: only one of them has the update."""
+    assert played((B, 1), (A, 9), keep=[True, False]) == [(D, 1)]
+    assert played((B, 1), (A, 9), keep=[False, True]) == [(INS, 9)]
+    assert played((B, 1), (A, 9), (A, 5), keep=[True, True, False]) == [(B, 1), (A, 9)]
+
+
+def test_a_misfit_fails_or_leaves_out_the_whole_update() -> None:
+    with pytest.raises(RowError, match=r"table shop.people, position 7, row with id = 2, too large"):
+        played((INS, 1), (B, 2), (A, 2), misfits={2: "too large"})
+    context = Context(skips=True)
+    assert played((INS, 1), (B, 2), (A, 2), misfits={2: "too large"}, context=context) == [(INS, 1)]
+    assert len(context.skipped) == 1
+    assert played((B, 2), (A, 2), misfits={0: "too large", 1: "too large"}, context=context) == []
+    assert played((INS, 1), keep=[False], misfits={0: "too large"}) == []
+
+
+def test_old_rows_need_only_their_key() -> None:
+    assert played((D, 1), missing={1: [True]}) == [(D, 1)]
+    with pytest.raises(SourceError, match=r"position 7: .* of the column 'id' of a changed row; set X"):
+        played((D, 1), missing={0: [True]})
+
+
+def test_new_rows_need_every_column() -> None:
+    with pytest.raises(SourceError, match="column 'name'"):
+        played((INS, 1), (A, 2), missing={1: [False, True]})
+    assert played((INS, 1), (A, 2), missing={1: [False, True]}, keep=[True, False]) == [(INS, 1)]
