@@ -2,25 +2,17 @@
 
 ::
 
-    SeaTunnelError
-    ├── UsageError            the command line, the Python API or a configuration file asks for something impossible
-    │   ├── ConfigError       … in a file: every problem of the file at once, each with file, line and what to write
-    │   └── JobError          … in the job's graph: cycles, dangling and doubled names
-    ├── ConnectorError        a source, a transform or a sink
-    │   ├── SourceError
-    │   │   ├── SourceChangedError   a split is no longer what was enumerated
-    │   │   └── RowError             one row cannot be read, transformed or written: file, line, column
-    │   ├── TransformError
-    │   └── SinkError
-    │       ├── CommitError
-    │       └── RuleError     an ``Assert`` rule does not hold
-    ├── StoredValueError      stored JSON is intact, but has unexpected values: another program wrote it
-    ├── PlatformError         Java, Spark or a package is missing, too old or not reachable
-    ├── PacketLostError       Spark lost the task that ran work units
-    ├── SavepointError        a requested savepoint was not taken; the job itself may be fine
-    ├── CopyError             a job was not copied to another storage
-    ├── ProtocolError         the checkpoint protocol: see ``seatunnel_core.checkpoint.errors``
-    └── JobFailedError        a pipeline ended with an error
+    SeaTunnelError ├── UsageError            an invalid request on the command line, in Python or in a configuration
+    file │   ├── ConfigError       … in a file: every problem of the file at once, each with file, line and remedy │ └──
+    JobError          … in the job's graph: cycles, dangling inputs and duplicate names ├── ConnectorError        a
+    source, a transform or a sink │   ├── SourceError │   │   ├── SourceChangedError   a split is no longer what was
+    enumerated │ │   └── RowError             one row cannot be read, transformed or written: file, line, column │ ├──
+    TransformError │   └── SinkError │       ├── CommitError │       └── RuleError     an ``Assert`` rule does not hold
+    ├── StoredValueError      stored JSON is intact, but has unexpected values: another program wrote it ├──
+    PlatformError Java, Spark or a package is missing, too old or not reachable ├── PacketLostError       Spark lost the
+    task that ran work units ├── SavepointError        a requested savepoint was not taken; the job itself may be fine
+    ├── CopyError a job was not copied to another storage ├── ProtocolError         the checkpoint
+    protocol: see ``seatunnel_core.checkpoint.errors`` └── JobFailedError        a pipeline ended with an error
 
 Storage errors have a separate root: ``seatunnel_storage_api.errors.CheckpointStorageError``.
 Users see a traceback only for an exception outside these hierarchies, which is a bug.
@@ -94,7 +86,7 @@ class UsageError(SeaTunnelError):
     What the engine did: usually nothing, because it checks before it starts. If an option turns out to be wrong while
     the job runs, only the pipelines that use it fail.
 
-    What to do: follow the message, which names the alternatives. `seatunnel --help` and `seatunnel help NAME` list
+    What to do: follow the message, which contains the alternatives. `seatunnel --help` and `seatunnel help NAME` list
     commands and options.
 
     Message: there is no sink 'Consol'; did you mean Console?
@@ -164,7 +156,7 @@ class SourceChangedError(SourceError):
 
 
 class RowError(SourceError):
-    """A row is invalid: the message names file, line or row, column, value and the expected form.
+    """A row is invalid: the message contains file, line or row, column, value and the expected form.
 
     What the engine did: nothing of the work unit with this row was published.
 
@@ -211,9 +203,9 @@ class SinkError(ConnectorError):
 
 
 class CommitError(SinkError):
-    """Staged output could not be published, although the checkpoint that names it is stored.
+    """Staged output could not be published, although the checkpoint that refers to it is stored.
 
-    What the engine did: nothing was lost: the checkpoint still names all unpublished output, and each start publishes
+    What the engine did: nothing was lost: the checkpoint still records all unpublished output, and each start publishes
     it first. Nothing is published twice, unless the sink's guarantee is weaker: `seatunnel --check` prints each
     pipeline's guarantee.
 
@@ -262,8 +254,8 @@ class PlatformError(SeaTunnelError):
     What the engine did: nothing, if the error occurs at the start. If Spark ends while a job runs, all checkpoints are
     kept.
 
-    What to do: install or start what the message names; for Spark clusters see `seatunnel help cluster`. Resume a job
-    that had begun with `seatunnel -r JOB_ID`.
+    What to do: install or start what the message requires; for Spark clusters see `seatunnel help cluster`. Resume a
+    job that had begun with `seatunnel -r JOB_ID`.
 
     Message: expected a Spark master as spark://HOST:PORT, usually with port 7077, not 'spark://here'
     """
@@ -272,10 +264,11 @@ class PlatformError(SeaTunnelError):
 class PacketLostError(SeaTunnelError):
     """Spark lost the task that ran a work unit: its worker died, ran out of memory, or was disconnected.
 
-    What the engine did: it ran each unit of that task again separately. The message names the unit that failed in each
-    attempt, with its files and bytes; nothing of it was published.
+    What the engine did: it ran each unit of that task again separately. The message contains the unit that failed in
+        each attempt, with its files and bytes; nothing of it was published.
 
-    What to do: find the reason in Spark's log, which the final report names. A very large row or file can crash every
+    What to do: find the reason in Spark's log, whose path is in the final report. A very large row or file can crash
+        every
     worker: give the workers more memory, or split it. Then resume with `seatunnel -r JOB_ID`.
     """
 

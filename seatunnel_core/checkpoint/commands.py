@@ -66,7 +66,7 @@ class StoreCheckpoint:
 
 @frozen(kw_only=True)
 class SetTimer:
-    """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock; replaces an earlier timer of the same key."""
+    """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock; replaces an earlier timer with the same key."""
 
     key: str
     at_ms: int
@@ -74,7 +74,7 @@ class SetTimer:
 
 @frozen(kw_only=True)
 class CancelTimer:
-    """Cancel the timer of this key."""
+    """Cancel the timer with this key."""
 
     key: str
 
@@ -92,10 +92,10 @@ class PrepareSinks:
     """Names of the sinks whose save mode has not been applied yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
-    """Newest epoch that prepared a sink's target, by name of the sink; absent if none is known."""
+    """Newest epoch that prepared a sink's target, by sink name; absent if none is known."""
 
     published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
-    """Tables to which a sink has published rows, with their identities, by name of the sink; absent if none."""
+    """Tables to which a sink has published rows, with their identities, by sink name; absent if there are none."""
 
 
 @frozen(kw_only=True)
@@ -123,7 +123,7 @@ class Poll:
     """Facts of finished units that the cursor does not contain yet (R17). The cursor of ``Found`` contains them."""
 
     next_index: int
-    """Index of the first split that is found."""
+    """Index of the first split that the poll finds."""
 
 
 @frozen(kw_only=True)
@@ -157,7 +157,7 @@ class Commit:
 
 @frozen(kw_only=True)
 class Complete:
-    """Publish output held back until the last row: replacements, deletions (R16). Answer: ``Completed``."""
+    """Publish the output held back until the last row: replacements and deletions (R16). Answer: ``Completed``."""
 
     epoch: int
 
@@ -171,7 +171,7 @@ class Sweep:
     """IDs of the committables to keep."""
 
     final: bool
-    """True after the last commit, when this epoch's own staging is removed too."""
+    """True for the sweep after the last commit, which also removes this epoch's own staged output."""
 
 
 @frozen(kw_only=True)

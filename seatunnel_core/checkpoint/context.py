@@ -14,7 +14,7 @@ from seatunnel_storage_api.state import CheckpointType, PipelineState
 
 
 class PipelineContext:
-    """The phase, the epoch and its base, and the channels to the vertices."""
+    """State of one pipeline: its phase, its epoch with the base, and the channels to its vertices."""
 
     def __init__(self, *, job_id: str, pipeline_id: int, topology: Topology, wiring: Wiring) -> None:
         self.phase = Phase.CREATED
@@ -25,12 +25,13 @@ class PipelineContext:
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False
-        """True if the job has vertices that its base lacks: they start, even if the base was the end of a run."""
+        """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the
+        base."""
 
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None
         self.publishing = 0
-        """ID of the last checkpoint whose output the sinks were requested to publish."""
+        """ID of the last checkpoint whose output the sinks were instructed to publish."""
 
         self.unpublished: set[str] = set()
         """Sinks that have not published all output of that checkpoint."""
@@ -43,7 +44,7 @@ class PipelineContext:
     def connect(
         self, *, sources: Mapping[str, Channel], tasks: Mapping[str, Channel], sinks: Mapping[str, Channel]
     ) -> None:
-        """Set the channels to the vertices, by their names."""
+        """Set the channels to the vertices, by vertex name."""
         self.sources = sources
         self.tasks = tasks
         self.sinks = sinks
@@ -51,8 +52,8 @@ class PipelineContext:
     def enter(self, phase: Phase) -> None:
         """Move the pipeline to ``phase``; nothing else changes the phase.
 
-        The table of transitions must allow it from the current phase. The event does not matter: a message between
-        vertices may be delivered later than the event that caused it.
+        The transition table must allow the change, whatever the current event is: a message between vertices may be
+        delivered later than the event that caused it.
         """
         assert phase in NEXT[self.phase], f"no event leads from {self.phase} to {phase}"
         self.phase = phase
@@ -76,7 +77,8 @@ class PipelineContext:
     def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, states: VertexStates) -> int:
         """Store the states as a checkpoint, and return their size in bytes.
 
-        Every checkpoint contains the base of the epoch, so that a late one of a zombie stays orphaned (R4).
+        Every checkpoint contains the base of the epoch, so that a checkpoint that a zombie stores late stays orphaned
+        (R4).
 
         Raises:
             StateFormatError: A split or a committable contains a value that is not JSON; nothing is stored.
@@ -100,7 +102,7 @@ class PipelineContext:
         self.last_completed_ms = self.wiring.now_ms
 
     def publish(self, checkpoint_id: int) -> None:
-        """Request the sinks to publish what the checkpoint contains; each sends ``Published`` when done."""
+        """Instruct the sinks to publish the checkpoint's output; each sends ``Published`` when done."""
         self.publishing = checkpoint_id
         self.unpublished = set(self.sinks)
         self.tell_sinks(Completed(checkpoint_id))
@@ -108,7 +110,7 @@ class PipelineContext:
     def complete(self) -> None:
         """Make the sinks publish output that is held back until the last row (R16).
 
-        Call it when every row is committed and the completed point is durable and fenced.
+        Call it when every row is committed and the final checkpoint is durable and fenced.
         """
         self.enter(Phase.COMPLETING)
         self.wiring.do(Complete(epoch=self.epoch))

@@ -48,13 +48,13 @@ from seatunnel_storage_api.state import CheckpointType
 
 
 class Coordinator:
-    """Take consistent cuts of one pipeline, after Chandy and Lamport, and act only on durable and fenced ones.
+    """Coordinator of one pipeline's consistent cuts, after Chandy and Lamport; acts only on durable and fenced ones.
 
-    A checkpoint is their distributed snapshot. The coordinator injects a barrier (their marker) at every source. Each
-    vertex that receives it records its state, reports that with ``Acknowledge`` and forwards the barrier on every
-    channel. The channels' state is what is in flight in a task: units that run, wait or are held back for order (R2).
-    The last acknowledgement completes the cut. It is stored, and when the storage reports that it is durable and this
-    epoch is still the newest (R5), the sinks may publish what it contains (R1).
+    A checkpoint is a distributed snapshot in their sense. The coordinator injects a barrier (their marker) at every
+    source. Each vertex that receives it records its state, reports that with ``Acknowledge`` and forwards the barrier
+    on every channel. The channels' state is what is in flight in a task: units that run, wait or are held back for
+    order (R2). The last acknowledgement completes the cut. It is stored, and when the storage reports that it is
+    durable and this epoch is still the newest (R5), the sinks may publish what it contains (R1).
 
     K. M. Chandy and L. Lamport, "Distributed Snapshots: Determining Global States of Distributed Systems", ACM
     Transactions on Computer Systems 3(1), 1985.
@@ -71,7 +71,7 @@ class Coordinator:
     ) -> None:
         """Prepare the coordinator; the event ``Started`` starts the pipeline.
 
-        ``doing`` describes the current activity of a vertex, and returns its start time in milliseconds.
+        ``doing`` returns a description of a vertex's current activity, and its start time in milliseconds.
         """
         self.start = Start(
             context,
@@ -203,7 +203,7 @@ class Coordinator:
         pending.state_bytes = state_bytes
 
     def checkpoint_stored(self, event: events.CheckpointStored) -> None:
-        """Act on a checkpoint that is durable, while this epoch is still the newest (R5).
+        """Handle a checkpoint that became durable while this epoch was the newest (R5).
 
         It is the restore point, a pending checkpoint or a savepoint.
         """
@@ -270,7 +270,7 @@ class Coordinator:
         return f"checkpoint {oldest.checkpoint_id} has been in progress for {age_ms} ms: {awaited}"
 
     def storage_failed(self, event: events.StorageFailed) -> None:
-        """Abort the checkpoint that was not stored; end a pipeline that does not run yet."""
+        """Abort the checkpoint that was not stored; end a pipeline that is not running yet."""
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.FAILED, event.failure)
             return
@@ -317,7 +317,8 @@ class Coordinator:
     def _sink_published(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published all that a checkpoint contains.
 
-        Only the last checkpoint that the sinks were requested to publish decides when the pipeline may continue or end.
+        Only the last checkpoint that the sinks were instructed to publish decides when the pipeline may continue or
+        end.
         """
         self._savepoints.published(sink, checkpoint_id)
         self._publish_times.published(sink, checkpoint_id)
@@ -405,7 +406,7 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """Begin stopping or draining as a savepoint requested, which may have been before the running phase."""
+        """Begin stopping or draining as a savepoint requested. The request may have preceded the running phase."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:

@@ -11,7 +11,7 @@ PATIENCE = 3
 """Number of checkpoints that may be overdue before the pipeline is degraded."""
 
 SHORTEST_INTERVAL_MS = 1_000
-"""Minimum interval for this purpose: a busy storage may take longer than a few tenths of a second."""
+"""Minimum interval used to detect overdue checkpoints: a busy storage may take longer than a few tenths of a second."""
 
 
 class Health:

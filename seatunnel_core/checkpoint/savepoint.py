@@ -30,7 +30,7 @@ class Savepoints:
     """The savepoints of one pipeline, from their request to their end."""
 
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
-        """Prepare for the savepoints of a pipeline.
+        """Prepare for savepoints of a pipeline.
 
         ``over`` is called whenever a savepoint was stored or has failed.
         """

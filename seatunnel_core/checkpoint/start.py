@@ -131,7 +131,7 @@ class Start:
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
     def _recognise(self) -> None:
-        """List the output that the targets show as published, if the base must contain it; store the restore point."""
+        """List the output published in the targets if the base must contain it; otherwise store the restore point."""
         if not must_list_published(self._remaining, self._restored, is_final=self._context.base_is_final):
             self._store_restore_point()
             return
@@ -205,10 +205,10 @@ class Start:
     def base_committed(self) -> None:
         """Sweep the staged output of older epochs, except what the restored state refers to, committed or not (R9).
 
-        Until the next checkpoint another start would commit the same output again, and a sink may use the kept output
-        to detect that this is done. What older live checkpoints refer to beyond the base is committed; the runtime adds
-        it to the kept output for sinks that expire their commit records. A finished pipeline completes again, unless it
-        rolls back.
+        Until the next checkpoint, another start would commit the same output again; the kept output allows a sink to
+        detect that it is already committed. What older live checkpoints refer to beyond the base is committed; the
+        runtime adds it to the kept output for sinks that expire their commit records. A finished pipeline completes
+        again, unless it rolls back.
         """
         if self._context.base_is_final and self._restored.retracting is None:
             self._context.complete()

@@ -26,7 +26,7 @@ class Findings:
 
 
 class AskedCheckpoints:
-    """The requested checkpoints from which the pipelines of a job are restored, by pipeline number."""
+    """Checkpoints from which the user requested to restore the pipelines of a job, by pipeline number."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class AskedCheckpoints:
     def still(self) -> dict[int, Asked]:
         """Return the requests of earlier processes that were not completed before those ended.
 
-        Requests for checkpoints that an engine has removed since are dropped: otherwise the job could never start
+        Requests for checkpoints that an engine has since removed are dropped: otherwise the job could never start
         again.
         """
         still: dict[int, Asked] = {}
@@ -157,7 +157,7 @@ class AskedCheckpoints:
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
     """Return the requests that allow restoring an older checkpoint.
 
-    The others requested the latest checkpoint, and an engine that was taken over may have stored a newer one since.
-    The user did not agree to rewind to an older checkpoint than that one.
+    The others requested the latest checkpoint. An engine that was taken over may have stored a newer one since, and the
+    user did not agree to rewind past that one.
     """
     return {number: each for number, each in asked.items() if each.rewind != "refused"}

@@ -21,12 +21,12 @@ from seatunnel_core.work.committable import Committable
 
 @frozen(kw_only=True)
 class Bound:
-    """The options of a job's sinks in its epochs."""
+    """The sink options of a job in each of its epochs."""
 
     stored: Manifest
 
     def has_changed(self, pipeline: PlannedPipeline) -> bool:
-        """Return True if a sink of the pipeline is known to have had other options than now."""
+        """Return True if a sink of the pipeline is known to have had other options than its current ones."""
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
@@ -71,7 +71,7 @@ class Bound:
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
 
     def _otherwise(self, sink: PlannedSink, epoch: int) -> Iterator[list[str]]:
-        """Yield how the options differ from the current ones, for the epoch and for each later change."""
+        """Yield the differences from the current options, for the epoch and for each later change."""
         seat = self.stored.seats.get(sink.name)
         if seat is None:
             return
@@ -83,7 +83,7 @@ class Bound:
 
 
 def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
-    """Return a change of the last staging folder, the only option that older versions recorded."""
+    """Return a change of the latest staging folder, the only option that older versions recorded."""
     now = sink.sink.target_folder
     if seat is None or not seat.targets or now in (None, seat.targets[-1]):
         return []
@@ -98,8 +98,8 @@ def stages(committable: Committable) -> bool:
 def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manifest) -> str | None:
     """Describe the staged output of a dropped pipeline that is not known to be published.
 
-    ``None`` if there is nothing. A staged file that is not found proves that it was published only if its staging
-    folder is there (R8).
+    Return ``None`` if there is none. A missing staged file proves that it was published only if its staging folder
+    exists (R8).
     """
     for name in states.sinks:
         seat = stored.seats.get(name)

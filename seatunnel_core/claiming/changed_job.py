@@ -1,4 +1,4 @@
-"""Compare a job file with the manifest: is it the job that ended, and do its sources read the same data?
+"""Compare a job file with the manifest: check that it is the same job, and that its sources read the same data.
 
 ``restoration`` decides whether the file fits the stored checkpoints, and ``checkpoint.decisions.matching`` whether
 it fits the state itself.
@@ -14,10 +14,10 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedSource
 
 
 def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
-    """Reject another job's file for a job that has ended: its final report would claim that everything is done.
+    """Reject the file of another job for a job that has ended: the final report would claim that all work is done.
 
     Raises:
-        UsageError: The file has other vertices than the job had.
+        UsageError: The vertices of the file differ from those of the job.
     """
     new = [name for name in job.vertices if name not in stored.seats]
     differing = [

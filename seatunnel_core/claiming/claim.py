@@ -17,9 +17,8 @@ from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 EPOCHS_PER_VERSION = 100_000
-"""Number of epochs per manifest version: a pipeline's epoch is the version times this, plus its restarts in this
-process.
-"""
+"""Number of epochs per manifest version: a pipeline's epoch is the version times this number, plus its restarts in this
+process."""
 
 
 @frozen(kw_only=True)
@@ -32,10 +31,10 @@ class Claim:
     """Starting points by pipeline; a pipeline without an entry starts from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
-    """Notes for the user, a sentence each."""
+    """Notes for the user, one sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
-        """Return the epoch to claim after this many restarts. If two processes run one job, one wins all pipelines."""
+        """Return the epoch to claim after this many restarts. Of two processes, the same one wins all pipelines."""
         return self.version * EPOCHS_PER_VERSION + restarts
 
 
@@ -125,7 +124,7 @@ def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
 
 
 def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
-    """Claim the next epoch of a pipeline, unless a process that claimed the job later has one.
+    """Claim the next epoch of a pipeline, unless a process that claimed the job later has already claimed one.
 
     A larger epoch would fence off the later process: a process that was suspended, or that restarts a pipeline after a
     failure, would take the job away from the process that has continued it. The storage checks and claims in one

@@ -1,4 +1,4 @@
-"""Start of a new job from a savepoint of another job: what is carried over, and what is recorded in the old job.
+"""Start of a new job from a savepoint of another job: the data that is carried over, and the records in the old job.
 
 If the old job stopped with the savepoint and nothing followed it, the new job continues its work, and the old one
 is fenced off and never starts again. If it continued, both publish the rows after the savepoint: this is rejected
@@ -46,14 +46,14 @@ class ForeignSavepoint:
 
     savepoint: SavepointName
     storage: str | None = None
-    """An engine file, a folder or an exported archive; ``None`` for the storage of the new job's own checkpoints."""
+    """An engine file, a folder or an exported archive; ``None`` for the storage of the new job's checkpoints."""
 
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
 
     @classmethod
     def of(cls, restore: Restore | None) -> "ForeignSavepoint | None":
-        """Return the savepoint of another job in a request, or ``None``."""
+        """Return the savepoint of another job in a request; ``None`` if there is none."""
         if restore is None or restore.from_savepoint is None:
             return None
         return cls(
@@ -300,7 +300,7 @@ class _Moving:
 
 
 def _seats_of(old: Manifest) -> Manifest:
-    """Return the old job's assignments, so that vertices keep their pipelines, but none of its other data."""
+    """Return only the old job's assignments, so that vertices keep their pipelines."""
     seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
     return Manifest(job_name=old.job_name, seats=seats)
 
@@ -312,7 +312,7 @@ def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
 
 
 def _only_present(job: PlannedJob) -> Manifest:
-    """Return the manifest of a new job without the dropped vertices, which the new job never had."""
+    """Return the manifest without dropped vertices, which the new job never had."""
     names = set(job.vertices)
     seats = {name: seat for name, seat in job.manifest.seats.items() if name in names}
     return evolve(job.manifest, job_name=job.name, seats=seats)

@@ -1,9 +1,9 @@
 """The cursors of jobs that read incrementally: one record per name, stored with the checkpoints.
 
-A record is stored like a manifest: each version once, and a second writer is rejected. It contains the cursors at the
-end of the last job but one, and the ID of the last job. That job's own manifest contains the windows that it reads. So
-the record is never ahead of the rows: a cursor moves only if the manifest of a job records that it has ended with all
-its rows published. A process that is killed between the two changes nothing.
+A record is stored like a manifest: each version once, and a second writer is rejected. It contains the ID of the latest
+    job, and the cursors at the end of the job before it. The manifest of the latest job contains the windows that it
+    reads. So the record is never ahead of the rows: a cursor moves only after the manifest of a job records that it has
+    ended with all its rows published. A process that is killed between the two changes nothing.
 """
 
 import logging
@@ -40,7 +40,7 @@ KEPT = 5
 
 
 def load(storage: CheckpointStorage, name: str) -> IncrementState:
-    """Return the newest version of the record for a name; an empty one of version 0 if none exists."""
+    """Return the newest version of the record for a name; an empty record of version 0 if none exists."""
     found = storage.get_manifest(record_id(name))
     return IncrementState(name=name) if found is None else IncrementState.from_bytes(found.body, found.version)
 
@@ -48,8 +48,8 @@ def load(storage: CheckpointStorage, name: str) -> IncrementState:
 def put(storage: CheckpointStorage, state: IncrementState) -> None:
     """Store the next version of a record, and remove old ones.
 
-    A removed version could be stored a second time, by a process that was suspended since it was the next one. So a
-    version counts only if it is the newest one afterwards, and the newest one is never removed.
+    A process that was suspended for a long time could store a removed version again. So a version counts only if it is
+    the newest one afterwards, and the newest one is never removed.
 
     Raises:
         ManifestConflictError: Another process has stored one since ``state`` was loaded.
@@ -66,7 +66,7 @@ def put(storage: CheckpointStorage, state: IncrementState) -> None:
 
 
 def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
-    """Yield the records of a storage, sorted by their IDs."""
+    """Yield the records of a storage, sorted by ID."""
     for each in storage.list_jobs():
         found = storage.get_manifest(each) if each.startswith(PREFIX) else None
         if found is not None:
@@ -74,7 +74,7 @@ def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
 
 
 def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | None:
-    """Return the ID of the last job if its rows are not all published.
+    """Return the ID of the latest job if not all of its rows are published.
 
     Raises:
         UsageError: That job was removed, so it is unknown whether they are.
@@ -83,7 +83,7 @@ def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | N
 
 
 def acknowledged(storage: CheckpointStorage, state: IncrementState) -> IncrementState | None:
-    """Return the state including the rows of the last job; ``None`` while that job has not ended.
+    """Return the state including the rows of the latest job; ``None`` until that job has ended.
 
     Raises:
         UsageError: That job was removed, so it is unknown which rows it read.
@@ -103,7 +103,7 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
 
 
 def note_end(storage: CheckpointStorage, job_id: str) -> None:
-    """Record the cursors of a job that has ended; its own manifest has them already, so this may fail."""
+    """Record the cursors of a job that has ended. This may fail, because the job's manifest contains them already."""
     try:
         found = storage.get_manifest(job_id)
         manifest = None if found is None else Manifest.from_bytes(found.body)
@@ -128,7 +128,7 @@ def state_name(raw: RawJob, name: str | None) -> str:
         name: The name of the job, replacing the one in the file.
 
     Raises:
-        UsageError: It has no name.
+        UsageError: The job has no name.
     """
     own = raw.env[JOB_NAME] if raw.env.is_set(JOB_NAME) else None
     found = raw.env[STATE_NAME] or name or own
@@ -143,8 +143,7 @@ def state_name(raw: RawJob, name: str | None) -> str:
 def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> str | None:
     """Return the ID of the unfinished incremental job of the same name; ``None`` if there is none.
 
-    An incremental job that is started again continues that job: its increment is fixed, and part of it may be
-    written.
+    A new start of an incremental job continues that job: its increment is fixed, and part of it may already be written.
 
     Raises:
         UsageError: That job was removed, or the storage does not exist.
@@ -171,7 +170,7 @@ class IncrementalRun:
         self._name = name
         self._state: IncrementState | None = None
         self.notes: tuple[str, ...] = ()
-        """Description of the increment, a sentence for each source."""
+        """Description of the increment, one sentence for each source."""
 
     def planned(self, job: PlannedJob, stored_job: Manifest | None) -> PlannedJob:
         """Return the job with its windows applied to its sources.
@@ -181,7 +180,7 @@ class IncrementalRun:
             stored_job: Its manifest, if it continues.
 
         Raises:
-            UsageError: The job file and the state do not fit, or an earlier job with the name has not ended.
+            UsageError: The job file does not match the state, or an earlier job with this name has not ended.
             SourceError: A source cannot determine the new rows.
         """
         sources = _incremental(job)
@@ -236,7 +235,7 @@ class IncrementalRun:
     def begin(self) -> None:
         """Record the newly claimed job as the latest job with its name.
 
-        Nothing has been read yet. If another process was first, this one removes its own claim.
+        No rows have been read yet. If another process was first, this one removes its own claim.
 
         Raises:
             UsageError: Another job with this name has just started.

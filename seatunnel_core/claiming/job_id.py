@@ -8,10 +8,10 @@ _RANDOM_BITS = 22
 
 
 def new_job_id(*, now_ms: int | None = None) -> str:
-    """Return a number of 19 digits that sorts by creation time, as SeaTunnel's do.
+    """Return a 19-digit number that sorts by creation time, like SeaTunnel's job IDs.
 
-    Two IDs of the same millisecond are equal with a probability of one in four million; the manifest's put-if-absent
-    then rejects the second one.
+    Two IDs created in the same millisecond are equal with a probability of one in four million; the manifest's
+    put-if-absent then rejects the second one.
     """
     elapsed_ms = (time.time_ns() // 1_000_000 if now_ms is None else now_ms) - _EPOCH_MS
     return str(elapsed_ms << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS))

@@ -1,6 +1,6 @@
 """Decide from which checkpoint each pipeline of a restored job starts, before anything starts.
 
-``checkpoint.decisions`` checks the checkpoints, as each start does again. This module collects all reasons for a
+``checkpoint.decisions`` checks the checkpoints; each start repeats these checks. This module collects all reasons for a
 rejection into one message, and all information for the user into sentences.
 """
 
@@ -42,7 +42,7 @@ _READERS = 8
 
 @frozen(kw_only=True)
 class Restoration:
-    """The starting points of a restored job's pipelines."""
+    """Checkpoints from which a restored job's pipelines start."""
 
     manifest: Manifest
     """Next version of the manifest, with all data that must outlive this process."""
@@ -51,7 +51,7 @@ class Restoration:
     """Restore requests by pipeline; a pipeline without one continues from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
-    """Notes for the user, a sentence each."""
+    """Notes for the user, one sentence each."""
 
 
 def restoration(
@@ -95,7 +95,7 @@ class _Restoring:
         self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._bound = Bound(stored=stored)
         self._drops_staged: set[int] = set()
-        """Pipelines whose base has no output left to publish."""
+        """Pipelines without unpublished output in their base."""
 
         self._saved: dict[int, frozenset[str]] = {}
         """Sinks whose save modes were applied, by pipeline, even if the base still marks them as pending."""
@@ -138,7 +138,7 @@ class _Restoring:
         return self._listings.get(number, PipelineListing())
 
     def _look_at(self, asked: Mapping[int, Asked]) -> None:
-        """Read the base of each pipeline that was requested to rewind or whose vertices have changed."""
+        """Read the base of each pipeline whose vertices have changed or for which a rewind was requested."""
         bases: dict[int, Base] = {}
         for number in sorted(asked.keys() | self._changed()):
             request = RestoreRequest(ref=asked[number].ref if number in asked else None, rewind=Rewind.ACCEPTED)
@@ -165,7 +165,7 @@ class _Restoring:
         return None if latest is None else self._states(latest)
 
     def _states(self, info: CheckpointInfo) -> VertexStates | str:
-        """Return the states, or the reason why they cannot be read."""
+        """Return the states, or the reason why they are unreadable."""
         try:
             state = self._storage.load(info)
             return "it was removed in the meantime" if state is None else codec.decode(state.states)
@@ -229,7 +229,7 @@ class _Restoring:
     def _require_bound(
         self, which: str, pipeline: PlannedPipeline, base: Base, asked: Asked | None, states: VertexStates
     ) -> None:
-        """Require that staged output goes to its original target, and that published output can be found there."""
+        """Require that staged output keeps its original target, and that published output can be found there."""
         now = asked is not None and asked.rewind == "retracted"
         back_to = base.ref if now else states.retracting
         if back_to is not None:
@@ -263,7 +263,7 @@ class _Restoring:
                 self._problems.append(f"{which} cannot be restored: {error}")
 
     def _may_drop(self, number: int) -> bool:
-        """Return True if state may be dropped: allowed now, or earlier while the latest state may still contain it."""
+        """Return True if state may be dropped: allowed now, or earlier if the latest state may still contain it."""
         return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
@@ -294,7 +294,7 @@ class _Restoring:
 
 
 def _acted(pipeline: PlannedPipeline, newest: VertexStates | str) -> frozenset[str]:
-    """Return the sinks whose save modes were applied, also after the base; all if the newest state is unreadable."""
+    """Return the sinks whose save modes were applied, even after the base; all if the newest state is unreadable."""
     if isinstance(newest, str):
         return frozenset(sink.name for sink in pipeline.sinks)
     return frozenset(name for name, sink in newest.sinks.items() if not sink.save_mode_pending)

@@ -10,10 +10,10 @@ from seatunnel_storage_api.secret import Resolved, refers
 
 @frozen
 class Position:
-    """A position in a file, printed as ``job.conf:3:5``, which editors and terminals can open."""
+    """A position in a file, printed as ``job.conf:3:5``, a form that editors and terminals can open."""
 
     file: str
-    """Path as the user wrote it; empty for a job built in Python."""
+    """Path as given by the user; empty for a job built in Python."""
 
     line: int = 0
     """Line, from 1; 0 for the file as a whole."""
@@ -27,7 +27,7 @@ class Position:
 
 @frozen
 class Scalar:
-    """A string, a number, a boolean or ``null``; in the Python API any object, such as a function."""
+    """A string, a number, a boolean or ``null``; in the Python API, any object, such as a function."""
 
     value: Any
     text: str = field(eq=False)
@@ -68,7 +68,7 @@ class Block:
         return iter(self.entries)
 
     def get(self, key: str) -> "Value | None":
-        """Return the value of the last entry with this key; ``None`` if there is none."""
+        """Return the value of the last entry with this key; ``None`` if the key is absent."""
         for entry in reversed(self.entries):
             if entry.key == key:
                 return entry.value
@@ -95,18 +95,17 @@ OWN = "\ud800"
 """Key of the entry for the value of the block itself, as in ``start_mode = timestamp`` with ``start_mode.timestamp =
 1``.
 
-HOCON keeps only the later one. SeaTunnel jobs use both if both names are options. The parser does not know the
-options, so it keeps both: the value becomes an entry with this key in the nested block, before the entries written
-after it. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file
-can contain this key: it is half of a surrogate pair.
-"""
+HOCON keeps only the later one. SeaTunnel jobs use both if both keys are options. The parser does not know the options,
+so it keeps both: the value becomes an entry with this key in the nested block, before the entries that follow it in the
+text. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file
+can contain this key: it is half of a surrogate pair."""
 
 Warn = Callable[[str, Position, str], None]
-"""Reports a warning, its position and a suggestion."""
+"""Function that reports a warning with its position and a suggestion."""
 
 
 def dotted(prefix: str, key: str) -> str:
-    """Return the dotted key of an entry below a prefix such as ``a.b.``; an own value has the key of its block."""
+    """Return the dotted key of an entry below a prefix such as ``a.b.``; a block's own value has the block's key."""
     return prefix + key if key not in (OWN, "") else prefix.removesuffix(".")
 
 
@@ -116,7 +115,7 @@ def is_null(value: Value) -> bool:
 
 
 def overridden(earlier: Value, later: Value) -> Value:
-    """Return the value of a key that was assigned two values, one after the other."""
+    """Return the effective value of a key that was assigned two values in succession."""
     if isinstance(later, Block) and not is_null(earlier):
         if not later.entries and (
             not isinstance(earlier, Block) or (earlier.entries[-1:] and earlier.entries[-1].key == OWN)
@@ -132,7 +131,7 @@ def overridden(earlier: Value, later: Value) -> Value:
 
 
 def visible(value: Value) -> Value:
-    """Return the part that HOCON keeps of a value with nested keys: the later one."""
+    """Return the part that HOCON keeps if a key has both a value and nested keys: the later one."""
     at = _own(value)
     if at is None or not isinstance(value, Block):
         return value
@@ -141,7 +140,7 @@ def visible(value: Value) -> Value:
 
 
 def _own(value: Value) -> int | None:
-    """Return the index of the entry with the own value of a block."""
+    """Return the index of the entry that contains the own value of a block."""
     entries = value.entries if isinstance(value, Block) else ()
     return next((at for at, entry in enumerate(entries) if entry.key == OWN), None)
 
@@ -170,7 +169,7 @@ def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> 
 
 
 def plain(value: Value, *, textual: bool = False) -> Any:
-    """Return the value as dicts, lists and scalars; an own value of a block has the empty key.
+    """Return the value as dicts, lists and scalars; the own value of a block has an empty key.
 
     With ``textual``, numbers and booleans are returned as written.
     """

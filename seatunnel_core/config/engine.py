@@ -54,7 +54,7 @@ _NOTED = {
 """Prefixes of SeaTunnel's keys for components that do not exist in this engine."""
 
 _PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.bucket", "fs.s3a.endpoint")
-"""Storage keys that are often written in the wrong block; plugins declare their own keys."""
+"""Storage keys that are often placed in the wrong block. Plugins declare their own keys."""
 
 
 @frozen(kw_only=True)
@@ -66,7 +66,7 @@ class StorageConfig:
 
     max_retained: int
     plugin_config: Mapping[str, str] = field(repr=False)
-    """The plugin's own keys; may contain secrets."""
+    """Keys declared by the plugin; may contain secrets."""
 
     origin: str
     """Origin of the setting: a file and line, or ``built-in defaults``."""
@@ -75,11 +75,11 @@ class StorageConfig:
     """True if the file sets the type explicitly."""
 
     idle: frozenset[str] = frozenset()
-    """Keys of ``plugin_config`` without effect; each was already reported with its line."""
+    """Keys of ``plugin_config`` that have no effect; each was already reported with its line."""
 
     @property
     def effective(self) -> dict[str, str]:
-        """Return the plugin's configuration without the keys without effect, which the plugin would report again."""
+        """Return the plugin's configuration without ineffective keys, which the plugin would report again."""
         keys = {key: text for key, text in self.plugin_config.items() if key not in self.idle}
         return {**keys, configuration.MAX_RETAINED: str(self.max_retained)}
 
@@ -89,7 +89,7 @@ class EngineConfig:
     """Options of the engine, which apply to every job."""
 
     options: Options
-    """Options as declared in ``ENGINE``."""
+    """The options declared in ``ENGINE``."""
 
     storage: StorageConfig
     file: Path | None
@@ -99,7 +99,7 @@ class EngineConfig:
 
 
 def find_engine_file(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
-    """Return the path of the engine's file, or ``None`` if there is none.
+    """Return the path of the engine's file; ``None`` if there is none.
 
     The first of these is used: ``--engine-config``, ``SEATUNNEL_CONFIG``, and ``seatunnel.yaml`` in
     ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file given by one of the first two is returned even if it
@@ -127,9 +127,9 @@ def load_engine(
     Args:
         explicit: File given by ``--engine-config``.
         environment: Environment variables; by default those of the process.
-        folder: Folder in which ``./config/seatunnel.yaml`` is searched; by default the working folder.
+        folder: Folder searched for ``config/seatunnel.yaml``; by default the working folder.
         strict: True to report unknown keys of ``plugin-config`` as errors.
-        of_node: True if a node of a cluster reads it; some keys affect only nodes.
+        of_node: True if a cluster node reads the file; some keys affect only nodes.
 
     Raises:
         ConfigError: The file cannot be read or is invalid; the message lists every problem with its line.
@@ -148,7 +148,7 @@ def load_engine(
 
 
 def idle_client_options(folder: Path) -> str:
-    """Return a warning about a folder's ``jvm_client_options``, which only SeaTunnel reads; or an empty string."""
+    """Return a warning about ``jvm_client_options`` in a folder, which only SeaTunnel reads; empty if it is absent."""
     path = folder / "jvm_client_options"
     lines = [line.strip() for line in read_text(path).splitlines()] if path.is_file() else []
     if not any(line and not line.startswith("#") for line in lines):
@@ -182,7 +182,7 @@ def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: P
 def read_engine(
     tree: Block, path: Path | None, problems: Problems, declared: tuple[Option[Any], ...] = ENGINE
 ) -> EngineConfig:
-    """Return the configuration described by a tree."""
+    """Return the configuration that a tree describes."""
     engine = _descend(tree, ("seatunnel", "engine"), problems)
     general, storage = _without_storage(engine)
     rules = BlockRules(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
@@ -215,7 +215,7 @@ def _state_folder(environment: Mapping[str, str]) -> str:
 
 
 def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> StorageConfig:
-    """Return the storage that a file configures; without a type and a path, its path is the built-in default.
+    """Return the configured storage; if it sets neither a type nor a path, use the path of the built-in default.
 
     The plugin's own default, ``/seatunnel/checkpoint/``, can only be created by root.
     """
@@ -225,7 +225,7 @@ def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> Storag
 
 
 def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None = None) -> StorageConfig:
-    """Return the storage of a ``storage`` block; missing keys are taken from ``base``, else from the defaults."""
+    """Return the storage of a ``storage`` block. Missing keys are taken from ``base`` or, without it, the defaults."""
     options = validate(block, STORAGE, BlockRules(what="checkpoint.storage"), problems).options
     config = options[PLUGIN_CONFIG] or {}
     kind = options[STORAGE_TYPE] if base is None or options.is_set(STORAGE_TYPE) else base.type
@@ -265,7 +265,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the plugin's notes about keys without effect; errors of loading it are reported when it is used."""
+    """Return the plugin's notes about keys without effect. Errors of loading it are reported when it is used."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:

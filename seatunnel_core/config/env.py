@@ -160,7 +160,7 @@ _MASTER = re.compile(
     r"local|local\[(\*|0*[1-9]\d*)(\s*,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
     r"|spark://.+|k8s://.+|yarn"
 )
-"""Pattern of valid masters. Spark checks its master only when it starts, after the job was claimed."""
+"""Pattern of valid masters. Spark checks its master only when it starts, after the job has been claimed."""
 
 
 def refuse_master(written: Value | None, problems: Problems) -> None:

@@ -19,7 +19,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file.
+    """Return the content of a text file.
 
     Raises:
         ConfigError: The file does not exist, cannot be read, or is not UTF-8 text.
@@ -72,7 +72,7 @@ def load(path: Path, variables: Variables, problems: Problems) -> Block:
 def parse(
     text: str, name: str, variables: Variables, problems: Problems, *, folder: Path | None = None, like: str = ""
 ) -> Block:
-    """Parse and resolve a text like ``load``; the extension of ``like``, or else of ``name``, determines the format."""
+    """Parse and resolve a string like ``load``; the extension of ``like`` (default: ``name``) determines the format."""
     ending = Path(like or name).suffix.lower()
     problems.budget = Budget(SUBMITTED if variables.of_node else LOCAL)
     problems.budget.text(text, Position(name, 1, 1))

@@ -65,7 +65,7 @@ class ClusterConfig:
     """Address at which others reach this process; ``None`` to detect it."""
 
     interfaces: tuple[str, ...] = ()
-    """Address patterns with ``*`` and ranges; the process uses an address that matches one."""
+    """Address patterns with ``*`` and ranges; the process uses an address that matches one of them."""
 
     rest_api: bool = False
     """True if REST v1 is served on the member port."""
@@ -86,10 +86,10 @@ class ClientConfig:
 
 
 def members(written: Any) -> tuple[Member, ...]:
-    """Return the members of a list or of a string with commas: ``host``, ``host:port``, ranges like ``10.0.0.1-7``.
+    """Parse the members in a list or a comma-separated string: ``host``, ``host:port``, ranges like ``10.0.0.1-7``.
 
     Raises:
-        ValueError: One of them is not an address.
+        ValueError: An entry is not an address.
     """
     parts = written if isinstance(written, list | tuple) else str(written).split(",")
     texts = [str(part).strip() for part in parts if part is not None]
@@ -214,7 +214,7 @@ _RULES = BlockRules(
 
 
 def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
-    """Return the cluster described by a ``hazelcast`` block."""
+    """Return the cluster that a ``hazelcast`` block describes."""
     own = Block(tuple(entry for entry in block if entry.key != "map"), block.position)
     options = validate(own, CLUSTER_OPTIONS, _RULES, problems).options
     listed = tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS])))
@@ -237,7 +237,7 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
 
 
 def read_client(block: Block, problems: Problems) -> ClientConfig:
-    """Return the cluster described by a ``hazelcast-client`` block."""
+    """Return the cluster that a ``hazelcast-client`` block describes."""
     options = validate(block, CLIENT_OPTIONS, BlockRules(what=CLIENT, unknown=Unknown.LENIENT), problems).options
     return ClientConfig(
         cluster_name=options[NAME], members=options[CLUSTER_MEMBERS], properties=options[PROPERTIES] or {}
@@ -255,7 +255,7 @@ def note_cluster(entry: Entry, problems: Problems) -> None:
 
 
 def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Return the cluster described by a separate file; ``None`` if the file has no cluster block.
+    """Return the cluster that a separate file describes; ``None`` if the file has no cluster block.
 
     Raises:
         ConfigError: The file cannot be read.

@@ -1,8 +1,8 @@
-"""A parser for HOCON, after the specification of Lightbend's *config*; JSON is a subset.
+"""A parser for HOCON, following the specification of Lightbend's *config*; JSON is a subset.
 
 No library is suitable: in a job file the same plugin may occur several times in ``source``, ``transform`` and ``sink``,
-as separate entries in the order of the text, and every message needs a line; libraries merge such blocks and have no
-positions. The parser runs in linear time; ``substitution.py`` resolves the result.
+as separate entries in the order of the text, and every message needs a line number; libraries merge such blocks and
+provide no positions. The parser runs in linear time; ``substitution.py`` resolves the result.
 
 Not supported: ``include`` of URLs and class paths, and of files outside the job's folder.
 """
@@ -57,7 +57,7 @@ def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = 
 
 @define(eq=False)
 class _Includes:
-    """Included files of a job file, all of them inside one folder."""
+    """Included files of a job file; all of them must be in one folder."""
 
     texts: Texts
     problems: Problems
@@ -66,7 +66,7 @@ class _Includes:
     count: int = 0
 
     def tokens(self, name: str, text: str) -> list[Token]:
-        """Return the tokens of a text, and count them."""
+        """Return the tokens of a text, and count them against the limit."""
         base, budget = self.texts.add(name, text), self.problems.budget
         return tokens(
             text,
@@ -113,7 +113,7 @@ class _Parser(TokenReader):
         self._prefix = prefix
         self._depth = depth
         self._place: tuple[str, ...] = ()
-        """Keys of the enclosing blocks, relative to which an included file is resolved."""
+        """Keys of the enclosing blocks; the path at which an included file is resolved."""
 
     def root(self) -> Object:
         self.skip()
@@ -195,7 +195,7 @@ class _Parser(TokenReader):
             self._separator(closing)
 
     def _more(self, closing: str, opened: int) -> bool:
-        """Return True if another key follows; otherwise move past the closing brace."""
+        """Return True if another key follows; otherwise, move past the closing brace."""
         self.skip()
         kind, text, offset = self.tokens[self.at]
         if kind == "end":
@@ -276,7 +276,7 @@ class _Parser(TokenReader):
     # -- values -------------------------------------------------------------------------------------------------------
 
     def _value(self) -> Node:
-        """Read a value: everything up to the end of the line, a comma or a closing bracket, concatenated."""
+        """Read a concatenated value, up to the end of the line, a comma or a closing bracket."""
         parts: list[Node] = []
         first = self.tokens[self.at][2]
         while True:

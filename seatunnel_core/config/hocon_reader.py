@@ -91,7 +91,7 @@ class TokenReader:
             return self.fail("half of a surrogate pair is not a character", offset)
 
     def unexpected(self, text: str, offset: int, wanted: str = "") -> NoReturn:
-        """Raise ``ConfigError`` for invalid text at an offset; ``wanted`` is what was expected."""
+        """Raise ``ConfigError`` for invalid text at an offset; ``wanted`` describes the expected text."""
         if text.startswith('"'):
             self.fail("this text has no closing quote", offset)
         if text == "$":
@@ -102,7 +102,7 @@ class TokenReader:
         self.fail(f"{found} is not allowed here: put the text in quotes", offset)
 
     def failing(self, offset: int) -> Callable[[str], NoReturn]:
-        """Return a function that raises ``ConfigError`` with a message about an offset."""
+        """Return a function that raises ``ConfigError`` with a message, at a fixed offset."""
 
         def fail(message: str) -> NoReturn:
             self.fail(message, offset)
@@ -110,7 +110,7 @@ class TokenReader:
         return fail
 
     def fail(self, message: str, offset: int) -> NoReturn:
-        """Raise ``ConfigError`` with a message about an offset."""
+        """Raise ``ConfigError`` with a message, at an offset."""
         raise ConfigError(str(Problem(message, self.texts.position(offset))))
 
 

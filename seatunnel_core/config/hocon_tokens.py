@@ -1,4 +1,4 @@
-"""Tokens of HOCON, and the values of unquoted ones."""
+"""Tokens of HOCON, and the values of unquoted tokens."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r":
 
 
 Token = tuple[str, str, int]
-"""Kind (a named group of the expression above, or ``end``), text, and offset."""
+"""Kind (a named group of the regular expression above, or ``end``), text, and offset."""
 
 
 Matches = Iterable[re.Match[str]]
@@ -43,7 +43,7 @@ def tokens(
         text: Text to tokenize.
         base: Offset of the first character.
         comments: True to include comments.
-        counted: Passes the matches through, and raises an error if there are too many.
+        counted: Function that passes the matches through, and raises an error if there are too many.
     """
     found = [
         (kind, match[kind], base + match.start())

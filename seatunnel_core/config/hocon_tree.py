@@ -1,4 +1,4 @@
-"""A HOCON file as written: each key with all its values. ``substitution.py`` selects the effective one."""
+"""Parsed HOCON before resolution: each key with all its values. ``substitution.py`` selects the effective one."""
 
 import re
 from bisect import bisect_right
@@ -29,7 +29,7 @@ class Substitution:
     default: "Node | None"
     offset: int
     prefix: tuple[str, ...]
-    """Path at which its file was included; a reference is first resolved relative to this path."""
+    """Path at which the enclosing file was included; a reference is first resolved relative to this path."""
 
 
 @define(eq=False)
@@ -72,7 +72,7 @@ class Object:
     fields: dict[str, Field] = field(factory=dict)
 
     def set(self, path: list[tuple[str, int]], value: "Node") -> None:
-        """Add a value at a dotted path; adjacent objects are merged, so keys keep the order of the text."""
+        """Add a value at a dotted path; adjacent objects are merged, so that keys keep their order."""
         (key, offset), *rest = path
         target = self.fields.setdefault(key, Field(offset))
         last = target.values[-1] if target.values else None

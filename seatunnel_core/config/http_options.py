@@ -107,4 +107,4 @@ HTTP: tuple[Option[Any], ...] = (
     *(ENABLE_BASIC_AUTH, BASIC_AUTH_USERNAME, BASIC_AUTH_PASSWORD, USERS),
     ALLOW_UNAUTHENTICATED,
 )
-"""Options of ``seatunnel.engine`` that affect only nodes."""
+"""Options of ``seatunnel.engine`` that apply only to nodes."""

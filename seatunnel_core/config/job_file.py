@@ -20,7 +20,7 @@ from seatunnel_core.errors import UsageError
 
 
 class Kind(enum.Enum):
-    """Kinds of nodes; the value is the name of their section."""
+    """Kinds of vertices; the value is the name of their section."""
 
     SOURCE = "source"
     TRANSFORM = "transform"
@@ -33,10 +33,10 @@ class RawBlock:
 
     kind: Kind
     identifier: str
-    """Name of the plugin as written in the file."""
+    """Name of the plugin as given in the file."""
 
     block: Block = field(repr=False)
-    """May contain decrypted secrets."""
+    """Options of the plugin; may contain decrypted secrets."""
 
     position: Position
 
@@ -99,13 +99,13 @@ def job_from_code(
 
 
 def read_job(tree: Block, origin: str, problems: Problems) -> RawJob:
-    """Return the job described by a tree."""
+    """Return the job that a tree describes."""
     env, blocks = read_sections(tree, origin, problems)
     return _raw_job(env, blocks, origin, problems)
 
 
 def read_sections(tree: Block, origin: str, problems: Problems) -> tuple[Block, tuple[RawBlock, ...]]:
-    """Return ``env`` as written, and the blocks of all nodes in order."""
+    """Return ``env`` as written, and the blocks of all vertices in order."""
     env = Block((), tree.position)
     blocks: list[RawBlock] = []
     by_kind: dict[Kind, list[RawBlock]] = {}
@@ -151,7 +151,7 @@ def read_env(env: Block, problems: Problems) -> Validated:
 
 
 def read_shading(env: Options) -> Shading | None:
-    """Return the encryption that ``env`` configures; ``None`` if there is none. Errors are those of ``shading``."""
+    """Return the encryption that ``env`` configures; ``None`` if there is none. Raises the errors of ``shading``."""
     return shading(env[SHADE_IDENTIFIER], tuple(env[SHADE_OPTIONS] or ()), env[SHADE_PROPERTIES] or {})
 
 

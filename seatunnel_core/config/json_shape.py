@@ -1,7 +1,7 @@
 """JSON Schemas of the values of option types, for editors.
 
-They are as lenient as the parsers: numbers and booleans may be strings, words are not case-sensitive, and any string
-may contain variables, ``${name}``.
+They are as lenient as the parsers: numbers and booleans may be strings, keywords are case-insensitive, and any string
+    may contain variables, ``${name}``.
 """
 
 import re
@@ -39,18 +39,18 @@ def whole(low: int | None = None, high: int | None = None) -> Shape:
 
 
 def words(*known: str) -> Shape:
-    """Return the schema of one of some words; case is ignored, and editors offer them as given here."""
+    """Return the schema of a keyword; case is ignored, and editors offer the keywords as given here."""
     pattern = f"{'|'.join(map(any_case, known))}|{_VARIABLE}"
     flags = [word.lower() == "true" for word in known if word.lower() in ("true", "false")]
     return {"anyOf": [{"enum": [*known, *flags]}, {"type": "string", "pattern": pattern}]}
 
 
 def listed(of: Shape) -> Shape:
-    """Return the schema of a list, of one value, or of a comma-separated string."""
+    """Return the schema of a list, a single value, or a comma-separated string."""
     return {"anyOf": [{"type": "array", "items": dict(of)}, dict(of), {"type": "string"}]}
 
 
 def any_case(word: str) -> str:
-    """Return a case-insensitive pattern for a word, because JSON Schema has no flag for that."""
+    """Return a case-insensitive pattern for a keyword, because JSON Schema has no flag for that."""
     signs = (f"[{sign.upper()}{sign.lower()}]" if sign.isalpha() else re.escape(sign) for sign in word)
     return f"^{''.join(signs)}$"

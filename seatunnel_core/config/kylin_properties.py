@@ -56,7 +56,7 @@ _ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTA
 
 
 def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
-    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``; empty without files.
+    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``; empty if there are no files.
 
     Raises:
         ConfigError: A file cannot be read.
@@ -78,7 +78,7 @@ def kylin_folder(environment: Mapping[str, str], config: Path) -> Path:
 
 
 def _without_noted(entries: Any, problems: Problems) -> Iterator[Entry]:
-    """Yield the supported entries, and warn once about each kind of unsupported ones."""
+    """Yield the supported entries, and warn once about each kind of unsupported entry."""
     noted: set[str] = set()
     others = []
     for entry in entries:
@@ -106,7 +106,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the entries without comments, with the number of their first line; a final backslash continues a line."""
+    """Yield the entries without comments, with the number of their first line; a final backslash continues the line."""
     collected, began, goes_on = "", 0, False
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         part = line.lstrip(" \t\f")

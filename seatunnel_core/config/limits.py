@@ -24,7 +24,7 @@ _TICKS = 2_048
 
 @frozen(kw_only=True)
 class Limits:
-    """Maximum cost of one text."""
+    """Limits on the cost of one text."""
 
     characters: int = 64 * 1024 * 1024
     tokens: int = 50_000_000
@@ -35,7 +35,7 @@ class Limits:
     """Maximum number of values and pieces of text added by substitutions, variables, aliases, merges and ``+=``."""
 
     seconds: float = 600.0
-    """Maximum processor time."""
+    """Maximum processor time, in seconds."""
 
 
 LOCAL = Limits()
@@ -57,13 +57,13 @@ class Budget:
         """Count the characters of a text.
 
         Raises:
-            ConfigError: There are too many. The other methods raise this error, too.
+            ConfigError: The limit is exceeded. The other methods also raise this error.
         """
         if len(text) > self.limits.characters:
             self._exceed("bytes", f"the text has more than {self.limits.characters:,} characters", place)
 
     def tokens(self, found: Iterable[Token], place: Callable[[Token], Position]) -> Iterator[Token]:
-        """Return tokens, or events of a parser, and count each as it is consumed."""
+        """Yield tokens, or parser events, and count each one as it is consumed."""
         for each in found:
             self._tokens += 1
             if self._tokens > self.limits.tokens:
@@ -80,7 +80,7 @@ class Budget:
         self.tick(place)
 
     def substituted(self, values: int, place: Callable[[], Position]) -> None:
-        """Count values that a substitution adds or copies here."""
+        """Count values that a substitution adds or copies."""
         self._substituted += values
         if self._substituted > self.limits.substitutions:
             said = (

@@ -1,4 +1,4 @@
-"""Typed options: parsing, ``--check``, help and documentation all use the same declaration."""
+"""Typed options. Parsing, ``--check``, help and documentation all use the same declaration."""
 
 import importlib
 import re
@@ -21,10 +21,10 @@ Keys = Mapping[str, "Keys | None"]
 
 @frozen(kw_only=True)
 class OptionType(Generic[T]):
-    """The conversion of a value of the configuration into a Python value."""
+    """Conversion of a configuration value to a Python value."""
 
     name: str
-    """Name in messages and pages: ``"integer"``, ``"one of FAIL, SKIP"``."""
+    """Name in messages and documentation: ``"integer"``, ``"one of FAIL, SKIP"``."""
 
     parse: Callable[[Any], T]
     """Parser; raises ``ValueError`` with a sentence that states the expected value."""
@@ -55,7 +55,7 @@ class OptionType(Generic[T]):
 
 
 def _parsed_elsewhere(name: str) -> OptionType[Any]:
-    """Return a placeholder type for an option of a pickled plugin in a task, where the value is already parsed."""
+    """Return a placeholder type for an option of a pickled plugin in a task, where values are already parsed."""
 
     def refuse(_: Any) -> Any:
         raise ValueError(f"a {name} is parsed where the job is planned, not in its tasks")
@@ -75,7 +75,7 @@ class Option(Generic[T]):
     default: T | None = field(default=None, kw_only=True)
     required: bool = field(default=False, kw_only=True)
     unless: tuple[str, ...] = field(default=(), kw_only=True)
-    """Options of the same block; if one of them is set, this one is not required."""
+    """Options of the same block; if any of them is set, this one is not required."""
 
     doc: str = field(kw_only=True)
     """Description in one or two sentences, shown by ``--check``, help and the generated documentation."""
@@ -117,7 +117,7 @@ class Options(Mapping[str, Any]):
 
     @property
     def declared(self) -> tuple[Option[Any], ...]:
-        """Return the declared options of the block, in order; none for an unpickled copy in a task."""
+        """Return the declared options of the block, in order; empty for an unpickled copy in a task."""
         return self._declared
 
     def __iter__(self) -> Iterator[str]:
@@ -292,7 +292,7 @@ DURATION_MS: OptionType[int] = OptionType(
     parse=lambda value: _measured(value, _MILLISECONDS, 'milliseconds, or a duration such as "10s"', low=0),
     shape=json_shape.MEASURED,
 )
-"""Whole milliseconds; a text may carry a unit: ``"10s"``, ``"5 min"``."""
+"""Whole milliseconds; a string may have a unit: ``"10s"``, ``"5 min"``."""
 
 SIZE: OptionType[int] = OptionType(
     name="size",
@@ -302,10 +302,10 @@ SIZE: OptionType[int] = OptionType(
 """Whole bytes; units as in HOCON: ``MB`` is 1,000,000 and ``MiB`` or ``M`` is 1,048,576."""
 
 FUNCTION: OptionType[Callable[..., Any]] = OptionType(name="function", parse=_function, shape=json_shape.TEXT)
-"""A callable in code, ``"package.module:name"`` in a file."""
+"""A callable in code; in a file, ``"package.module:name"``."""
 
 OBJECT_NAME: OptionType[str] = OptionType(name="name of an object", parse=_object_name, shape=json_shape.TEXT)
-"""``"package.module:name"`` of an object that is imported later, where it is needed."""
+"""``"package.module:name"`` of an object that is imported later, where it is used."""
 
 MAP: OptionType[dict[str, str]] = OptionType(
     name="block of texts",
@@ -314,7 +314,7 @@ MAP: OptionType[dict[str, str]] = OptionType(
     nested=True,
     shape=json_shape.BLOCK,
 )
-"""Keys to texts. Blocks below become dotted keys, and ``null`` is the same as no key."""
+"""Map of keys to strings. Nested blocks become dotted keys, and a key that is ``null`` counts as absent."""
 
 _CONSTRAINT_COLUMN = dict.fromkeys(("columnName", "sortType", "indexName", "indexType", "metricType"))
 _SCHEMA_KEYS: Keys = {
@@ -329,14 +329,14 @@ _SCHEMA_KEYS: Keys = {
 SCHEMA: OptionType[dict[str, Any]] = OptionType(
     name="schema", parse=_mapping, textual=True, nested=True, keys=_SCHEMA_KEYS, shape=json_shape.BLOCK
 )
-"""A nested block, as plain dicts, lists and texts."""
+"""A nested block, as plain dicts, lists and strings."""
 
 NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, nested=True, shape=json_shape.BLOCK)
-"""A nested block, as plain dicts, lists, texts, numbers, truth values and ``None``."""
+"""A nested block, as plain dicts, lists, strings, numbers, booleans and ``None``."""
 
 
 def BLOCK(keys: Keys, *, closed: bool = False) -> OptionType[dict[str, Any]]:  # noqa: N802
-    """Return a type as ``NESTED``, with these keys and no others; ``closed``: others are errors."""
+    """Return a type like ``NESTED`` with only these keys; with ``closed``, other keys are errors."""
     return evolve(NESTED, keys=keys, closed=closed)
 
 
@@ -344,7 +344,7 @@ ANY: OptionType[Any] = OptionType(name="any value", parse=lambda value: value, n
 
 
 def within(low: int, high: int) -> OptionType[int]:
-    """Return the type of whole numbers from ``low`` to ``high``, both included."""
+    """Return the type of integers from ``low`` to ``high``, both inclusive."""
     return OptionType(
         name=f"integer from {low} to {high}",
         parse=lambda value: _whole(value, low, high + 1, "a whole number"),
@@ -353,7 +353,7 @@ def within(low: int, high: int) -> OptionType[int]:
 
 
 def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the types
-    """Return the type of one of ``words``, written in any case; the value is the word as given here."""
+    """Return the type of one of ``words``, ignoring case; the value is the word as given here."""
     by_lower = {word.lower(): word for word in words}
     shown = ", ".join(dict.fromkeys(word if word.isprintable() else repr(word)[1:-1] for word in words))
 
@@ -368,7 +368,7 @@ def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the
 
 
 def LIST(of: OptionType[T] = STRING) -> OptionType[tuple[T, ...]]:  # type: ignore[assignment]  # noqa: N802
-    """Return the type of a list, of one text with commas, or of a single value; the value is a tuple."""
+    """Return the type of a list, a comma-separated string, or a single value; the parsed value is a tuple."""
 
     def parse(value: Any) -> tuple[T, ...]:
         return tuple(of.parse(part) for part in _listed(value))

@@ -63,7 +63,7 @@ class Problems:
             self.found.append(problem)
 
     def warn_once(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Warn only at the first occurrence, because a job of a thousand tables repeats itself."""
+        """Warn only at the first occurrence, because a job of a thousand tables would repeat the warning."""
         if message not in self._said:
             self._said.add(message)
             self.warn(message, position, suggestion)

@@ -6,8 +6,8 @@
     env { shade.options = [api_key] }      # options in addition to the usual ones; nested ones with dots
     env { shade.properties { salt = x } }  # the shade's own configuration
 
-A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade``, named like its
-identifier. ``base64`` is built in, because existing files use it; it protects nothing.
+A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade``; the entry point
+has the name of its identifier. ``base64`` is built in, because existing files use it; it protects nothing.
 """
 
 import base64
@@ -61,7 +61,7 @@ class Shade(ABC):
 
 
 class Base64Shade(Shade):
-    """The base64 encoding, for existing files: everyone who can read the file can decode it, so it protects nothing."""
+    """Base64 encoding, for existing files. It protects nothing: anyone who can read the file can decode it."""
 
     identifier = "base64"
 

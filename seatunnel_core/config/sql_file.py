@@ -48,7 +48,7 @@ def parse_sql(text: str, name: str, variables: Variables, problems: Problems) ->
 
 @define
 class _Table:
-    """A table that a statement creates."""
+    """A table created by a statement."""
 
     kind: str
     """``source``, ``transform`` or ``sink``."""
@@ -74,7 +74,7 @@ class _Job:
         return Block((*config, *(entry for entry in sections if entry is not None)), self._text.at(0))
 
     def _config(self) -> tuple[Block, str]:
-        """Return the content of the comments that start with ``config``, and the text without them."""
+        """Return the content of the comments that start with ``config``, and the text without these comments."""
         tree = Block((), self._text.at(0))
         rest = self._text.text
         for piece in _PIECES.finditer(self._text.text):
@@ -154,7 +154,7 @@ class _Job:
             statement.expect(",", "',' or ')'")
 
     def _value(self, text: str, begin: int, key: str) -> Value:
-        """Return a string, or the parsed value of a HOCON string; the option type converts numbers and booleans."""
+        """Return a string, or the value of HOCON in a string; the option type converts numbers and booleans."""
         place = self._text.at(begin)
         if text.lstrip()[:1] not in ("{", "["):
             return filled_scalar(Scalar(text, text, place), self._variables, self._problems, (key,))

@@ -13,7 +13,7 @@ from seatunnel_core.installing import install_command
 
 _NAME = re.compile(r"\w[\w$-]*")
 _QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
-"""Names of token types in messages; no keyword has such a name."""
+"""Display names of token types, for messages; no keyword is equal to one of them."""
 
 
 @frozen
@@ -33,7 +33,7 @@ class SqlText:
         raise ConfigError(str(Problem(message, self.at(offset), hint)))
 
     def padded(self, begin: int, inner: str, before: str = "") -> str:
-        """Return ``inner``, which starts at ``begin``, padded so that its lines and columns equal those of the file."""
+        """Return ``inner``, which starts at ``begin``, padded so that its lines and columns match those of the file."""
         place = self.at(begin)
         return "\n" * (place.line - 1) + before.rjust(place.column - 1) + inner
 
@@ -42,7 +42,7 @@ def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
     """Return the statements of ``rest``: the file's text, with the comments that were already read replaced by spaces.
 
     Raises:
-        ConfigError: sqlglot is not installed, or this is not SQL.
+        ConfigError: sqlglot is not installed, or the text is not SQL.
     """
     tokens: list[_Token] = []
     for token in _tokens(rest, text):
@@ -113,14 +113,14 @@ class Statement:
         return self._next < len(self._tokens)
 
     def word(self) -> str:
-        """Return the next token in capitals; for a string or a quoted name, the name of its token type in messages."""
+        """Return the next token in capitals; for a string or a quoted name, the display name of its token type."""
         if not self._left:
             return "the end"
         token = self._tokens[self._next]
         return _QUOTED.get(token.kind) or token.text.upper()
 
     def takes(self, *words: str) -> bool:
-        """Consume these words if they are next; return True if they were."""
+        """Consume these keywords if they are next; return True if they were."""
         begin = self._next
         for word in words:
             if self.word() != word:
@@ -130,7 +130,7 @@ class Statement:
         return True
 
     def expect(self, word: str, said: str = "") -> None:
-        """Consume this word, or raise ``ConfigError``; ``said`` replaces the word in the message."""
+        """Consume this keyword, or raise ``ConfigError``; ``said`` replaces the keyword in the message."""
         if not self.takes(word):
             self._refuse(said or repr(word))
 
@@ -140,7 +140,7 @@ class Statement:
             self._refuse("a semicolon")
 
     def name(self, what: str) -> tuple[str, int]:
-        """Read a name, plain or in double quotes or backticks, and return it with its offset."""
+        """Read a name, which may be in double quotes or backticks, and return it with its offset."""
         return self._token(what, lambda token: token.is_name)
 
     def string(self, what: str) -> tuple[str, int]:
@@ -148,7 +148,7 @@ class Statement:
         return self._token(what, lambda token: token.kind == "STRING")
 
     def query(self) -> tuple[str, int]:
-        """Read the rest as ``SELECT … FROM table …`` or ``SELECT table``; return the table and its offset."""
+        """Read the remaining tokens as ``SELECT … FROM table …`` or ``SELECT table``; return table and offset."""
         self.query_offset = self.offset
         self.query_text = self._text.text[self.query_offset : self._tokens[-1].end]
         self.expect("SELECT")

@@ -32,7 +32,7 @@ _MAX_STEPS = 96
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
-"""Top-level keys with validated options: warnings report hidden values there, including those taken from other keys."""
+"""Top-level keys with validated options: warnings report values hidden there, including those taken from other keys."""
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
@@ -89,7 +89,7 @@ class _Resolver:
         return Block(tuple(entries), self.place(node.offset))
 
     def field(self, target: Field) -> Value | None:
-        """Return the value of a key, ``None`` if it has none; while the key is being resolved, its current value."""
+        """Return the value of a key, or ``None`` if it has none; while the key is being resolved, its current value."""
         only = target.values[0] if len(target.values) == 1 else None
         if isinstance(only, Literal):
             return self._literal(only)
@@ -309,7 +309,7 @@ def _is_reference(scalar: Scalar) -> bool:
 
 
 def _that_count(values: list[Node], root: Object) -> list[Node]:
-    """Return the values of a key that later ones do not hide: missing variables in hidden values are not reported.
+    """Return the values of a key that later ones do not hide. Missing variables in hidden values are not reported.
 
     A string or a list hides earlier strings and lists, but not the keys below the key: see ``document.OWN``. Blocks
     that refer to keys of this file are hidden, too, because they may lead back to the key itself.

@@ -38,7 +38,7 @@ class BlockRules:
     """Prefixes of keys of other engines, with the explanation for a warning."""
 
     elsewhere: Mapping[str, str] = field(factory=dict)
-    """Keys that belong to another block or file, with its name: ``"env"``."""
+    """Keys that belong to another block or file, with the name of that block or file, such as ``"env"``."""
 
 
 @frozen
@@ -199,7 +199,7 @@ def _take_entries(
 
 
 def _written(option: Option[Any], found: _Found) -> Any:
-    """Return the value of an option; a secret is fetched from its store if the value is needed."""
+    """Return the value of an option; if it is a secret reference whose value is needed, read it from its store."""
     value = plain(found.value, textual=option.type.textual)
     if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(
@@ -210,7 +210,7 @@ def _written(option: Option[Any], found: _Found) -> Any:
 
 
 def _fetched(key: str, value: Any) -> Any:
-    """Return a secret, or a block of strings with its store references resolved."""
+    """Return a secret, or a block of strings with its references to secret stores resolved."""
     if isinstance(value, str):
         return resolve(key, value, secret=True)
     if isinstance(value, dict):

@@ -38,10 +38,10 @@ SINKS = "seatunnel.sink"
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers?|jaas)", re.IGNORECASE)
-"""Keys of addresses and headers, in which an unresolved ``${NAME}`` is always a mistake."""
+"""Keys of addresses and headers, in which an unresolved ``${NAME}`` is always an error."""
 
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
-"""Keys whose values are or contain secrets although the names of the keys do not suggest it."""
+"""Keys whose values are or contain secrets, although the key names do not suggest it."""
 
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
 @frozen
 class Variables:
-    """Sources of variable values, in order of precedence: ``-i``, the environment, values kept elsewhere."""
+    """Sources of variable values, in order of precedence: ``-i``, the environment, values stored elsewhere."""
 
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
@@ -57,17 +57,17 @@ class Variables:
     """Function that returns the value of a variable from the file next to the job file, or from the user's keyring."""
 
     by_argument: bool = field(default=True, kw_only=True)
-    """True if ``-i`` may set variables: for job files, not for the engine's file."""
+    """True if ``-i`` may set variables, as for job files, but not for the engine's file."""
 
     of_node: bool = field(default=False, kw_only=True)
-    """True if a node of a cluster resolves them; then ``-i`` must not contain secrets."""
+    """True if a cluster node resolves them; then ``-i`` must not contain secrets."""
 
     kept: bool = field(default=False, kw_only=True)
     """True to keep variables as written, for a file that is printed again."""
 
     loads_sinks: bool = field(default=True, kw_only=True)
-    """True if sinks are loaded to learn which of their options may contain names of columns. If not, a placeholder
-    without a value in an option of a sink is kept: only for texts that were parsed before."""
+    """True if sinks are loaded to determine which of their options may contain column names. Otherwise, a placeholder
+    without a value in a sink's option is kept; this is only for texts that were parsed before."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""
@@ -97,7 +97,7 @@ class Variables:
         return self.around(name) if found is None else found
 
     def around(self, name: str) -> str | None:
-        """Return the value of a variable that is set outside of the command: in the environment or kept elsewhere."""
+        """Return the value of a variable set outside of the command, in the environment or stored elsewhere."""
         found = self.environment.get(name)
         return self.elsewhere(name) if found is None else found
 
@@ -113,12 +113,12 @@ class Variables:
 
 
 def stays(name: str) -> bool:
-    """Return True if a sink replaces ``${name}``."""
+    """Return True if ``${name}`` is left to a sink to replace."""
     return name in RESERVED or _FILLED_BY_SINKS.fullmatch(name) is not None
 
 
 def is_place(key: str) -> bool:
-    """Return True if the value of a key is an address, or a list of addresses."""
+    """Return True if the value of a key is an address or a list of addresses."""
     return _OF_PLACES.search(key) is not None
 
 
@@ -192,7 +192,7 @@ def _sinks() -> Mapping[str, Sequence[EntryPoint]]:
 
 
 def _options_with_columns(point: EntryPoint) -> Collection[str]:
-    """Return the names of such options of a sink; none if it cannot be loaded, which is reported where it is used."""
+    """Return the keys of such options of a sink; empty if it cannot be loaded, which is reported when it is used."""
     try:
         return _declared_with_columns(point)
     except Exception:
@@ -241,18 +241,18 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
 ENVIRONMENT = ".env"
 SECRETS = "secrets.toml"
 SERVICE = "seatunnel"
-"""Service name under which a keyring stores our passwords."""
+"""Service name under which a keyring stores variables for this engine."""
 
 _OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 
 @define(eq=False)
 class KeptValues:
-    """Values kept outside of the job files of a folder.
+    """Values stored outside of the job files of a folder.
 
-    They are searched after ``-i`` and the environment, in this order: ``.env`` and ``secrets.toml`` in the folder, and
-    the operating system's keyring, in which each variable is a password of the service ``seatunnel``. Nothing is read
-    before a variable needs it.
+    They are searched after ``-i`` and the environment, in this order: ``.env`` and ``secrets.toml`` in the folder, then
+    the operating system's keyring, in which each variable is a password of the service ``seatunnel``. Files and keyring
+    are read only when a variable needs them.
     """
 
     folder: Path
@@ -262,7 +262,7 @@ class KeptValues:
     _read: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
 
     def value(self, name: str) -> str | None:
-        """Return the kept value of a variable; ``None`` if there is none."""
+        """Return the stored value of a variable; ``None`` if there is none."""
         for file in (ENVIRONMENT, SECRETS):
             found = self._values(file).get(name)
             if found is not None:

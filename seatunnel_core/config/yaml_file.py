@@ -46,7 +46,8 @@ class _Open:
     key: Scalar | None = None
     keys: set[str] = field(factory=set)
     merged: list[Block] = field(factory=list)
-    """Blocks merged by ``<<``: among them the first one with a key wins; the block's own keys override them."""
+    """Blocks merged by ``<<``. For a key in several of them, the first one wins; the block's own keys override them
+    all."""
 
     def closed(self) -> Value:
         if not self.is_block:
@@ -131,7 +132,7 @@ class _Reader:
             self._fail(f"this is not YAML: {error.reason}", Position(self.name))
 
     def _refuse_tab(self, error: yaml.MarkedYAMLError, text: str) -> None:
-        """Raise an error if a tab indents the line at which the parser stopped; the parser's message omits that."""
+        """Raise an error if a tab indents the line at which the parser stopped; the parser does not report this."""
         if not error.problem_mark or not str(error.problem).startswith(_AT_A_TAB):
             return
         line, lines = error.problem_mark.line, text.splitlines()

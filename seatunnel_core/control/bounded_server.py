@@ -22,8 +22,8 @@ _LOG_EACH_S = 60.0
 class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     """Threading server. A connection is untrusted until its handler calls ``trust``.
 
-    Beyond ``most_untrusted`` untrusted connections, the oldest one is closed, so idle connections do not block others
-    and do not need many threads.
+    Beyond ``most_untrusted`` untrusted connections, the oldest one is closed, so that idle connections neither block
+    others nor occupy many threads.
     """
 
     most_untrusted = 64

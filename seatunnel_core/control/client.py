@@ -16,11 +16,11 @@ _CONNECT_S = 5
 
 
 Status = dict[str, Any]
-"""Status of a running job; its keys are in ``seatunnel_core.runtime.control_requests``."""
+"""Status of a running job; ``seatunnel_core.runtime.control_requests`` defines its keys."""
 
 
 def running(environment: Mapping[str, str] = os.environ, job_id: str | None = None) -> tuple[Status, ...]:
-    """Return the status of each job that runs in a process of this user on this machine, in order of start.
+    """Return the status of each job running in a process of this user on this machine, in order of start.
 
     Processes that do not respond are omitted; sockets of dead processes are removed.
     """

@@ -22,7 +22,7 @@ class UnsignedError(http.client.HTTPException):
 
 
 class Signer:
-    """Signs the requests of one sender, and checks the signatures of the responses.
+    """Signer of one sender's requests; also checks the signatures of the responses.
 
     Nonces must arrive in order, so a sender has one request in flight to each member.
 
@@ -68,8 +68,7 @@ class Signer:
     def require_signed(self, nonce: str, answer: Answer, signature: str) -> None:
         """Check that a response is signed with the cluster's secret.
 
-        Raises:
-            UnsignedError: It is not signed with it.
+        Raises: UnsignedError: The signature is missing or wrong.
         """
         if self._secret is None or answer.status == 401:  # the member may have another secret
             return

@@ -26,7 +26,8 @@ from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 Value = TypeVar("Value")
 
 PATIENCE_S = 60.0
-"""Time without a response or a leader of the cluster until an error is raised, in seconds; longer than an election."""
+"""Time without a response or a leader of the cluster after which an error is raised, in seconds; longer than an
+election."""
 
 POLL_S = 1.0
 _AGAIN_S = 0.5
@@ -39,12 +40,12 @@ _NOT_IN_HEADERS = {**dict.fromkeys(range(32)), ord('"'): "_", ord("\\"): "_"}
 
 
 def format_of(name: str) -> str:
-    """Return the format of a job by its file name; HOCON, a superset of JSON, for an unknown extension."""
+    """Return the format of a job, determined by its file name; HOCON, a superset of JSON, for an unknown extension."""
     return _FORMATS.get(PurePath(name).suffix.lower(), "hocon")
 
 
 def stable_job_id(*parts: str) -> str:
-    """Return a job id that depends only on the parts: the same for equal parts, and different for different ones."""
+    """Return a job ID that depends only on the parts: equal parts give the same ID, different parts different IDs."""
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts))[: _LONGEST_ID - 17].strip("-.")
     return f"{readable}-{digest}" if readable else digest
@@ -65,7 +66,7 @@ class Submission:
     """Values for ``${…}`` in the text; may contain secrets."""
 
     name: str = ""
-    """Name that replaces the one in the job's text; empty to keep that one."""
+    """Name that replaces the one in the job's text; empty to keep the latter."""
 
     file: str = field(default="", repr=False)
     """Name of the job's file, for messages; empty if it has none."""
@@ -81,7 +82,7 @@ class JobView:
 
     job_id: str
     state: str
-    """State by SeaTunnel's name; empty if the cluster has no such job."""
+    """SeaTunnel's name of the state; empty if the cluster has no such job."""
 
     name: str = ""
     error: str = ""
@@ -100,10 +101,10 @@ class JobView:
     """Time of submission, ``yyyy-MM-dd HH:mm:ss`` in the node's time zone."""
 
     finished: str = ""
-    """Time of its end, in the same format; empty before."""
+    """Time at which the job ended, in the same format; empty until then."""
 
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
-    """Warnings about rows and files, found while it ran."""
+    """Warnings about rows and files, raised while the job ran."""
 
     @classmethod
     def of(cls, block: Any) -> "JobView":
@@ -170,7 +171,7 @@ class JobView:
         return ": ".join(filter(None, (self.state, self.waits_for or rows)))
 
     def failure(self) -> str:
-        """Return why an ended job did not finish; empty if it finished."""
+        """Return the reason why an ended job did not finish; empty if it finished."""
         how = {
             "FINISHED": "",
             "FAILED": f"failed: {self.error or 'no reason is available; see the log of the job'}",
@@ -207,7 +208,7 @@ def _moment(text: str) -> datetime:
 
 
 class Taken(enum.Enum):
-    """Result of ``take``: what it has done."""
+    """Result of ``take``: the action that it performed."""
 
     SUBMITTED = "is submitted"
     """The cluster had no such job."""
@@ -344,7 +345,7 @@ def _form(submission: Submission) -> tuple[bytes, str]:
 
 
 class Following:
-    """Polls a job until its end, and tolerates failures of nodes.
+    """Polling of a job until its end, which tolerates failures of nodes.
 
     Args:
         jobs: Jobs of the cluster.

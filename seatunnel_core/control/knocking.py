@@ -62,7 +62,7 @@ def knock(
 
 
 def _begin(doors: selectors.BaseSelector, member: str, until: float, failures: list[tuple[str, Exception]]) -> bool:
-    """Start connecting to all addresses of a member; return True if there is one."""
+    """Start connecting to all addresses of a member; return True if it has one."""
     host, _, port = member.rpartition(":")
     began = False
     try:

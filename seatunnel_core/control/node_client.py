@@ -19,14 +19,15 @@ from seatunnel_core.control.knocking import knock
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 READ_S = 5.0
-"""Time limit for the response to a read-only request, in seconds; after it, the request is sent to the next node."""
+"""Time limit for the response to a read-only request, in seconds; then the request is sent to the next node."""
 
 
 LIVING_S = 2.5
-"""Time limit for a node's response to a test request, in seconds; only then it gets a request with effects."""
+"""Time limit for a node's response to a test request, in seconds; only a node that responds gets a request with
+effects."""
 
 _LIVING = "/internal/v1/members"
-"""Path of the test request: each node responds to it itself, on any port; any status is accepted."""
+"""Path of the test request. Each node responds to it directly, on any port; any status is accepted."""
 
 
 class NoLeaderError(PlatformError):
@@ -61,7 +62,7 @@ class Answer:
 
 
 class NodeClient(ABC):
-    """Tries the nodes of a cluster until one responds. Nodes are tried in parallel, so that dead ones cause no delay.
+    """Client that tries the nodes of a cluster until one responds, in parallel, so that dead ones cause no delay.
 
     Args:
         members: Possible addresses of nodes, as ``host:port``.
@@ -140,7 +141,7 @@ class NodeClient(ABC):
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
 
     def _find_living(self) -> None:
-        """Find a node that responds, before a request with effects is sent, which has no short time limit.
+        """Find a node that responds before sending a request with effects, which has no short time limit.
 
         Otherwise, a hanging node at the head of the list would delay the first request of a client. A node that is
         merely slow to process a request still has the full time.

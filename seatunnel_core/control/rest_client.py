@@ -18,7 +18,7 @@ DEFAULT_PORT, DEFAULT_TLS_PORT = 8080, 8443
 
 @frozen(kw_only=True)
 class RestAddress:
-    """Addresses and settings of a cluster's REST v2."""
+    """Addresses and connection settings of a cluster's REST v2 API."""
 
     nodes: tuple[str, ...]
     """Nodes as ``host:port``; if one does not respond, the others are tried."""
@@ -30,7 +30,7 @@ class RestAddress:
 
     https: bool = False
     ca_file: Path | None = None
-    """Certificate authorities for the nodes' certificate; ``None`` for those trusted by this machine."""
+    """File of certificate authorities for the nodes' certificate; ``None`` for those trusted by this machine."""
 
     certificate: Path | None = None
     """Certificate of this client with its key, for nodes that require one."""

@@ -77,7 +77,7 @@ class _Server(BoundedServer):
     address_family = socket.AF_UNIX
     daemon_threads = False
     block_on_close = True
-    """True: the process must not end before the client that requested it has its response."""
+    """True, so that the process ends only after the client that requested the stop has received its response."""
 
     def __init__(self, path: str, verbs: Mapping[str, Verb]) -> None:
         self.verbs = verbs
@@ -115,7 +115,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    """Return the response to a valid or invalid request: ``{"answer": …}`` or ``{"error": MESSAGE}``."""
+    """Return the response to a request, valid or not: ``{"answer": …}`` or ``{"error": MESSAGE}``."""
     try:
         request = stored.parse(line)
         verb = stored.text(request, "do")

@@ -1,6 +1,7 @@
 """Signatures of requests between nodes and clients of a cluster, with their shared secret.
 
-A request carries three headers. The signature covers the receiver's *boot* id, which is random for each start, and a
+A request has three additional headers. The signature covers the receiver's *boot* id, which is random for each start,
+and a
 *nonce*, which consists of a random sender name and an increasing number. So a replayed request is rejected by the same
 process, because its number is not new, and by the next one, because of its boot id. No clocks are compared. Only the
 digest of the body is signed, also as a header, so that unauthenticated bodies are never received. A response is signed
@@ -25,7 +26,7 @@ DIGEST, ANSWER = "x-seatunnel-digest", "x-seatunnel-answer"
 
 SECRET_FILE = "cluster.secret"
 OLD_SECRET_FILE = "cluster.secret.old"
-"""File with the previous secret. The state may still be encrypted with it; it is not used to sign requests."""
+"""File with the previous secret. The state may still be encrypted with it; requests are never signed with it."""
 
 LEAST_SECRET = 32
 """Minimum number of characters of a secret."""
@@ -45,7 +46,7 @@ class Secret:
         return self._signature("request", boot, nonce, cluster, method, target, digest)
 
     def sign_answer(self, *, nonce: str, status: int, body: bytes) -> str:
-        """Return the signature of the response to the request with a nonce, as a hexadecimal string."""
+        """Return the signature of the response to the request with this nonce, as a hexadecimal string."""
         return self._signature("answer", nonce, str(status), digest_of(body))
 
     def _signature(self, *parts: str) -> str:
@@ -99,7 +100,7 @@ def write_secret(path: Path) -> None:
 
 
 class Authenticator:
-    """Checks the signatures of requests that one process receives. Without a secret, all requests are accepted."""
+    """Verifier of the signatures of requests to one process. Without a secret, all requests are accepted."""
 
     def __init__(self, secret: Secret | None, cluster: str) -> None:
         self._secret = secret
@@ -109,7 +110,7 @@ class Authenticator:
         """Largest number used by each sender."""
 
     def refusal(self, headers: Mapping[str, str], method: str, target: str) -> str | None:
-        """Return why a request is rejected, or ``None`` if it is accepted. Header names must be in lower case.
+        """Return the reason for rejecting a request; ``None`` if it is accepted. Header names must be in lower case.
 
         The body is not checked and need not be received yet; check it later with ``owns``.
         """

@@ -1,4 +1,4 @@
-"""Sockets of running jobs: one per process and job, in an owner-only folder."""
+"""Sockets of running jobs: one for each process and job, in an owner-only folder."""
 
 import hashlib
 import os
@@ -47,7 +47,7 @@ def control_folder(environment: Mapping[str, str]) -> Path:
 
 
 def socket_of(folder: Path, job_id: str, pid: int) -> Path:
-    """Return the path of a process's socket for a job. It contains a hash, because job ids may be too long."""
+    """Return the path of a process's socket for a job. It contains a hash, because job IDs may be too long."""
     return folder / f"{_hashed(job_id)}-{pid}.sock"
 
 

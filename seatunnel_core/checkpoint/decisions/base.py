@@ -41,19 +41,19 @@ class RestoreRequest:
 
     rewind: Rewind = Rewind.REFUSED
     allow_non_restored: bool = False
-    """True if state may be dropped whose source or sink was removed from the job."""
+    """True if the state of sources and sinks that were removed from the job may be dropped."""
 
     drops_staged: bool = False
-    """True to drop staged output in a savepoint's cut: it is published, or is read again."""
+    """True to drop the staged output of a savepoint's cut, which is already published or will be read again."""
 
     saved: frozenset[str] = frozenset()
     """Sinks whose save mode must not be applied again, even if it is pending in the base: another sink of the job
     has written to the same target, or the save mode was applied after the base."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """Differences of the sinks' options from the current ones, by sink. For each binding, oldest first: the epoch in
-    which it began, and a description of the differences (empty if there are none). The former engine may have staged
-    more since its state was inspected."""
+    """Differences between the sinks' earlier options and the current ones, by sink. For each binding, oldest first: the
+    epoch in which it began, and a description of the differences (empty if there are none). The former engine may have
+    staged more since its state was inspected."""
 
     requires_known: bool = False
     """True if the base must contain all output that the targets show as published."""
@@ -64,7 +64,7 @@ class RestoreRequest:
     """
 
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
-        """Return the request as one process executes it.
+        """Return the request as this process executes it.
 
         The base of a restored job must contain all published output, unless the user has decided what to do with other
         output.
@@ -101,11 +101,11 @@ class Base:
     """Checkpoint that provides the state: ``info``, or the one of which ``info`` is the savepoint."""
 
     restore_point_id: int
-    """ID above every listed one, orphaned ones included: a newer ID never sorts below an existing older one."""
+    """ID larger than every listed one, including orphaned ones, so that a newer ID never sorts below an older one."""
 
     rewind: Rewind | None = None
     """Handling of rows that were published after ``info``. ``None`` if ``info`` is the latest checkpoint, unless the
-    user requested to retract: newer checkpoints may have been removed manually."""
+    user requested a rollback: newer checkpoints may have been removed manually."""
 
     @property
     def ref(self) -> CheckpointRef | None:
@@ -146,7 +146,7 @@ def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: 
     """Return the live checkpoint of this ID and epoch; without an epoch, the newest live one of this ID.
 
     Raises:
-        RestoreRefusedError: None exists, or it is orphaned; the message lists those that can be restored.
+        RestoreRefusedError: There is no such checkpoint, or it is orphaned; the message lists the restorable ones.
     """
     live = lineage.live(checkpoints)
     named = [info for info in checkpoints if info.checkpoint_id == checkpoint_id and epoch in (None, info.epoch)]
@@ -172,7 +172,7 @@ def require_agreed(
 
     Args:
         rewind: The decision.
-        asked: The checkpoint under the name that the user gave.
+        asked: The checkpoint as the user specified it.
         chosen: The checkpoint to restore: the same one, or the savepoint of that cut.
         checkpoints: All stored checkpoints.
         rows: The rows that would be published again, as far as known, such as ``up to 5 rows``.
@@ -194,7 +194,7 @@ def require_agreed(
 def require_retracting(
     rewind: Rewind | None, *, asked: CheckpointRef | None, unable: Sequence[str], rows: str = "rows"
 ) -> None:
-    """Require sinks that can roll back published output, if that was decided.
+    """Require that every sink can roll back published output if the decision demands a rollback.
 
     Check this before the restore point records the rollback: every later start would have to execute it.
 

@@ -15,13 +15,13 @@ class Comparison:
     """The stored vertices and those of a job, compared by name; ``str`` returns a sentence for users."""
 
     matched: tuple[str, ...]
-    """Vertices that are stored and in the job: they continue from their state."""
+    """Vertices in both the checkpoint and the job: they continue from their state."""
 
     new: tuple[str, ...]
-    """Vertices that are only in the job: they start from the beginning."""
+    """Vertices in the job only: they start from the beginning."""
 
     dropped: tuple[str, ...]
-    """Stored vertices that the job lacks: their state is not restored."""
+    """Vertices in the checkpoint only: their state is not restored."""
 
     @classmethod
     def of(cls, stored: Collection[str], named: Collection[str]) -> "Comparison":
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Return which vertices have a stored state, by titles such as ``source flights``.
+    """Compare the vertices that have a stored state with those of the job, by titles such as ``source flights``.
 
     A task has the name of its source and is treated like it.
     """
@@ -58,7 +58,7 @@ def _titles(sources: Iterable[str], sinks: Iterable[str]) -> list[str]:
 def fitted(
     states: VertexStates, topology: Topology, *, allow_non_restored: bool = False, is_published: bool = False
 ) -> VertexStates:
-    """Return a state for every vertex of the job: its own, or the start state for a new one.
+    """Return a state for every vertex of the job: its stored state, or the initial state if it is new.
 
     The parallelism may have changed.
 
@@ -123,7 +123,7 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
 def _require_same_ends(states: VertexStates, topology: Topology) -> None:
     """Reject a source that has changed from bounded to unbounded, or the reverse, since its state was stored.
 
-    A source that was read to its end has no cursor of what it has seen, and an unbounded source has no end.
+    A bounded source stores no cursor from which polling could continue, and an unbounded source has no end.
     """
     for source in topology.sources:
         state = states.sources.get(source.name, SourceState())

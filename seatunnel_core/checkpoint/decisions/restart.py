@@ -42,7 +42,7 @@ class RestartBudget:
 
 @frozen(kw_only=True)
 class RestartDecision:
-    """The time of the next start of a failed pipeline, and the restart budget used by then."""
+    """The time of the next start of a failed pipeline, and the restart budget used up to then."""
 
     restart_at_ms: int | None
     """Time of the next start; ``None`` if the pipeline is not restarted."""

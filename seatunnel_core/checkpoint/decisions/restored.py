@@ -7,7 +7,7 @@ A start makes four decisions, in this order:
 3. ``restored``: which state does each vertex get from it?
 4. ``must_list_published`` and ``require_known``: does that state know all output that the targets show as published?
 
-A process that claims a job makes decisions 2 and 3 before, for all pipelines at once, with the functions of
+A process that claims a job makes decisions 2 and 3 beforehand, for all pipelines at once, with the functions of
 ``decisions.base`` and ``decisions.matching`` that are used here.
 """
 
@@ -36,7 +36,7 @@ class RestoredState:
     """A state for every vertex of the job."""
 
     is_extended: bool
-    """True if the job has vertices that the base lacks: they start, even if the base was the end of a run."""
+    """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the base."""
 
 
 def superseded(epoch: int, newest_epoch: int | None, checkpoints: Sequence[CheckpointInfo]) -> str | None:
@@ -142,7 +142,7 @@ def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef
 
 
 def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None:
-    """Reject publishing staged units to another target than they were staged for (R8).
+    """Reject staged units that would be published to a target other than the one they were staged for (R8).
 
     An engine that ran until this epoch was claimed may have staged more since its state was inspected.
     """

@@ -6,7 +6,7 @@ PAUSE_AFTER_FAILURE_MS = 1000
 """Minimum pause after a failed checkpoint, so that a failing storage is not called in a tight loop."""
 
 PATIENCE_MS = 600_000
-"""Default time limit of a storage request; then the storage counts as unresponsive."""
+"""Default time limit of a storage request, after which the storage counts as unresponsive."""
 
 
 @frozen(kw_only=True)
@@ -14,10 +14,11 @@ class CheckpointPolicy:
     """The interval and the time limits of a pipeline's checkpoints."""
 
     interval_ms: int | None
-    """Time between triggers. ``None``: only the restore point, the final one, and those that full sinks request."""
+    """Time between triggers. ``None``: take only the restore point, the final checkpoint and those that full sinks
+    request."""
 
     timeout_ms: int = PATIENCE_MS
-    """Time limit of a pending checkpoint, from its barriers on, after which it is aborted; also of a clean stop."""
+    """Time from the barriers after which a pending checkpoint is aborted; also the time limit of a clean stop."""
 
     restore_timeout_ms: int = PATIENCE_MS
     """Time limit until the restore point is durable. No barrier is sent for it, so no option sets this."""

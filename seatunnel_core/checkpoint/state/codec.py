@@ -157,7 +157,7 @@ def _read_source(block: Json) -> SourceState:
 def _read_task(block: Json) -> TaskState:
     """Return the state of a task.
 
-    Units are numbered in the order in which they were drawn, and the next one is numbered above them all (R8).
+    Units are numbered in the order of their creation, and the next number is larger than all of theirs (R8).
     """
     state = TaskState.from_record(block)
     numbers = [held.unit.number for held in state.units]

@@ -25,7 +25,7 @@ class VertexId:
 
     @classmethod
     def parse(cls, text: str) -> "VertexId":
-        """Return the vertex that ``str`` wrote as ``text``.
+        """Return the vertex with this string form.
 
         Raises:
             ValueError: its kind is unknown.
@@ -45,5 +45,5 @@ class VertexId:
 
     @classmethod
     def sink(cls, name: str) -> "VertexId":
-        """Return the vertex that publishes what a sink staged."""
+        """Return the vertex that publishes the staged output of a sink."""
         return cls(VertexKind.SINK, name)

@@ -40,7 +40,7 @@ class SourceState(Stored):
     bounded source, and before an enumeration exists."""
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON values. Those of a bounded source are the same as before unbounded sources existed."""
+        """Return the JSON values. For a bounded source, they are the same as before unbounded sources existed."""
         written = super().record()
         if self.memory is None:
             del written["waiting"], written["memory"]
@@ -49,7 +49,7 @@ class SourceState(Stored):
 
 @frozen(kw_only=True)
 class HeldUnit(Stored):
-    """A unit in flight: its splits, to run it again, and its committables, if it only has to be forwarded."""
+    """A unit in flight: its splits, from which it can run again, and its committables if it is finished."""
 
     unit: WorkUnit = required(inlined=True)
     committables: Mapping[str, Committable] | None = None
@@ -89,8 +89,8 @@ class SinkState(Stored):
     """True if ``data_save_mode`` has not been applied yet (R4)."""
 
     prepared_in: int = may_lack(0, omitted=True)
-    """Newest epoch known to have prepared the target; 0 if there is none. A later start accepts only a target with
-    traces of that epoch (R8)."""
+    """Newest epoch known to have prepared the target; 0 if there is none. A later start accepts the target only if it
+    contains traces of that epoch (R8)."""
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0

@@ -42,7 +42,7 @@ class Limits:
     """Maximum consecutive retries of a commit after a transient failure."""
 
     retry_pause_ms: int = 500
-    """Pause before the first retry of a unit or a commit; it doubles up to 64 times this value."""
+    """Initial pause before a unit or a commit is retried; it doubles up to 64 times this value."""
 
     close_unit_after_ms: int = 100
     """Time after which an incomplete work unit is closed (R3)."""

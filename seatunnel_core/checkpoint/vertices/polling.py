@@ -36,7 +36,7 @@ class Polling:
     def poll(self, next_index: int) -> None:
         """Poll the source, unless a poll is in progress or not due yet.
 
-        ``next_index`` is the index of the first split that is found.
+        ``next_index`` is the index of the first split that the poll finds.
         """
         if not self.is_under_way and not self._resting:
             self.is_under_way = True

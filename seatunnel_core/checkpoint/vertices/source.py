@@ -165,7 +165,7 @@ class SourceVertex:
 
     @property
     def _next_index(self) -> int:
-        """Index of the next split that is found."""
+        """Index of the first split that the next poll finds."""
         return max(self._cursor, self.state.total or 0) + len(self._found_and_waiting())
 
     def _found_and_waiting(self) -> tuple[Split, ...]:

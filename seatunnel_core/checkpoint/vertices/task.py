@@ -286,7 +286,7 @@ class TaskVertex:
         self._admit()
 
     def _last_word(self, flight: UnitInFlight, event: UnitFailed) -> Failure:
-        """Return the failure that ends the pipeline; name the unit if several of its attempts failed.
+        """Return the failure that ends the pipeline; include the unit if several of its attempts failed.
 
         A failure of every attempt may be caused by the data, so the message contains the input of the unit.
         """

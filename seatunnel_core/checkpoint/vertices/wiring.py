@@ -8,7 +8,7 @@ from seatunnel_core.checkpoint.commands import CancelTimer, Command, SetTimer
 from seatunnel_core.checkpoint.vertices.messages import Message
 
 Receiver = Callable[[Any], None]
-"""Receiver of the messages of one direction, as listed in the unions in ``messages``."""
+"""Receiver of one direction's messages, as listed in the unions in ``messages``."""
 
 
 class Channel:
@@ -70,7 +70,7 @@ class Wiring:
         return commands
 
     def set_timer(self, key: str, at_ms: int, action: Callable[[], None]) -> None:
-        """Call ``action`` at ``at_ms``; replaces an earlier timer of the same key."""
+        """Call ``action`` at ``at_ms``; replaces an earlier timer with the same key."""
         armed = self._timers.get(key)
         self._timers[key] = (at_ms, action)
         if armed is not None and armed[0] == at_ms:
@@ -81,7 +81,7 @@ class Wiring:
         self.do(command)
 
     def cancel_timer(self, key: str) -> None:
-        """Cancel the timer of this key, if there is one."""
+        """Cancel the timer with this key, if it exists."""
         if self._timers.pop(key, None) is None:
             return
         new = self._new_timers.pop(key, None)
