@@ -82,10 +82,10 @@ def content_of(
     """Read a checkpoint and its enumerations; return its content as a restore would use it.
 
     Raises:
-        CheckpointCorruptedError: It is damaged.
+        CheckpointCorruptedError: The checkpoint is damaged.
         UnsupportedFormatError: A newer version of the storage wrote it.
         StateFormatError: Another version of the engine wrote it.
-        UsageError: It was removed meanwhile.
+        UsageError: The checkpoint was removed meanwhile.
     """
     state = loaded(storage, info)
     states = codec.decode(state.states)
@@ -106,7 +106,7 @@ def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
     """Return the stored checkpoint.
 
     Raises:
-        UsageError: It was removed meanwhile.
+        UsageError: The checkpoint was removed meanwhile.
     """
     state = storage.load(info)
     if state is None:

@@ -1,8 +1,8 @@
-"""Copies jobs between storages, preserving epochs, ids and the bytes of all states.
+"""Copying of jobs between storages, which preserves epochs, IDs and the bytes of all states.
 
 A copy contains everything that can be restored: live checkpoints, savepoints, their enumerations, and the newest
-manifest, which is written last. So a job exists at the destination only when it is complete. Repeat an interrupted
-copy: existing objects are compared, not stored again.
+manifest, which is written last. So a job exists at the destination only when it is complete. An interrupted copy can be
+repeated: existing objects are compared, not stored again.
 """
 
 import time

@@ -1,11 +1,11 @@
 """Garbage collection of checkpoint storages.
 
-Objects are garbage if no restorable checkpoint needs them, regardless of their age. Restorable are all live
-checkpoints and savepoints. All of them are read; if one is unreadable, nothing of its job is removed (protocol rule
-R9). Objects younger than ``older_than_s`` are kept, because a process may be using them.
+Objects are garbage if no restorable checkpoint needs them, regardless of their age. All live checkpoints and savepoints
+are restorable. All of them are read; if one is unreadable, no object of its job is removed (protocol rule R9). Objects
+younger than ``older_than_s`` are kept, because a process may be using them.
 
-Never removed: the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest marker of a
-pipeline, and foreign objects.
+These are never removed: the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest
+    marker of a pipeline, and foreign objects.
 """
 
 import errno
@@ -51,11 +51,11 @@ class Garbage:
     path: str
     size_bytes: int
     age_s: float | None
-    """Seconds since it was last written; ``None`` if unknown."""
+    """Seconds since the last write; ``None`` if unknown."""
 
     holding: Holding | None = field(default=None, repr=False)
     staged: StagedFile | None = field(default=None, repr=False)
-    """Staged file to remove, instead of ``holding``; garbage that is a whole job has neither."""
+    """Staged file to remove, instead of ``holding``; both are ``None`` if the garbage is a whole job."""
 
 
 @frozen(kw_only=True)
@@ -267,7 +267,7 @@ class _Search:
     def _add(
         self, what: str, found: JobSurvey | Holding | StagedFile, *, path: str, at: float | None, **more: Any
     ) -> None:
-        """Add garbage that was last written at a time, in seconds since 1970."""
+        """Add garbage with the time of its last write, in seconds since 1970."""
         age_s = None if at is None else self.now - at
         values = {"pipeline": None, **more, "size_bytes": found.size_bytes, "age_s": age_s}
         self.garbage.append(Garbage(what=what, job_id=found.job_id, path=path, **values))

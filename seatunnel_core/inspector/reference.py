@@ -43,8 +43,8 @@ class StorageReference:
             to_remove: True if garbage will be removed.
 
         Raises:
-            UsageError: It does not exist, or the reference is invalid.
-            CheckpointStorageError: It cannot be opened.
+            UsageError: The storage does not exist, or the reference is invalid.
+            CheckpointStorageError: The storage cannot be opened.
         """
         if self.storage is not None and self.storage.endswith(ENDING):
             if self.properties or self.namespace:

@@ -26,8 +26,8 @@ from seatunnel_core.inspector.survey import JobSurvey
 class StagedFile:
     """A staged file of a sink, or a folder that contains only its marker file.
 
-    Its path is below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, below the fence of a save mode of that epoch,
-    which contains the files that the save mode removes, or below ``<target>/.seatunnel/<job>/replacing/``.
+    Its path is below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, below ``<target>/.seatunnel/<job>/replacing/``,
+    or below the fence of a save mode of the epoch, which contains the files that the save mode removes.
     """
 
     path: str

@@ -31,7 +31,7 @@ _OF_A_JOB = frozenset(
         *(HoldingKind.MISNAMED, HoldingKind.UNREADABLE),
     )
 )
-"""Kinds of objects that do not remain of a deleted job."""
+"""Kinds of objects that are removed when their job is deleted."""
 
 _CLUSTER = "cluster"
 """Folder of a cluster's state, next to the folders of jobs."""
@@ -111,7 +111,7 @@ class PipelineSurvey:
         """Return the checkpoint of this epoch and id.
 
         Raises:
-            UsageError: It does not exist; the message lists the existing ones.
+            UsageError: The checkpoint does not exist; the message lists the existing ones.
         """
         found = next((info for info in self.listing.checkpoints if info.ref == ref), None)
         if found is None:
@@ -136,7 +136,7 @@ class JobSurvey:
     manifest: Manifest | None = None
     manifest_version: int | None = None
     problems: tuple[str, ...] = ()
-    """Problems of the job itself, without those of its pipelines."""
+    """Problems of the job itself, not including those of its pipelines."""
 
     @property
     def name(self) -> str:
@@ -180,7 +180,7 @@ class JobSurvey:
         """Return the pipeline with this number.
 
         Raises:
-            UsageError: It does not exist.
+            UsageError: The pipeline does not exist.
         """
         if number not in self.pipelines:
             known = ", ".join(map(str, self.pipelines)) or "none"

@@ -26,7 +26,8 @@ class TableSchema:
     """Columns and identity of a table."""
 
     table: str
-    """Path of the table, ``database.schema.table`` as far as known; ``"default"`` if the job names none."""
+    """Path of the table, ``database.schema.table`` as far as known; ``"default"`` if the job does not name the
+    table."""
 
     columns: pa.Schema
     """Columns with Arrow types; see ``rows/types.py`` for SeaTunnel's names. The metadata of a field contains the

@@ -11,7 +11,7 @@ def strptime_format(java: str) -> str:
     """Return Java's date pattern as ``strptime`` directives.
 
     Raises:
-        SourceError: It uses letters other than ``yyyy MM dd HH mm ss``.
+        SourceError: The pattern uses letters other than ``yyyy MM dd HH mm ss``.
     """
     found = java.replace("'", "")
     for letters, directive in _JAVA_PATTERNS:

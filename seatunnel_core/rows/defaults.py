@@ -35,10 +35,10 @@ def default_values(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def written_value(written: Any, kind: pa.DataType) -> Any:
-    """Return a value for Arrow; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME``, ``CURRENT_TIMESTAMP``.
+    """Convert a default value for Arrow; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME``, ``CURRENT_TIMESTAMP``.
 
     Raises:
-        ValueError: It does not have the type.
+        ValueError: The value does not have the type.
     """
     current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
         kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None

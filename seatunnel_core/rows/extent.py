@@ -23,7 +23,7 @@ BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which rows do no
 
 
 def beyond(values: pa.Array) -> pa.Array | None:
-    """Return for each value whether it is out of range; ``None`` if no value is.
+    """Return a mask of the values that are out of range; ``None`` if all are in range.
 
     An array is out of range if one of its elements is.
     """
@@ -68,7 +68,7 @@ def _clock(number: int, per_second: int) -> str:
 
 
 def first_beyond(values: pa.Array, kinds: Callable[[pa.DataType], bool]) -> pa.Scalar | None:
-    """Return the first value of these types that is out of range, also inside rows, arrays and maps; or ``None``."""
+    """Return the first out-of-range value of these types, even if it is nested; ``None`` if there is none."""
     if not _has_limits(values.type):
         return None
     if not of.is_nested(values.type):
@@ -94,7 +94,7 @@ def _parts(values: pa.Array) -> list[pa.Array]:
 
 
 def _limits(kind: pa.DataType) -> tuple[int, int] | None:
-    """Return the smallest and the largest number in the range of a type; ``None`` if there is no limit."""
+    """Return the smallest and the largest number that a type allows; ``None`` if it has no limits."""
     if of.is_date32(kind):
         return _FIRST_DAY, _LAST_DAY
     if of.is_date64(kind):

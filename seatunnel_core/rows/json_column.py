@@ -21,7 +21,7 @@ _LEAST, _MOST = 1e-4, 1e15
 """Range in which Python and Arrow format floating-point numbers alike, without an exponent, except for integers."""
 
 _MOST_WHOLE = {32: 2.0**24, 64: _MOST}
-"""Limit by bits below which integers keep all digits."""
+"""Limit below which integers keep all digits, by the number of bits of the floating-point type."""
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
@@ -105,7 +105,7 @@ class _Object:
 
 
 def _name(column: pa.Field, number: int) -> str:
-    """Return the JSON before the value of a column, by its number."""
+    """Return the JSON text that precedes the value of a column; ``number`` is the position of the column."""
     return f"{',' if number else '{'}{json.dumps(column.name, ensure_ascii=False)}:"
 
 
@@ -256,7 +256,7 @@ def _must_be_of_python(array: pa.Array) -> None:
 
 
 def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
-    """Return the strings; omit the microseconds if they are zero."""
+    """Return the strings without fractions of a second that are zero."""
     try:
         return array.cast(seconds).cast(pa.string())
     except pa.ArrowInvalid:

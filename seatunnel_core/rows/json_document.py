@@ -29,7 +29,7 @@ def parsed(text: str | bytes) -> Any:
     """Parse a JSON document; objects with duplicate keys are ``RepeatedKeys``.
 
     Raises:
-        ValueError: It is not JSON; the message contains the position.
+        ValueError: The document is not JSON; the message contains the position.
     """
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
@@ -60,7 +60,7 @@ def compiled(path: str) -> Any:
     """Return a path compiled for ``found``.
 
     Raises:
-        ValueError: It is invalid; the message contains the reason.
+        ValueError: The path is invalid; the message contains the reason.
     """
     import jsonpath
 

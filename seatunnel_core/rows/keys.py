@@ -21,7 +21,7 @@ def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
         names: The columns of the table; ``None`` if unknown.
 
     Raises:
-        ValueError: It is invalid, or refers to a column that the table does not have.
+        ValueError: The block is invalid, or refers to a column that the table does not have.
     """
     if not block:
         return ()

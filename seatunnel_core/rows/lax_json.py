@@ -37,7 +37,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 _QUOTED = {quote: re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL) for quote in "\"'"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _BARE = {ends: re.compile(rf"[^{re.escape(ends)}]*") for ends in (":", ",}", ",]")}
-"""Patterns of a word without quotes, by the characters that end it."""
+"""Patterns of an unquoted word, by the characters that end it."""
 
 
 class _Reader:
@@ -143,7 +143,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _meant(word: str) -> Any:
-    """Return the value of a word without quotes."""
+    """Return the value of an unquoted word."""
     number = _NUMBER.fullmatch(word)
     if number is None:
         return _WORDS.get(word, word)

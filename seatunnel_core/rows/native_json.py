@@ -1,9 +1,9 @@
 """Reader of JSON lines that uses Arrow's parser if it agrees with ``json`` and ``rows.values``.
 
-Arrow's parser is ten times as fast, but differs: two objects on a line are two rows, one over two lines is a row,
-invalid UTF-8 is accepted, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z`` after a local time is
-ignored, and a line ``null`` ends the process. Input that it may treat differently is not passed to it, or is detected
-in its result; the text is then left to the careful reader, which also names bad rows.
+Arrow's parser is ten times as fast, but differs: it reads two objects on one line as two rows, and an object that spans
+two lines as one row; invalid UTF-8 is accepted, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z``
+after a local time is ignored, and a line ``null`` ends the process. Input that it may treat differently is not passed
+to it, or is detected in its result; the text is then left to the careful reader, which also reports bad rows.
 """
 
 import decimal
@@ -42,13 +42,13 @@ def parsed(text: bytes) -> Any:
     Objects with duplicate keys are ``RepeatedKeys``.
 
     Raises:
-        ValueError: It is not JSON; the message contains the position.
+        ValueError: The document is not JSON; the message contains the position.
     """
     return _decoded(text, _decoder_of)
 
 
 def glanced(text: bytes) -> Any:
-    """Return the value like ``parsed``, but with the last value of a duplicate key. Faster; used to inspect kinds.
+    """Parse like ``parsed``, but keep the last value of a duplicate key. Faster; used to inspect kinds.
 
     Raises:
         ValueError: As in ``parsed``.
@@ -72,8 +72,8 @@ class NativeJson:
 
         Args:
             columns: The names and types of the values.
-            converters: Returns, for a column's type, the function with which the careful reader converts a value of
-                ``json``; it may raise ``ValueError``.
+            converters: Function that returns, for a column's type, the converter that the careful reader applies to
+                values of ``json``. A converter may raise ``ValueError``.
             complete: True if rows with a field without a column must be read by the careful reader.
         """
         self._columns = columns

@@ -1,4 +1,4 @@
-"""Rows of Python as mappings: column types are inferred from the values, and no value is changed.
+"""Python rows, given as mappings: column types are inferred from the values, and no value is changed.
 
 A column is described by the set of its values' kinds, as in ``rows.inference``, so neither the order of rows nor their
 batches affect the columns. Kinds are those of Python: a string that looks like a date is a string, and a set of kinds

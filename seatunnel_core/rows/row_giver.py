@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True, slots=False, repr=False)
 class RowGiver:
-    """A function with the declaration of its rows; ``help`` and ``inspect`` treat it as the wrapped function."""
+    """A function and the declaration of its rows; ``help`` and ``inspect`` treat it as the wrapped function."""
 
     function: Callable[..., Any]
     schema: "Mapping[str, Any] | pa.Schema | None" = None

@@ -31,7 +31,7 @@ class Column:
     """``columnScale``: decimal places of a float or double, or dimension of a vector."""
 
     default: Any = None
-    """``defaultValue`` in its original notation; ``None`` without one."""
+    """``defaultValue`` in its original notation; ``None`` if there is none."""
 
     may_lack: bool = False
     """True if ``defaultValue`` declares that a missing column is null."""
@@ -47,7 +47,7 @@ class DeclaredTable:
 
 
 def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any]:
-    """Return the ``schema`` block for a schema in Python code: ``{"city": "string"}``, an Arrow schema, or a block.
+    """Return the ``schema`` block for a schema in Python code, such as ``{"city": "string"}`` or an Arrow schema.
 
     Raises:
         ValueError: The value is none of these, or has no columns.

@@ -100,7 +100,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
         dimensions: Default dimensions of vectors, by type name.
 
     Raises:
-        ValueError: It is invalid; the message contains the invalid part and a suggestion.
+        ValueError: The declaration is invalid; the message contains the invalid part and a suggestion.
     """
     if isinstance(declaration, Mapping):
         return _row([(str(name), arrow_type(inner, dimensions)) for name, inner in declaration.items()])

@@ -19,7 +19,7 @@ MARK = {b"seatunnel.unknown": b"true"}
 """Field metadata that marks a column, struct field or list element of unknown type."""
 
 EMPTY_OBJECT = "{}"
-"""Text of an object without fields, which has no type."""
+"""JSON text of an object without fields, whose type is unknown."""
 
 
 def marked(name: str, kind: pa.DataType = pa.null()) -> pa.Field:  # noqa: B008, types are values
@@ -64,9 +64,7 @@ class Resolved:
     """Columns to write, with the target's types for unknown ones."""
 
     without_values: tuple[str, ...] = ()
-    """Columns of the rows that must not have values: the target lacks them, or its type for them is one that Arrow
-    lacks.
-    """
+    """Columns of the rows that must be empty: the target lacks them, or has a type for them that Arrow lacks."""
 
 
 def resolved(
@@ -179,7 +177,7 @@ def _fields(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def first_value(values: pa.Array) -> int | None:
-    """Return the index of the first value other than null and empty objects or lists; ``None`` without one."""
+    """Return the index of the first value other than null and empty objects or lists; ``None`` if there is none."""
     found = min(_with_value(values), default=None)
     return None if found is None else int(found)
 

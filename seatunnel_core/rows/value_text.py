@@ -21,7 +21,7 @@ def json_text(value: Any, kind: pa.DataType) -> str:
     Dates and times are ISO strings, bytes base64, rows and maps objects. A decimal is a number with all digits.
 
     Raises:
-        ValueError: A map has a duplicate key, of which an object would keep one.
+        ValueError: A map has a duplicate key; an object would keep only one of its values.
     """
     if not _holds_decimals(kind):
         return _ENCODER.encode(_plain(value, kind))
@@ -39,7 +39,7 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 
 def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
-    """Return a value for a store of byte strings: strings and bytes unchanged, others as in JSON without quotes.
+    """Return a value for a store of byte strings. Strings and bytes are unchanged; other types are JSON without quotes.
 
     Raises:
         ValueError: As ``json_text``.
@@ -88,7 +88,7 @@ def float_texts(values: pa.Array) -> pa.Array:
 
 
 def cut(text: str, most: int) -> str:
-    """Return the first characters of a string, and the number of further ones."""
+    """Return the first characters of a string, and the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 

@@ -1,8 +1,8 @@
 """Conversion of plain values of JSON and configuration files to values that Arrow accepts for a type.
 
-The rules are those of SeaTunnel's documentation: dates and times are ISO strings or further forms such as
-2024/5/20 12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an
-object with strings as keys. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
+The rules are those of SeaTunnel's documentation: dates and times are ISO strings or further forms such as 2024/5/20
+12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an object whose
+keys are strings. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
 """
 
 import base64
@@ -34,10 +34,10 @@ Converter = Callable[[Any], Any]
 
 
 def plain(value: Any, kind: pa.DataType) -> Any:
-    """Return ``value`` converted for the Arrow type ``kind``, or ``None``. For many values use ``converter``.
+    """Return ``value`` converted for the Arrow type ``kind``; ``None`` stays ``None``. See also ``converter``.
 
     Raises:
-        ValueError: It does not fit; the message states the value and the expected type.
+        ValueError: The value does not fit; the message states the value and the expected type.
     """
     return None if value is None else converter(kind)(value)
 
@@ -103,10 +103,11 @@ def _unchecked(kind: pa.DataType) -> Converter:
 
 
 def number_text(text: str) -> str:
-    """Return the number without surrounding whitespace.
+    """Return the string of a number without surrounding whitespace.
 
     Raises:
-        ValueError: It has characters that only Python accepts in numbers: ``1_000``, or digits of other scripts.
+        ValueError: The string has characters that only Python accepts in numbers: ``1_000``, or digits of other
+            scripts.
     """
     text = text.strip()
     if "_" in text or not text.isascii():

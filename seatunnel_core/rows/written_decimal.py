@@ -1,4 +1,4 @@
-"""JSON numbers that keep their notation: ``1e2`` in a text column stays ``1e2`` and does not become ``1E+2``."""
+"""JSON numbers that keep their notation: ``1e2`` in a string column stays ``1e2`` and does not become ``1E+2``."""
 
 import json
 import re
@@ -41,7 +41,7 @@ class NegativeZero(int):
 
 
 def decoders(**options: Any) -> Callable[[str], json.JSONDecoder]:
-    """Return a function that chooses between two decoders with the same options for a string.
+    """Return a function that chooses, for each string, between two decoders with the same options.
 
     Only the decoder for strings with ``-0`` checks each integer, because that takes twice as long.
     """

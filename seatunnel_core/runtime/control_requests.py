@@ -42,7 +42,7 @@ class Shown(Protocol):
 
 
 class Controlled(Shown, Protocol):
-    """The job that other processes control."""
+    """A job that other processes can control."""
 
     version: int
     started_at: float
@@ -73,7 +73,7 @@ def answers(run: Controlled) -> Mapping[str, Verb]:
 
 
 def _status(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return ``job_id name pid started_at manifest_version storage ended``, and each pipeline as ``PipelineView``."""
+    """Return the job's ID, name, process, start, manifest version, storage and end, and its pipelines."""
     progress = run.progress()
     return {
         "job_id": run.job_id,

@@ -39,13 +39,13 @@ class EpochOwner(Protocol):
     """Receiver of an epoch's start, end and savepoints."""
 
     def epoch_begun(self, run: "EpochRun") -> None:
-        """Handle that the restore point is durable: from now on the pipeline can be resumed."""
+        """Handle the start of the epoch: the restore point is durable, and the pipeline can be resumed."""
 
     def epoch_ended(self, run: "EpochRun", end: EndPipeline) -> None:
         """Handle the end of the epoch: the protocol issued its last command or failed."""
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Handle that a savepoint is durable as ``ref``, or failed because of ``reason``."""
+        """Handle the result of a savepoint: it is durable as ``ref``, or failed because of ``reason``."""
 
 
 class EpochRun:
@@ -138,7 +138,7 @@ class EpochRun:
     def after_commits(self, then: Callable[[], None]) -> None:
         """Call ``then`` once no commit is running, or one takes too long.
 
-        The epoch has been left. Rows of commits that succeed until then are counted.
+        The epoch has already been left. Rows of commits that succeed in the meantime are counted.
         """
         if not self._commits:
             then()
@@ -181,7 +181,7 @@ class EpochRun:
         self._do_in(pool, run)
 
     def _do_in(self, pool: Pool, work: Callable[[], Callable[[], None]]) -> None:
-        """Do the work in the pool, and then run the function that it returns on the loop."""
+        """Run the work in the pool, and then run the function that it returns on the loop."""
 
         def run() -> None:
             with heard(self._metrics.warned):

@@ -257,7 +257,7 @@ class JobRun:
         Raises:
             UsageError: The job is not running, or the name is taken or invalid.
             SavepointError: A pipeline or the storage failed.
-            TimeoutError: The time is up; the savepoint may still complete.
+            TimeoutError: The savepoint did not complete in time; it may still complete.
         """
         if self._threads is None or self._done.is_set():
             raise UsageError(f"the job {self.job_id} is not running, so no savepoint can be taken")
@@ -272,7 +272,7 @@ class JobRun:
             self._threads.stop()
 
     def kill(self) -> None:
-        """Stop immediately but in order; a restore reads again what no checkpoint contains, as after a crash."""
+        """Stop immediately but in order. A restore rereads what no checkpoint contains, as after a crash."""
         if self._threads is not None and not self._done.is_set():
             self._threads.kill()
 

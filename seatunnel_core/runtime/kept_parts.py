@@ -22,7 +22,7 @@ class KeptParts:
         """Return a cursor from a checkpoint with its parts.
 
         Raises:
-            CheckpointStorageError: A part is missing or damaged, or the storage does not answer.
+            CheckpointStorageError: A part is missing or damaged, or the storage does not respond.
             StoredValueError: An attachment is not a part.
         """
         by_digest = {digest: part for part, digest in self._held.get(source, {}).items()}
@@ -43,7 +43,7 @@ class KeptParts:
         """Store the new parts of a cursor durably, and return the cursor with the names of its parts for a checkpoint.
 
         Raises:
-            CheckpointStorageError: The storage rejects a part, or does not answer.
+            CheckpointStorageError: The storage rejects a part, or does not respond.
         """
         held = self._held.get(source, {})
         named: dict[bytes, str] = {}

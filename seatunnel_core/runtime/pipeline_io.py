@@ -58,7 +58,7 @@ class PipelineIO:
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on this machine, so that it need not be verified that they see the same targets."""
+    """True if tasks run on this machine. If not, the engine verifies that they see the same targets."""
 
     settled_below: int = 0
     """Epoch below which all output of checkpoints is published: the job had ended, and its staging folders were
@@ -69,7 +69,7 @@ class PipelineIO:
     """Value of ``SinkContext.increment``."""
 
     recognised_before: Mapping[str, Sequence[Mapping[str, str]]] = field(factory=dict, repr=False)
-    """Value of ``SinkContext.recognised_before`` by sink."""
+    """Value of ``SinkContext.recognised_before``, by sink."""
 
     save_modes: SaveModes = field(factory=SaveModes, repr=False)
     """Save modes of all pipelines of the job."""
@@ -78,13 +78,13 @@ class PipelineIO:
     """True if a save mode is deferred until the tables are known."""
 
     _published_to: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
-    """Value of ``SinkContext.published_to`` by sink, including the publications of this process."""
+    """Value of ``SinkContext.published_to``, by sink, including the publications of this process."""
 
     _prepared_in: Mapping[str, int] = field(factory=dict, init=False, repr=False)
-    """Value of ``SinkContext.prepared_in`` by sink."""
+    """Value of ``SinkContext.prepared_in``, by sink."""
 
     upstream: Acknowledgements = field(init=False, repr=False)
-    """Receives the progress of publication."""
+    """Acknowledgements, to which published checkpoints are reported."""
 
     sources: SourceIO = field(init=False, repr=False)
     _newest: CheckpointRef | None = field(init=False, default=None)
@@ -372,7 +372,7 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
 
 
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
-    """Raise ``UsageError`` if a source would emit other splits than when the job started.
+    """Raise ``UsageError`` if a source would emit different splits than when the job started.
 
     This happens if a query that combines all rows, and so all splits, was added or removed since.
     """

@@ -15,7 +15,8 @@ from seatunnel_core.spark.failure import failure_of
 class SourcePolling:
     """Polls of the unbounded sources of one pipeline.
 
-    A poll lists in a thread of the pool. If tasks have to inspect the found objects, it continues once Spark runs.
+    A poll lists objects in a thread of the pool. If tasks must inspect these objects, the poll continues once Spark
+    runs.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class SourcePolling:
         self._in_pool(command, lambda: self._news(command))
 
     def _in_pool(self, command: commands.Poll, work: Callable[[], Callable[[], None]]) -> None:
-        """Do the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
+        """Run the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
 
         def run() -> None:
             try:

@@ -85,7 +85,7 @@ class SourceIO:
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
     def open(self, source_name: str, *, restored: bool) -> None:
-        """Request a source to acquire the resources that its tasks share."""
+        """Let a source acquire the resources that its tasks share."""
         self._source(source_name).source.open(restored=restored)
 
     @property
@@ -119,7 +119,7 @@ class SourceIO:
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
         """Return the splits of the objects that a poll found, numbered from ``next_index``.
 
-        Needs Spark if tasks must inspect it.
+        Needs Spark if tasks must inspect the objects.
         """
         if not news.items:
             return ()

@@ -36,7 +36,7 @@ class _Enumerated:
 class Planner:
     """Enumerates the sources of one pipeline and plans the operator chains of their tasks.
 
-    It lists in a thread of the pool. If tasks must inspect the found objects, it continues once Spark runs. Each
+    Objects are listed in a thread of the pool. If tasks must inspect them, planning continues once Spark runs. Each
     source is planned separately, and its event is delivered at once, unless Spark plans a transform. Then the chain
     depends on all sources of the pipeline: a query may use the rows of several sources, and reads all their splits as
     one.
@@ -124,7 +124,7 @@ class Planner:
         self._when_spark_runs(partial(self._in_pool, run))
 
     def _in_pool(self, work: Callable[[], Then]) -> None:
-        """Do the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
+        """Run the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
 
         def run() -> None:
             try:

@@ -1,4 +1,4 @@
-"""The transform ``DataFrame``: applies a function from a Spark ``DataFrame`` to a ``DataFrame``."""
+"""The transform ``DataFrame``: applies a function to a Spark ``DataFrame``."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,9 +21,9 @@ FUNCTION_OPTION = Option(
 
 
 class DataFrameFunction(DataFrameTransform):
-    """Calls a function in the driver; Spark runs the resulting plan.
+    """The function is called in the driver; Spark runs the resulting plan.
 
-    If the plan works row by row, each work unit is a frame. If it looks across rows (an aggregate, a window, a join of
+    If the plan works row by row, each work unit is a frame. If it combines rows (an aggregate, a window, a join of
     inputs), one frame has the rows of all splits; streaming jobs reject that. A function that requests rows during
     planning (``count``, ``collect``) cannot be analysed: it needs the option ``scope``.
     """

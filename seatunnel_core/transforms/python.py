@@ -1,4 +1,4 @@
-"""The transform ``Python``: applies a function from a ``pyarrow.RecordBatch`` to a ``pyarrow.RecordBatch``."""
+"""The transform ``Python``: applies a function to each ``pyarrow.RecordBatch`` of the input."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ SCHEMA_BLOCK = Option(
 
 
 class PythonFunction(Transform):
-    """Calls a function with each batch. Its result must not depend on how rows are divided into batches."""
+    """The function returns a batch or yields several. Its results must not depend on the division into batches."""
 
     identifier: ClassVar[str] = "Python"
     declared = (FUNCTION_OPTION, SCHEMA_BLOCK)

@@ -54,7 +54,7 @@ def rewritten(option: str, pattern: str, replacement: str) -> str:
     r"""Return Java's replacement (``$1``, ``${name}``, ``\$``) in RE2's form (``\1``).
 
     Raises:
-        UsageError: It is invalid, or refers to a group that the pattern does not have.
+        UsageError: The replacement is invalid, or refers to a group that the pattern does not have.
     """
     groups, names = _groups(pattern)
     text, at = "", 0

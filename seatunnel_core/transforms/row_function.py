@@ -96,7 +96,7 @@ def transform(*, schema: "Mapping[str, Any] | pa.Schema | None" = None) -> Calla
 def transform(
     function: Function | None = None, /, *, schema: "Mapping[str, Any] | pa.Schema | None" = None
 ) -> RowFunction | Callable[[Function], RowFunction]:
-    """Turn a function of one row, a ``dict`` from column to value, into a transform.
+    """Turn a function of one row, a ``dict`` of values by column name, into a transform.
 
     ::
 
@@ -111,8 +111,8 @@ def transform(
     fails the pipeline with its key. For functions of whole batches, which are faster, use ``Rows.map_batches``.
 
     It runs in Spark tasks, and **again after a failure**: the rows of a work unit are processed again from the
-    beginning, and the output of the failed attempt is discarded. So the function must return the same rows for the same
-    row, and the function must not depend on the order of rows or on earlier ones.
+    beginning, and the output of the failed attempt is discarded. So the function must return the same output for the
+    same row, and must not depend on the order of rows or on earlier rows.
 
     Args:
         function: The function, if the decorator has no arguments.

@@ -29,10 +29,10 @@ class SchemaContract:
 
     @classmethod
     def of(cls, written: Any) -> "SchemaContract":
-        """Return the contract in a job file: one word for everything, or a block with a word for each kind.
+        """Return the contract in a job file: one word for all kinds of deviations, or a block with a word for each.
 
         Raises:
-            ValueError: It is invalid; the message states the expected form.
+            ValueError: The contract is invalid; the message states the expected form.
         """
         return contract_of(cls, written, WORDS)
 
@@ -41,7 +41,7 @@ def contract_of(kind: type[C], written: Any, words: Sequence[str]) -> C:
     """Return the contract of one kind in a job file: one of ``words`` for everything, or a block.
 
     Raises:
-        ValueError: It is invalid; the message states the expected form.
+        ValueError: The contract is invalid; the message states the expected form.
     """
     keys = list(fields_dict(kind))  # type: ignore[arg-type]
     if not isinstance(written, Mapping):

@@ -25,7 +25,7 @@ class DiscardedRowError(Exception):
 
 
 class Fitting:
-    """Converts JSON objects to rows of inferred columns."""
+    """Conversion of JSON objects to rows of inferred columns."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Fitting:
         )
 
     def _fit(self, kind: pa.DataType, column: pa.Field, path: str) -> _Fit:
-        """Return a function that converts to a value of a type; ``path`` is the location of the value in the row."""
+        """Return a function that converts a value to a type; ``path`` is the location of the value in the row."""
         if pa.types.is_string(kind):
             return lambda value, _: None if value is None else text_of(value)
         if pa.types.is_struct(kind):

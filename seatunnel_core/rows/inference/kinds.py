@@ -56,7 +56,7 @@ TYPES: Mapping[int, pa.DataType] = {
     MOMENT: pa.timestamp("us", tz="UTC"),
     TEXT: pa.string(),
 }
-"""Type for each set of kinds without objects and lists; for other sets it is ``string``."""
+"""Type of each set of kinds without objects and lists; ``string`` for a set that is not listed."""
 
 HELD: Mapping[pa.DataType, int] = {
     pa.bool_(): BOOLEAN,
@@ -66,13 +66,13 @@ HELD: Mapping[pa.DataType, int] = {
     pa.timestamp("us"): DATE | LOCAL,
     pa.timestamp("us", tz="UTC"): MOMENT,
 }
-"""Kinds whose values a type represents unchanged. ``string`` represents all kinds."""
+"""Kinds of values that each type represents unchanged. ``string`` represents all kinds."""
 
 _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-\d\d"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
 _MOMENT = re.compile(rf"({_DATE})(?:[T ]{_TIME}(Z)?)?", re.ASCII)
 _EXACT_DIGITS = 15
-"""Maximum number of digits with which a number is certainly exact as a double, if its exponent is small enough, too."""
+"""Number of digits up to which a decimal number is exact as a double, provided that its exponent is small enough."""
 
 _EXACT_EXPONENT = 300
 
@@ -83,7 +83,7 @@ def united(kinds: int) -> int:
 
 
 def kinds_of(values: Collection[Any]) -> int:
-    """Return the united kinds of JSON values; faster than ``kind_of`` for each."""
+    """Return the united kinds of JSON values; faster than a call of ``kind_of`` for each value."""
     found = 0
     for kind in set(map(type, values)):
         if kind in _OF_TYPE:
@@ -100,7 +100,7 @@ _OF_TYPE: Mapping[type, int] = {type(None): 0, bool: BOOLEAN, dict: OBJECT, Repe
 
 
 def kind_of(value: Any) -> int:
-    """Return the kind of a JSON value of ``native_json.parsed``; 0 for null."""
+    """Return the kind of a value returned by ``native_json.parsed``; 0 for null."""
     kind = type(value)
     if kind is str:
         return _kind_of_text(value)
@@ -126,7 +126,7 @@ def _kind_of_whole(value: int) -> int:
 
 
 def _is_double(value: Any) -> bool:
-    """Return True if a number with a decimal point or an exponent equals its double's string form."""
+    """Return True if a double preserves the digits of a number with a decimal point or an exponent."""
     if isinstance(value, float):  # NaN and infinity, which have no digits
         return True
     number = float(value)

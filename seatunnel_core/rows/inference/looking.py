@@ -23,7 +23,7 @@ def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
 
 
 def _objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return the objects in lines; lines that certainly are one object each are parsed together, twice as fast."""
+    """Return the objects in lines; lines that certainly contain one object each are parsed together, twice as fast."""
     if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
         try:
             found = glanced(b"[" + b",".join(lines) + b"]")

@@ -24,7 +24,7 @@ class Shape:
 
     def __init__(self) -> None:
         self.kinds = 0
-        """Kinds of ``rows.inference.kinds``, in the form of ``united``."""
+        """Set of kinds from ``rows.inference.kinds``, in the form that ``united`` returns."""
 
         self.fields: dict[str, tuple[int, Shape]] = {}
         """For objects, the smallest position and the shape of each field, by name."""
@@ -33,7 +33,7 @@ class Shape:
         """For lists, the shape of all elements; ``None`` if all lists were empty."""
 
     def see(self, values: Collection[Any], levels: int = DEEPEST + 1) -> None:
-        """Add JSON values of ``native_json.parsed``, inspecting ``levels`` levels."""
+        """Add values returned by ``native_json.parsed``, and inspect ``levels`` levels of them."""
         if self.kinds == TEXT:  # TEXT represents all kinds
             return
         self._add(kinds_of(values))
@@ -112,7 +112,7 @@ class Shape:
         """Return the shape in a ``body``.
 
         Raises:
-            StoredValueError: It is not a shape.
+            StoredValueError: The value is not a shape.
         """
         shape = cls()
         shape.kinds = stored.number(body, "kinds")

@@ -68,7 +68,7 @@ def modulo(functions: EngineFunctions, one: Value, other: Value, what: str) -> V
 
 
 def _computed_as(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return the result type of two numbers: small integers become ``int``, and floats double."""
+    """Return the result type of two numbers: small integers become ``int``, and floats become ``double``."""
     kind = common_number(one, other)
     if pa.types.is_floating(kind):
         return DOUBLE

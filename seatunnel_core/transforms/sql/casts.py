@@ -152,10 +152,10 @@ def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode
 
 
 def rounded_decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
-    """Return a number or its string with the decimal places of the type.
+    """Convert a number, or a string that contains one, to a decimal with the decimal places of the type.
 
     Raises:
-        ValueError: It is not a number, or has too many integer digits for the type.
+        ValueError: The value is not a number, or has too many integer digits for the type.
     """
     try:
         number = decimal.Decimal(number_text(value) if isinstance(value, str) else repr(value))

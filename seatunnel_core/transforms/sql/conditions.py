@@ -48,7 +48,7 @@ def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -
 
 
 def _lazy(sql: str) -> str:
-    """Return a condition as a CASE of numbers: DataFusion turns one of booleans into AND and OR, which evaluate all."""
+    """Return a condition as a CASE of numbers. DataFusion turns a boolean CASE into AND and OR, which are not lazy."""
     return f"arrow_cast({sql}, 'Boolean')"
 
 

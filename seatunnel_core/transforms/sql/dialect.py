@@ -48,7 +48,7 @@ def _position(parser: Any) -> exp.Expression:
 
 _TRIMS = {"LEADING": "LTRIM", "TRAILING": "RTRIM", "BOTH": "TRIM"}
 _BEHIND_A_SIDE = (TokenType.FROM, TokenType.STRING, TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_PAREN)
-"""Tokens that can follow LEADING, TRAILING or BOTH if it is not a column."""
+"""Tokens that can follow LEADING, TRAILING or BOTH if that word is not a column."""
 
 
 def _trim(parser: Any) -> exp.Expression:
@@ -86,7 +86,7 @@ def read(text: str) -> Statement:
     """Parse a statement and check its form; its expressions are checked later, with the columns.
 
     Raises:
-        UsageError: It is not SQL, or not a single SELECT over one table.
+        UsageError: The text is not SQL, or not a single SELECT over one table.
     """
     try:
         parsed = [each for each in sqlglot.parse(text, read=SeaTunnel) if each is not None]

@@ -17,7 +17,7 @@ TABLE, KINDS = "rows", "#kinds"
 """Names of the table and of the row kinds in the engine's SQL."""
 
 _BATCH_ROWS = 2**20
-"""Number of rows that DataFusion passes to a function at once; a batch has fewer."""
+"""Number of rows that DataFusion passes to a function at once; a batch always has fewer."""
 
 
 @frozen(kw_only=True)
@@ -30,7 +30,7 @@ class Query:
     """Columns of the result."""
 
     timed: bool
-    """True if it uses ``NOW``."""
+    """True if the statement uses ``NOW``."""
 
 
 _PANIC = "PanicException"

@@ -172,7 +172,7 @@ def rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def value_by_value(function: ArrowFunction, kind: pa.DataType) -> ArrowFunction:
-    """Return the function with null for each failing row."""
+    """Return a variant of the function whose result is null for each failing row."""
 
     def run(*columns: Any) -> pa.Array:
         try:

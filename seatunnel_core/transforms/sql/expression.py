@@ -52,7 +52,7 @@ class Expressions:
         """Compile one expression.
 
         Raises:
-            SqlError: It is invalid for these columns; the message contains position and reason.
+            SqlError: The expression is invalid for these columns; the message contains position and reason.
         """
         compiled = _NODES.get(type(node))
         known = _PARTS.get(type(node), ()) + _USUAL_PARTS

@@ -74,7 +74,7 @@ def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
     """Return the common type of two results of an expression.
 
     Raises:
-        SqlError: There is none.
+        SqlError: There is no common type.
     """
     if one == other or other == NULL:
         return one

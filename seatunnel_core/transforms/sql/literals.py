@@ -39,7 +39,7 @@ def number(text: str) -> Value:
 
 
 def _exact(text: str) -> pa.Scalar | None:
-    """Return a number with its written digits; ``None`` if there are more than 38."""
+    """Return a number with all its digits as written; ``None`` if there are more than 38."""
     value = decimal.Decimal(text)
     _, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)

@@ -66,7 +66,7 @@ def planned(statement: Statement, columns: pa.Schema) -> Plan:
     """Compile a statement for a table.
 
     Raises:
-        SqlError: It is invalid for the columns.
+        SqlError: The statement is invalid for the columns.
     """
     explodes = []
     for node in statement.explodes:

@@ -96,7 +96,7 @@ def constant(scalar: pa.Scalar) -> Value:
 
 
 def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
-    """Return the value as an operand: in operations with decimals, a number literal is a decimal."""
+    """Return the value as an operand: beside a decimal, a number literal is a decimal, too."""
     if value.written is not None and any(map(pa.types.is_decimal, kinds)):
         return constant(value.written)
     return value
@@ -108,7 +108,7 @@ def among(values: Sequence[Value]) -> list[Value]:
 
 
 def nothing(kind: pa.DataType = NULL) -> Value:
-    """Return a null of a type."""
+    """Return a null value of a type."""
     return constant(pa.scalar(None, kind))
 
 

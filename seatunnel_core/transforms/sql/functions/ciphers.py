@@ -21,19 +21,19 @@ _DES_START = b"12345678"
 
 @function("DES_ENCRYPT", least=2)
 def des_encrypt(call: Call) -> Value:
-    """Compile DES_ENCRYPT of the key, of which the first eight bytes are used, and the text."""
+    """Compile DES_ENCRYPT, with a key and a text as arguments; only the first eight bytes of the key are used."""
     return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)), text=1)
 
 
 @function("DES_DECRYPT", least=2)
 def des_decrypt(call: Call) -> Value:
-    """Compile DES_DECRYPT of the key and the encrypted text."""
+    """Compile DES_DECRYPT, with a key and an encrypted text as arguments."""
     return _make(call, lambda key, text: _decrypted(_des(key), _decoded(text)), text=1)
 
 
 @function("AES_ENCRYPT", least=2, most=3)
 def aes_encrypt(call: Call) -> Value:
-    """Compile AES_ENCRYPT of the text, the key and the initialization vector.
+    """Compile AES_ENCRYPT, with a text, a key and an initialization vector as arguments.
 
     Without a vector, a random one precedes the result.
     """
@@ -48,7 +48,7 @@ def aes_encrypt(call: Call) -> Value:
 
 @function("AES_DECRYPT", least=2, most=3)
 def aes_decrypt(call: Call) -> Value:
-    """Compile AES_DECRYPT of the encrypted text, the key and the initialization vector."""
+    """Compile AES_DECRYPT, with an encrypted text, a key and an initialization vector as arguments."""
 
     def decrypted(text: str, key: str, start: str | None = None) -> str:
         made = _decoded(text)
@@ -92,7 +92,7 @@ def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = 
 
 
 def _des(key: str) -> Any:
-    """Return DES as Triple DES with three equal keys."""
+    """Return the DES cipher, as Triple DES with three equal keys."""
     from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
     from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
@@ -110,7 +110,7 @@ def _aes(key: str, start: bytes) -> Any:
 
 
 def _aes_key(key: str) -> bytes:
-    """Return the AES key in a string: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
+    """Return the AES key that a string specifies: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
     if not key.strip():
         raise ValueError("the key is empty")
     if not key.startswith("base64:"):

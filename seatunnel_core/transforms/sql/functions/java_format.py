@@ -58,7 +58,7 @@ def pattern(text: str) -> Pattern:
     """Parse a pattern.
 
     Raises:
-        ValueError: It has an unknown letter.
+        ValueError: The pattern has an unknown letter.
     """
     parts: list[tuple[str, int]] = []
     for found in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^'A-Za-z]+|'", text):

@@ -188,7 +188,7 @@ def to_char(call: Call) -> Value:
 
 
 _CAPITALIZED = re.compile("Day|Dy|Month|Mon")
-"""Oracle's words with lower-case letters; other lower-case letters indicate Java's format."""
+"""Elements of Oracle's formats that contain lower-case letters; other lower-case letters indicate Java's format."""
 
 
 def _exact(number: Any) -> decimal.Decimal:

@@ -1,4 +1,4 @@
-"""MurmurHash3 of 128 bits for machines of 64 bits; ``MURMUR64`` returns its first half."""
+"""The 128-bit MurmurHash3 for 64-bit machines; ``MURMUR64`` returns its first half."""
 
 from seatunnel_core.transforms.sql.call import Call, function
 from seatunnel_core.transforms.sql.engine_function import by_row

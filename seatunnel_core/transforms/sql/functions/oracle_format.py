@@ -58,7 +58,7 @@ def _whole(pattern: str, digits: str, fraction: str) -> str | None:
 
 
 def _shortened(behind: str, fraction: str) -> str:
-    """Return the fraction without the optional zeros of a 9."""
+    """Return the fraction without the trailing zeros that the format does not require (elements ``9``)."""
     kept = fraction.rfind("0") + 1
     return behind[:kept] + behind[kept:].rstrip("0")
 

@@ -17,13 +17,13 @@ function("REGEXP_LIKE", least=2, most=3)(lambda call: _matching(call, 2, _like, 
 
 @function("REGEXP_REPLACE", least=3, most=4)
 def regexp_replace(call: Call) -> Value:
-    """Compile REGEXP_REPLACE, with Java's replacement."""
+    """Compile REGEXP_REPLACE, with a replacement in Java's syntax."""
     return _matching(call, 3, _replaced, STRING, (call.text(0), call.text(2)))
 
 
 @function("REGEXP_SUBSTR", least=2, most=6)
 def regexp_substr(call: Call) -> Value:
-    """Compile REGEXP_SUBSTR: the string, the pattern, a position, an occurrence, flags and a group."""
+    """Compile REGEXP_SUBSTR, with a string, a pattern, a position, an occurrence, flags and a group."""
     numbers = [_number(call, at, default) for at, default in ((2, 1), (3, 1), (5, 0))]
     return _matching(call, 4, _part, STRING, (call.text(0), *numbers))
 
@@ -82,7 +82,7 @@ def _compiled(pattern: str, flags: str) -> re.Pattern[str]:
     r"""Return a pattern as Java interprets it: ``\d``, ``\w`` and case-insensitive matching cover ASCII only.
 
     Raises:
-        ValueError: It is not a regular expression.
+        ValueError: The pattern is not a regular expression.
     """
     try:
         return re.compile(flags + re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern), re.ASCII)
@@ -129,7 +129,7 @@ def _replaced(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
 
 
 def _python_replacement(text: str) -> str:
-    r"""Return Java's replacement with ``$1``, ``${name}`` and ``\$`` in Python's form."""
+    r"""Convert Java's replacement with ``$1``, ``${name}`` and ``\$`` to Python's syntax."""
 
     def piece(found: re.Match[str]) -> str:
         if found[1]:

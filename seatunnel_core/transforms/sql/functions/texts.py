@@ -119,7 +119,7 @@ fixed("UPPER UCASE", _cased(pc.ascii_upper, str.upper), STRING, STRING)
 def _cut(
     cut: Callable[..., str], bounds: Callable[[int], tuple[int, int | None]], least: int = -(2**31)
 ) -> ArrowFunction:
-    """Return a slice, by Arrow if the number is constant."""
+    """Return the function for LEFT or RIGHT, which uses Arrow if the number of characters is constant."""
     slow = by_row(cut, STRING)
 
     def run(texts: Any, count: Any) -> Any:

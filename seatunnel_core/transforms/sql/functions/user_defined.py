@@ -65,7 +65,7 @@ class UserDefined:
         """Return the function for statements.
 
         Raises:
-            UsageError: It cannot be loaded, or is not declared with ``sql_function``.
+            UsageError: The function cannot be loaded, or is not declared with ``sql_function``.
         """
         try:
             called = self.point.load()
