@@ -49,15 +49,15 @@ _NOT_OPEN = "Spark is not running: the Spark backend was not started or has stop
 
 
 class SparkBackend:
-    """One Spark application, which ``start`` starts or adopts. ``stop`` leaves an adopted one running."""
+    """One Spark application, started or adopted by ``start``. ``stop`` leaves an adopted one running."""
 
     def __init__(self, settings: SparkSettings) -> None:
         self.settings = settings
         self._running: session.RunningSpark | None = None
         self._slots = 0
         self.holds_back = False
-        """True if Spark never runs more than ``slots`` tasks at once. Unknown, so False, for a cluster, which executors
-        may join later, and with ``spark.default.parallelism``, which may be less than the number of processors."""
+        """True if Spark never runs more than ``slots`` tasks at once. False for a cluster, because executors may join
+        later, and with ``spark.default.parallelism``, which may be less than the number of processors."""
         self.speculates = False
         """True if Spark may run a second attempt of a job's only task at the same time."""
         self._bases: dict[int, RDD[int]] = {}
@@ -174,7 +174,7 @@ class SparkBackend:
         """Make all Python processes of tasks import the shipped modules, so that no work unit waits for that.
 
         Raises:
-            PlatformError: An executor lacks a module; the message names node, module and pip command.
+            PlatformError: An executor lacks a module; the message contains node, module and pip command.
         """
         self._pickles.warm(self._slots)
 
@@ -353,7 +353,7 @@ class SparkBackend:
         return self._running is not None and session.alive(self._running)
 
     def _base(self, tasks: int) -> "RDD[int]":
-        """Return an RDD with this many partitions and meaningless elements.
+        """Return an RDD with this many partitions, whose elements have no meaning.
 
         It is cached for later jobs, because Spark writes a file for each new RDD.
         """

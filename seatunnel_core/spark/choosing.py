@@ -127,7 +127,7 @@ class BatchChoice:
         return self._slots + 1 if most >= self._slots and self._backend.holds_back else most
 
     def _shares(self, eligible: list[Candidate[Order]], tasks: Mapping[OperatorChain, int]) -> tuple[int, int]:
-        """Return the number of tasks, at most one per slot, for these units: now, and if no task were running."""
+        """Return the number of tasks for these units, at most one per slot: now, and if no task were running."""
         now = later = 0
         seen = set[OperatorChain]()
         for chain in (unit.load.chain for unit in eligible):

@@ -49,8 +49,8 @@ def reading(source: Source, splits: Sequence[Split]) -> str:
 def task_failure(error: BaseException, where: str) -> Failure:
     """Return the failure for an error in a task.
 
-    ``where`` names the pipeline and the source or sink. It precedes the message, unless the error's text already begins
-    with its pipeline.
+    ``where`` states the pipeline and the source or sink. It precedes the message, unless the message already begins
+    with the pipeline.
     """
     kind = kind_of(error)
     text = str(error) or type(error).__name__

@@ -18,7 +18,7 @@ _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f
 
 
 class JavaMetrics:
-    """Reads the metrics of one JVM in one request.
+    """Reader of all metrics of one JVM, in one request.
 
     Spark's metrics library provides the gauges and serializes them as JSON, so a hundred values cost about as much as
     one.

@@ -248,7 +248,7 @@ class OwnHosts:
         """Check and record the term of a leader's request.
 
         Raises:
-            HostError: It is lower than the newest known term.
+            HostError: The term is lower than the newest known term.
         """
         newest = max(self._term, self._seen_term())
         if term < newest:

@@ -33,7 +33,7 @@ class RunningJobs:
 
         Raises:
             UsageError: The job does not run there, or the name is taken or invalid.
-            RequestError: It takes too long; it may still complete.
+            RequestError: The savepoint takes too long; it may still complete.
         """
         request = {"do": "savepoint", "name": name or None, "stop": False, "drain": False}
         try:

@@ -15,7 +15,7 @@ def require_one_length(request: Request) -> None:
     """Reject a request with two length headers: a proxy may have used the other one (request smuggling).
 
     Raises:
-        RequestError: It has both ``Content-Length`` and ``Transfer-Encoding``.
+        RequestError: The request has both ``Content-Length`` and ``Transfer-Encoding``.
     """
     if "content-length" in request.headers and "transfer-encoding" in request.headers:
         raise RequestError(

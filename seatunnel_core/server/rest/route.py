@@ -50,11 +50,10 @@ Needs = Callable[[Request], Collection[Permission]]
 """Function that returns the permissions that a request needs. They are checked before its body is read."""
 
 Reads = Callable[[Agent, bytes], Awaitable[Any]]
-"""Function that parses a body before it is passed to the handler. For bodies that take long to parse.
+"""Function that parses a body before it is passed to the handler; used for bodies that take long to parse.
 
 Raises:
-    RequestError: The body is invalid.
-"""
+    RequestError: The body is invalid."""
 
 
 BodyNeeds = Callable[[Any], Collection[Permission]]
@@ -188,7 +187,7 @@ def truth(values: Mapping[str, Any], name: str) -> bool:
     """Return a boolean parameter; False if it is missing.
 
     Raises:
-        RequestError: It is neither ``true`` nor ``false``.
+        RequestError: The value is neither ``true`` nor ``false``.
     """
     value = values.get(name)
     text = "false" if value in (None, "") else str(value).lower()
@@ -201,7 +200,7 @@ def number(request: Request, name: str, default: int, *, least: int, most: int) 
     """Return an integer query parameter.
 
     Raises:
-        RequestError: It is not an integer, or is out of range.
+        RequestError: The value is not an integer, or is out of range.
     """
     text = request.query_params.get(name, "")
     try:

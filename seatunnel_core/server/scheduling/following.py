@@ -123,7 +123,7 @@ def _is_placed(record: JobRecord | None, address: str, host: HostReport) -> bool
 
 
 def _of_lost_member(view: View, record: JobRecord) -> Change | None:
-    """Release the job for another worker process, which takes over even a cancelled one: the lost one may run it."""
+    """Release the job for another worker process, even if it is cancelled: the lost process may still run it."""
     cause = f"node {record.host} was lost: it did not respond to the leader in time"
     released = view.released(record, deaths=record.deaths, cause=cause)
     return _give_up(view, record) or Record(evolve(released, unfenced=True))

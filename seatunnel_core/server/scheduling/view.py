@@ -143,7 +143,7 @@ class View:
 
 
 def _has_begun(record: JobRecord, hosted: HostedJob | None) -> bool:
-    """Return True if an attempt may have claimed a job, also if that is unknown."""
+    """Return True if an attempt may have claimed a job, or if this is unknown."""
     if record.restore and not record.fresh:
         return True
     return record.attempt > 1 or (record.attempt == 1 and (hosted is None or hosted.claimed))

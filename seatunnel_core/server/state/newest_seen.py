@@ -77,7 +77,7 @@ class NewestSeenStore(ClusterStore):
         """Check that a version is not older than the newest one seen.
 
         Raises:
-            StateWentBackError: It is older.
+            StateWentBackError: The version is older.
         """
         newest = self.newest
         if version >= newest:

@@ -109,7 +109,8 @@ def _address(written: str) -> str:
     """Return the IP address to listen on.
 
     Raises:
-        UsageError: It is not an IP address. Names are rejected, because they may later resolve to another address.
+        UsageError: The value is not an IP address. Names are rejected, because they may later resolve to another
+            address.
     """
     text = LOOPBACK if written == "localhost" else written.strip("[]")
     try:
@@ -124,7 +125,7 @@ def _context_path(written: str) -> str:
     """Return the prefix of all paths, without a trailing slash.
 
     Raises:
-        UsageError: It has characters that would have to be escaped in a path.
+        UsageError: The path has characters that would have to be escaped in a path.
     """
     parts = [part for part in written.split("/") if part]
     path = "".join(f"/{part}" for part in parts)

@@ -1,7 +1,7 @@
 """Decision from Spark's analysed plan whether a DataFrame transform works row by row or combines rows.
 
-A plan works row by row if it consists only of known operators that derive each result row from one input row and from
-nothing that depends on the location of rows. Everything else counts as combining rows.
+A plan works row by row if it consists only of known operators that derive each result row from a single input row,
+independent of the location of the row. Everything else counts as combining rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -220,7 +220,7 @@ class _Plan:
 
 
 def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
-    """Return what an expression depends on beyond its row; empty if nothing, or only randomness."""
+    """Return what an expression depends on in addition to its row; empty if nothing, or only random numbers."""
     kind = _kind(expression)
     if kind == "PythonUDF":
         return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"
@@ -245,7 +245,7 @@ def _drawn_anew(expression: Any) -> bool:
 
 
 def _kind(node: Any) -> str:
-    """Return the name of Spark's class. Other classes keep their package name, so that no list here contains them."""
+    """Return the name of a Spark class without its package. Other names keep the package, to match no list here."""
     name: str = node.getClass().getName()
     return name.rpartition(".")[2] if name.startswith(_SPARK) else name
 

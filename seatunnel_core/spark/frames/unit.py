@@ -211,7 +211,7 @@ def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
     """Return the rows of a source that Spark reads.
 
     Raises:
-        SourceError: Spark rejects it.
+        SourceError: Spark rejects the source.
     """
     try:
         with _without_query_logs():
