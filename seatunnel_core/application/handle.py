@@ -25,7 +25,7 @@ SHOWN_EVERY_S = 0.5
 
 
 class JobHandle:
-    """A submitted job. Leaving the ``with`` block, or ``close``, stops it if it still runs, and releases Spark."""
+    """A submitted job. Leaving the ``with`` block, or ``close``, stops the job if it is running, and releases Spark."""
 
     def __init__(self, job_run: JobRun) -> None:
         self._run = job_run
@@ -90,16 +90,16 @@ class JobHandle:
         """Take a savepoint of the whole job, which never expires, and wait until it is complete.
 
         Args:
-            name: Its name; ``None`` for the next number.
-            stop: True to stop the job with it. Work units that are still running on Spark are read again after a
-                restore.
+            name: Name of the savepoint; ``None`` for the next number.
+            stop: True to stop the job with the savepoint. Work units that are still running on Spark are read again
+                after a restore.
             drain: True to stop reading, commit everything that was read, and end the job.
             timeout: Maximum wait, in seconds; ``None`` for no limit.
 
         Raises:
-            UsageError: The job does not run, or the name is taken or invalid.
+            UsageError: The job is not running, or the name is taken or invalid.
             SavepointError: A pipeline could not take its savepoint, or the storage could not store it.
-            TimeoutError: It did not complete in time; it may still complete later.
+            TimeoutError: The savepoint did not complete in time; it may still complete later.
         """
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 
@@ -140,7 +140,7 @@ class JobHandle:
         return self._run.checkpoints()
 
     def close(self) -> None:
-        """Stop the job if it still runs, and release Spark."""
+        """Stop the job if it is running, and release Spark."""
         self._run.close()
 
     def __enter__(self) -> Self:

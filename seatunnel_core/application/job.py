@@ -41,7 +41,7 @@ class Job:
     """A job under construction. ``run`` and ``submit`` may be called several times; each call has its own job ID."""
 
     def __init__(self, name: str, env: Options | None = None) -> None:
-        """Create a job without nodes; ``env`` holds the options of a job file's ``env`` block, ``spark.*`` included."""
+        """Create a job without nodes; ``env`` is the ``env`` block of a job file, including ``spark.*``."""
         self.name = name
         self._env = {**(env or {}), "job.name": name}
         self._nodes: list[tuple[Kind, str, dict[str, Any]]] = []
@@ -109,20 +109,20 @@ class Job:
         name: str = "",
         **more: Any,
     ) -> "Rows":
-        """Add rows of Python as a source, and return them: a list or an iterator of mappings from column to value.
+        """Add Python rows as a source, and return them: a list or an iterator of mappings from column name to value.
 
         The rows are read immediately and completely, and kept in memory (at most 1 GiB). So an exactly-once sink
         receives each row once, even from an iterator. For an iterator, the job logs a warning: to resume it in another
         process, pass an iterator with the same rows.
 
         Without a schema, types are inferred from the values of all rows, independent of their order: each column needs
-        one Python type, or ``int`` beside ``float``, where ``None`` and an absent key are null. No value is changed.
-        ``nesting="tables"`` converts lists to child tables, as in JSON files.
+        a single Python type, or a mix of ``int`` and ``float``; ``None`` and an absent key are null. No value is
+        changed. ``nesting="tables"`` converts lists to child tables, as in JSON files.
 
         Args:
             rows: The rows.
-            schema: The columns, ``{"city": "string", "inhabitants": "bigint"}`` by the names of types in job files, or
-                a ``pyarrow.Schema``.
+            schema: The columns with their types in job files, ``{"city": "string", "inhabitants": "bigint"}``, or a
+                ``pyarrow.Schema``.
             name: The node's name, as in ``source``.
             **more: Further options of the source ``Memory``.
 
@@ -251,7 +251,7 @@ class Job:
 
 
 class Rows:
-    """The output of a source or a transform, to which further nodes are added."""
+    """The output of a source or a transform, to which further nodes can be added."""
 
     def __init__(self, job: "Job", name: str) -> None:
         self.job = job

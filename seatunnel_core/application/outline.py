@@ -12,7 +12,7 @@ Node = tuple[Kind, str, Mapping[str, Any]]
 
 
 def in_short(nodes: Iterable[Node]) -> str:
-    """Return the number of nodes of each kind: ``1 source, 2 sinks``."""
+    """Return the number of nodes of each kind, such as ``1 source, 2 sinks``."""
     kinds = [kind for kind, _, _ in nodes]
     return ", ".join(pick(kinds.count(kind), kind.value) for kind in Kind if kind in kinds) or "no nodes yet"
 

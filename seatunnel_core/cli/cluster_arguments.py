@@ -13,7 +13,7 @@ from seatunnel_core.errors import UsageError
 
 _MODE = ("-m", "--master", "-e", "--deploy-mode")
 _HERE = {"-h", "--help", "--version", "--check", "--encrypt", "--decrypt"}
-"""Flags that run no job, so that no cluster is contacted."""
+"""Flags that run no job and therefore need no cluster."""
 
 
 @frozen(kw_only=True)

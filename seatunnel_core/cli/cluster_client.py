@@ -182,7 +182,7 @@ def _terminated_as_by_ctrl_c() -> Iterator[None]:
 
 
 def _submitted(client: ClusterClient, request: Mapping[str, Any], *, is_new: bool) -> Any:
-    """Return the response to a submission; ``is_new`` is True if its ID was generated for it.
+    """Return the response to a submission; ``is_new`` is True if the client generated the job's ID.
 
     A node may accept a job and crash before it responds, and the job may have ended when the request is repeated.
     """
@@ -210,9 +210,9 @@ def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
 def _variables(
     text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return the variables sent with a job: those of ``-i``, and those of the local environment that it uses.
+    """Return the variables sent with a job: those of ``-i``, and those of the local environment that the job uses.
 
-    Nodes have other environments. Secrets are not sent, because the cluster stores what is submitted.
+    Nodes have different environments. Secrets are not sent, because the cluster stores what is submitted.
 
     Raises:
         ConfigError: A variable of ``-i`` is used as a secret.

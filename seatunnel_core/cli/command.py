@@ -67,4 +67,4 @@ class Subcommand:
     """Summary for ``seatunnel --help``, without a full stop."""
 
     parse: Callable[[Parser, Sequence[str]], Command]
-    """Adds the arguments to an empty parser and parses those after the name."""
+    """Function that adds the arguments to an empty parser, and parses the words after the subcommand's name."""

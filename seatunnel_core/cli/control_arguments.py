@@ -86,7 +86,7 @@ def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
 
 
 def job_id(text: str) -> str:
-    """Return the text if it is a valid job ID; a type of ``argparse``."""
+    """Return the string if it is a valid job ID; used as an ``argparse`` type."""
     from seatunnel_storage_api.errors import InvalidIdError
     from seatunnel_storage_api.layout import require_job_id
 
@@ -97,7 +97,7 @@ def job_id(text: str) -> str:
 
 
 def variable(text: str) -> tuple[str, str]:
-    """Return a name and a value; a type of ``argparse``."""
+    """Parse ``NAME=VALUE`` into a name and a value; used as an ``argparse`` type."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in -i day=2026-01-31, not {text!r}")

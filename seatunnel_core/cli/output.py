@@ -12,7 +12,7 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 def reader_left() -> bool:
     """Return True if standard output or standard error is a pipe without a reader.
 
-    A broken pipe may also be a different one.
+    ``BrokenPipeError`` alone does not show this, because it may concern another pipe.
     """
     watched = select.poll()
     for stream in (sys.stdout, sys.stderr):

@@ -142,9 +142,10 @@ class JobProgressLine:
     """Progress of a cluster job, from responses of ``job-info``.
 
     Args:
-        show: Shows a line or pipelines until the next call; ``None`` if lines are not replaced.
-        write: Writes a permanent line.
-        clock: Returns monotonic seconds.
+        show: Function that displays a line or pipelines until its next call; ``None`` if lines are not updated in
+            place.
+        write: Function that writes a permanent line.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(

@@ -70,7 +70,7 @@ class Screen:
         self._display.show(progress)
 
     def says_it_now(self, record: logging.LogRecord) -> bool:
-        """Return True to write a record now; the closing table reports the failure of an only pipeline instead."""
+        """Return True if a record is to be written now. The failure of an only pipeline waits for the closing table."""
         return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:

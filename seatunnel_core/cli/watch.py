@@ -76,8 +76,8 @@ def counted_interrupts(*, last: bool = False) -> Iterator[Interrupts]:
     """Count SIGINT and SIGTERM while the context is open.
 
     Args:
-        last: True if the process exits after the context. Both signals are ignored from then on, because during its
-            exit Python would terminate with an exit code that contradicts the closing table.
+        last: True if the process exits after the context. Both signals are then ignored, because during exit Python
+            would terminate with an exit code that contradicts the closing table.
     """
     interrupts = Interrupts(last=last)
     before = {number: signal.signal(number, interrupts) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -2,7 +2,7 @@
 
 If a connection ends early, Python's HTTP client treats the received part of the head as complete. If the missing part
 contained the length of the body, the response seems complete with an empty body: a checkpoint without bytes, a listing
-without entries, an error without a reason. So a response without a length counts as lost.
+without entries, an error without a reason. So a response without a length is treated as lost.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 
 def is_whole(status: int, headers: Mapping[str, str]) -> bool:
-    """Return True if a response marks its end (RFC 9112, section 6.3).
+    """Return True if the headers determine where the body of a response ends (RFC 9112, section 6.3).
 
     Args:
         status: The HTTP status.

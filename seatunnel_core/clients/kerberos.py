@@ -69,7 +69,7 @@ def session(configuration: Mapping[str, str]) -> requests.Session | None:
     Raises:
         StorageConfigurationError: A key is missing or wrong, or the keytab cannot log in as the principal.
         StorageAccessError: The KDC rejects the principal.
-        StorageUnavailableError: No KDC answers.
+        StorageUnavailableError: No KDC responds.
     """
     written = configuration.get(PRINCIPAL)
     if not written:
@@ -92,7 +92,7 @@ def session(configuration: Mapping[str, str]) -> requests.Session | None:
 
 @define(eq=False)
 class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
-    """Adds a Kerberos token (SPNEGO, RFC 4559) to each request that needs one. Thread-safe."""
+    """Authentication that adds a Kerberos token (SPNEGO, RFC 4559) to each request that needs one. Thread-safe."""
 
     principal: str
     keytab: str
@@ -111,7 +111,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
 
         Raises:
             StorageAccessError: The KDC rejects the principal.
-            StorageUnavailableError: No KDC answers, and the last ticket has expired.
+            StorageUnavailableError: No KDC responds, and the last ticket has expired.
         """
         try:
             return gssapi.Credentials(
@@ -123,7 +123,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
             raise self._failure(f"log in as {self.principal} with {self.keytab}", cause) from cause
 
     def _explain(self, response: requests.Response, **_: object) -> None:
-        """Raise an error for a rejected ticket: the response is a web page or empty, but JSON for a rejected user."""
+        """Raise an error for a rejected ticket: its response is a web page or empty. A rejected user gets JSON."""
         if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
             title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
             raise StorageAccessError(
@@ -160,7 +160,7 @@ def _first_token(service: gssapi.Name, credentials: gssapi.Credentials, mechanis
 
 
 def _reason(cause: gssapi.exceptions.GSSError) -> str:
-    """Return the part of the message about Kerberos, without the part about the GSSAPI."""
+    """Return the part of the message about Kerberos, without the part about GSSAPI."""
     return re.sub(r".*Minor \(\d+\): ", "", str(cause), flags=re.DOTALL)
 
 
@@ -206,7 +206,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
 
 
 def _refuse_other_configuration(path: str | None) -> None:
-    """Raise if the library would read another file than this ``krb5.conf``: the default one or that of a variable."""
+    """Raise an error if the library would read a file other than this ``krb5.conf``, by default or by a variable."""
     read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(

@@ -3,7 +3,7 @@
 DEFAULT_FS = "fs.defaultFS"
 
 OF_PROVIDERS = "seatunnel.credentials."
-"""Prefix of the keys of installed providers of credentials, for S3 and OSS."""
+"""Prefix of the keys of installed credential providers, for S3 and OSS."""
 
 S3 = frozenset(
     {

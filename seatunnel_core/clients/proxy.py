@@ -8,11 +8,11 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 
 def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -> dict[str, str] | None:
-    """Return the proxy's address by URL scheme, or ``None`` without a proxy.
+    """Return the proxy's address by URL scheme; ``None`` if no proxy is configured.
 
     Args:
         configuration: The plugin's keys.
-        keys: The keys of host, port, user name and password. The default of the port is 80.
+        keys: The keys of host, port, user name and password. The port defaults to 80.
 
     Raises:
         StorageConfigurationError: The port is not a number, or a user is set without a password.

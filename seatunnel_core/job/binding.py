@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from seatunnel_core.stored_fields import Stored, added, required
 
 Terms = Mapping[str, str]
-"""Options, or their substitutes, with displayable values. A missing option has its default."""
+"""Options, or substitutes for them, with displayable values. A missing option has its default."""
 
 
 @frozen(kw_only=True)
@@ -32,7 +32,7 @@ class Binding(Stored):
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
-    """Return the bindings including the options of a process that starts now; unchanged if the options are the same."""
+    """Return the bindings including the options of a process that starts now; unchanged if the options are equal."""
     if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
         return tuple(bindings)
     return (*bindings, by)

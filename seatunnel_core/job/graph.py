@@ -207,7 +207,7 @@ def _refuse_circles(
 
 
 def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int, Sequence[int]]) -> None:
-    """Remove nodes from ``waiting``, and all nodes whose only remaining inputs were removed."""
+    """Remove nodes from ``waiting``, and then all nodes whose remaining inputs were all removed."""
     for each in gone:
         del waiting[each]
     while gone:

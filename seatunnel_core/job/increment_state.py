@@ -1,4 +1,4 @@
-"""State of incremental reads under a name: each source's progress, and the last job.
+"""Named state of incremental reads: the progress of each source, and the latest job.
 
 It is stored like a manifest, under a separate ID among the jobs.
 """
@@ -35,7 +35,7 @@ class SourceState:
 
 @frozen(kw_only=True)
 class IncrementState:
-    """One version of the record of a state name."""
+    """One version of the record of a named state."""
 
     name: str
     version: int = 0
@@ -45,10 +45,10 @@ class IncrementState:
     """Progress by source name, before the job ``job_id`` or, with ``is_done``, after it."""
 
     job_id: str | None = None
-    """Last job with this state name."""
+    """Latest job with this state name."""
 
     is_done: bool = True
-    """True if ``sources`` include the rows that this job read."""
+    """True if ``sources`` includes the rows that this job read."""
 
     def cursor_of(self, source: str, reads: Mapping[str, str]) -> Cursor | None:
         """Return the cursor from which a source continues; ``None`` if it reads from the beginning.
@@ -122,7 +122,7 @@ def _source(record: Any) -> SourceState:
 
 
 def record_id(name: str) -> str:
-    """Return the ID of the record of a state name.
+    """Return the ID of the record of a named state.
 
     Raises:
         UsageError: The name is too long.

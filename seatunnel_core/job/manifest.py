@@ -21,7 +21,7 @@ from seatunnel_core.job.savepoint import JobSavepoint, pipeline_number
 from seatunnel_core.work.window import Window
 
 FORMAT = 3
-"""Newest format. Formats 2 and 3 are written only where older versions, which can read less, would misbehave."""
+"""Newest format. Formats 2 and 3 are written only for content that older versions would misinterpret."""
 
 
 @frozen
@@ -195,7 +195,7 @@ class Manifest:
         """Return the savepoint with this name; ``job_id`` is for the message.
 
         Raises:
-            UsageError: There is none; the message lists the existing ones.
+            UsageError: There is no such savepoint; the message lists the existing ones.
         """
         for each in self.savepoints:
             if each.name == name:

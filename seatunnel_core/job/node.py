@@ -97,6 +97,6 @@ class Node:
     given_name: str | None = None
     output: str | None = None
     inputs: tuple[str, ...] = ()
-    """Names of outputs; empty for the previous node."""
+    """Names of the outputs that the node reads; empty for that of the previous node."""
 
     position: Position = field(eq=False)

@@ -14,7 +14,7 @@ class PipelineShape:
     """Vertices in the order of the job file, with transforms after their inputs."""
 
     inputs: dict[str, tuple[str, ...]]
-    """The names of a vertex's inputs, by its name."""
+    """Names of the inputs of each vertex, by vertex name."""
 
     def of(self, kind: Kind) -> tuple[Vertex, ...]:
         """Return the vertices of one kind, in the order of the graph."""

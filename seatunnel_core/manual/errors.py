@@ -16,7 +16,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError
 ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Retried", "What to do", "An example"
 
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, "Tried again": AGAIN, NEXT: NEXT, "Message": MESSAGE}
-"""Headings by the first word of a paragraph in a docstring; plugins may have the older one."""
+"""Headings, by the label that begins a paragraph of a docstring; plugins may use the older label."""
 
 _FENCED = "No. Another engine has taken over the job, and all its pipelines have ended in this process."
 _ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a last checkpoint and stopped."
@@ -46,7 +46,7 @@ class ErrorPage:
     """Qualified name of the error class."""
 
     parent: str
-    """Code of the parent class; empty for a root."""
+    """Code of the parent class; empty for a root class."""
 
     meaning: str
     parts: Mapping[str, str]

@@ -27,7 +27,7 @@ PATIENCE_S = 10
 """Maximum time for a request to arrive, or for the client to receive a response, in seconds."""
 
 _LOOK_S = 0.2
-"""Interval at which the server checks for its end, in seconds; it delays the end of the job."""
+"""Interval at which the server checks whether to stop, in seconds; the end of the job is delayed by up to this time."""
 
 logger = logging.getLogger("seatunnel.job")
 
@@ -62,7 +62,7 @@ class JobPage:
 class _Server(BoundedServer, HTTPServer):
     daemon_threads = True
     block_on_close = False
-    """False: a browser may keep a connection open for any time."""
+    """False, because a browser may keep a connection open indefinitely."""
 
     def __init__(self, run: Shown, key: str) -> None:
         self.run = run

@@ -82,17 +82,17 @@ def check_report(
     Each pipeline is shown with its schemas, its guarantee and the state of its targets.
 
     Args:
-        job: Planned with ``look``.
-        engine: Supplies the options that the job does not set.
+        job: Job planned with ``look``.
+        engine: Configuration with the options that the job does not set.
         master: Spark master that overrides the job's ``spark.master``.
         spark: From ``spark_to_ask``; without it, schemas that only Spark can determine are not shown.
-        verbose: True to show options at their defaults, too.
+        verbose: True to also show options with default values.
 
     Raises:
         JobError: A transform or a sink does not fit the schema that reaches it, the input of a source is unreadable, or
             a target denies access or cannot store the columns.
-        StorageConfigurationError: A secret of the checkpoint storage does not exist where its configuration says, or
-            its keys are contradictory.
+        StorageConfigurationError: A secret that the checkpoint storage's configuration refers to does not exist, or its
+            keys are contradictory.
         UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
         PlatformError: The job requires Spark Connect.
     """

@@ -78,7 +78,7 @@ def _pipeline(pipeline: PlannedPipeline, spark: "SparkBackend | None") -> dict[s
 
 
 def _tables(schemas: Schemas) -> list[dict[str, Any]] | None:
-    """Return tables with their columns; ``None`` if they are known only when the data is read."""
+    """Return tables with their columns; ``None`` if the tables are known only when the data is read."""
     if schemas is None:
         return None
     return [

@@ -10,9 +10,8 @@ from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import VECTORS
 
 _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
-"""Default dimension of vectors without one: whether it may be missing is checked by the plugin, as
-are default values.
-"""
+"""Dimension assumed for vectors without one. The plugin checks whether it may be missing, as it checks default
+values."""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:

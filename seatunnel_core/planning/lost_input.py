@@ -42,7 +42,7 @@ def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problem
 
 
 def overlap(folder: str, pattern: str) -> bool:
-    """Return True if the folder equals, contains or is inside of a path that may contain ``*``, ``?`` and ``[…]``."""
+    """Return True if the folder equals, contains or is inside a path that may contain ``*``, ``?`` and ``[…]``."""
     for name, part in zip(_names(folder), _names(pattern), strict=False):
         if part == "**":
             return True

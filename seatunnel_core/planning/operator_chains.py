@@ -27,7 +27,7 @@ def chain_of(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> OperatorChain:
-    """Return the chain of one source, or of several: the first one and those in ``beside``.
+    """Return the chain that the source ``source_name`` shares with the sources in ``beside``, if there are any.
 
     Raises:
         TransformError: A transform cannot be applied to the rows that it receives.

@@ -16,7 +16,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow
 
 Schemas = tuple[TableSchema, ...] | None
-"""``None`` if the schemas are known only when the data is read."""
+"""Schemas of several tables; ``None`` if they are known only when the data is read."""
 
 Plugin = Source | Transform | DataFrameTransform | Sink
 """Plugin of a vertex."""
@@ -48,7 +48,7 @@ class PlannedTransform:
     name: str
     transform: Transform | DataFrameTransform
     inputs: tuple[str, ...]
-    """Names of the sources and transforms of the same pipeline that feed the transform."""
+    """Names of the sources and transforms in the same pipeline that feed the transform."""
 
     views: tuple[str, ...] = ()
     """View names of the inputs in queries, in the same order: their ``plugin_output`` if set."""
@@ -64,7 +64,7 @@ class PlannedSink:
 
     sink: Sink
     inputs: tuple[str, ...]
-    """Names of the sources and transforms of the same pipeline that feed the sink."""
+    """Names of the sources and transforms in the same pipeline that feed the sink."""
 
     on_bad_row: OnBadRow = OnBadRow.FAIL
 

@@ -114,13 +114,14 @@ def plan_job(
     """Plan a job.
 
     Args:
-        raw: From ``load_job`` or ``job_from_code``.
+        raw: Job returned by ``load_job`` or ``job_from_code``.
         registry: Finds the plugins.
         engine: Supplies the checkpoint storage, unless the job has its own.
         manifest: Manifest of the restored job; without it, pipelines are numbered from 1.
         name: Overrides the job's name.
         master: Spark master that overrides the job's ``spark.master``; input on other machines is not checked.
-        look: True to open the files of sources for their schemas; only ``--check`` does, because tasks read the data.
+        look: True to open the files of sources for their schemas. Only ``--check`` does this; in a run, tasks open
+            them.
         reads_input: True to check the input of sources; never done for the job of a manifest.
 
     Raises:
@@ -233,7 +234,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _introduce(plugins: Iterable[Plugin | None]) -> None:
-    """Let the sources of each class share resources, by ``meet``."""
+    """Let the sources of each class share resources, by calling ``meet``."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
         if isinstance(plugin, Source):
@@ -264,7 +265,7 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 def _lacks_variable(written: Block, problems: Problems) -> bool:
     """Return True if a block has a variable without a value.
 
-    It was reported, and its text remains in the block. Placeholders of requests also remain, but are not a problem.
+    It has been reported, and its text remains in the block. Placeholders of requests also remain, but are not an error.
     """
     has_one = any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
     return has_one and _reported_variable(problems)

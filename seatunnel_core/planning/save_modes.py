@@ -106,7 +106,7 @@ def acted_before(
 
 
 def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
-    """Return pipelines and sinks by the target of a save mode that changes something."""
+    """Return pipelines and sinks, by the target of their save mode, for save modes that change something."""
     found: dict[str, list[tuple[int, str]]] = {}
     for pipeline in job.pipelines:
         for sink in pipeline.sinks:

@@ -113,8 +113,8 @@ def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
 
 
 UNITS_PER_SLOT = 8
-"""Number of units of a bounded source submitted to Spark per parallel reader, so that several units share a task:
-between tasks, disk and scheduling delays take as long as reading a quarter of a unit."""
+"""Number of units of a bounded source submitted to Spark per parallel reader, so that several units share a task: the
+disk and scheduling delays between two tasks take as long as reading a quarter of a unit."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:

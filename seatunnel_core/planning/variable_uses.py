@@ -68,7 +68,7 @@ def uses(
     plugins: Plugins | None = None,
     folder: Path | None = None,
 ) -> tuple[Use, ...]:
-    """Return the places where a job uses variables that have a value; none for a text that cannot be parsed.
+    """Return the places where a job uses variables that have a value; empty for a text that cannot be parsed.
 
     A use is secret if it is in the value of a secret's key or in a header, in the login of an address, or after a
     secret's name in a string (``?password=${NAME}``). Each use of a variable whose value contains a login or a password

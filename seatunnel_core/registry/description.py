@@ -34,7 +34,7 @@ def summary(plugin: type) -> str:
 
 
 def guarantees(plugin: type) -> tuple[str, ...]:
-    """Return the guarantees of a plugin when work is repeated, one string per line."""
+    """Return the guarantees of a plugin if work is repeated, one string per line."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
             again = "replayable if the option replayable is set: reading again must return the same rows"
@@ -70,7 +70,7 @@ def names(option: Option[Any]) -> str:
 
 
 def default(option: Option[Any]) -> str:
-    """Return the default as it is written in a job file; ``""`` if there is none."""
+    """Return the default as in a job file; ``""`` if there is none."""
     if option.default is None:
         return ""
     if has(type(option.default)):  # a block with one value for all keys may be written as a single word

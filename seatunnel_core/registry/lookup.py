@@ -190,7 +190,7 @@ def _checked(kind: str, point: EntryPoint) -> type:
     """Load a plugin, and check that it implements the interface of its kind.
 
     Raises:
-        UsageError: It cannot be loaded, or does not implement the interface.
+        UsageError: The plugin cannot be loaded, or does not implement the interface.
     """
     origin = f"the {kind} {point.name!r} of the package {_package(point.dist).name}"
     try:

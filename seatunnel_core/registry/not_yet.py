@@ -1,4 +1,4 @@
-"""Names in Apache SeaTunnel's documentation that have no plugin here: whether one is planned, and workarounds.
+"""Names in Apache SeaTunnel's documentation without a plugin in this project, with plans and workarounds.
 
 The error message about such a name contains this instead of the list of installed names.
 """

@@ -66,7 +66,7 @@ class Flow:
         self._samples.append((self._clock(), self._moved))
 
     def per_second(self, name: str) -> float:
-        """Return the recent growth per second of this field of ``Moved``; 0 before the first sample."""
+        """Return the recent increase per second of a field of ``Moved``; 0 before the first sample."""
         then, had = next(iter(tuple(self._samples)), (self._clock(), self._moved))
         seconds = self._clock() - then
         grown: int = getattr(self._moved, name) - getattr(had, name)

@@ -20,7 +20,7 @@ _RED, _AMBER = "#d1242f", "#bf8700"
 
 
 def text(value: str) -> str:
-    """Return a string as HTML; a lone surrogate, which an HTML page cannot contain, becomes a question mark."""
+    """Return a string escaped for HTML; a lone surrogate, which HTML cannot contain, becomes a question mark."""
     return html.escape(value.encode("utf-8", "replace").decode("utf-8"), quote=True)
 
 
@@ -33,7 +33,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def line(words: str) -> str:
-    """Return a line of text for the end of a block; an empty string for no words."""
+    """Return a line of text for the end of a block; an empty string if there is no text."""
     if not words:
         return ""
     return f'<div style="margin:4px 0;opacity:.8">{text(words)}</div>'

@@ -24,7 +24,7 @@ class Durations:
     longest_ms: int = 0
 
     def and_one(self, duration_ms: int) -> "Durations":
-        """Return these durations with one more."""
+        """Return the durations including one more operation."""
         return Durations(
             times=self.times + 1,
             total_ms=self.total_ms + duration_ms,
@@ -61,7 +61,7 @@ class PipelineMetrics(PipelineView):
     rows_written_per_second: float = 0.0
     bytes_written_per_second: float = 0.0
     units_in_flight: int = 0
-    """Work units that are being composed, queued, running, waiting for a retry, or held back for order."""
+    """Number of work units being composed, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int = 0
     """Number of work units that Spark is reading or has queued."""
@@ -110,7 +110,7 @@ class PipelineMetrics(PipelineView):
     vertices without a finished unit in this process, are missing."""
 
     full_sinks: tuple[str, ...] = ()
-    """Names of sinks at their limit of uncommitted output; the sources that feed them pause."""
+    """Names of sinks that have reached their limit of uncommitted output; the sources that feed them pause."""
 
 
 @frozen(kw_only=True, repr=False)

@@ -72,7 +72,7 @@ class Family:
     """Labels in addition to those of the pipeline."""
 
     measure: Callable[[PipelineMetrics], Measured] | None = None
-    """Returns the samples of a pipeline; ``None`` for a family of the machine as a whole."""
+    """Function that returns the samples of a pipeline; ``None`` for a family of the machine as a whole."""
 
 
 def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> Family:
@@ -80,7 +80,7 @@ def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> 
 
 
 def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]) -> Family:
-    """Return a family without a sample while the value is ``None``, which means unknown."""
+    """Return a gauge family, which has no sample while its value is unknown (``None``)."""
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         value = read(pipeline)
@@ -267,7 +267,7 @@ def totals(job: JobMetrics) -> dict[str, float]:
 
 
 def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list[Sample]:
-    """Return the samples that belong to no job: processes by ID, and the number of jobs in each state."""
+    """Return the samples that do not belong to a job: processes by ID, and the number of jobs in each state."""
     host, cluster = socket.gethostname(), {"cluster": CLUSTER}
     found = [
         Sample("cluster_info", "", {**cluster, "master": host}, 1),

@@ -76,12 +76,11 @@ class PipelineView:
     """Code of that error, for ``seatunnel help CODE``; empty for errors without a code."""
 
     added: tuple[str, ...] = stored_fields.added((), loose=True)
-    """Messages about targets to whose existing rows this job has added some, with file names, which
-    need not be UTF-8.
-    """
+    """Messages about targets that already had rows when this job added some. They contain file names, which may not be
+    valid UTF-8."""
 
     warnings: tuple[str, ...] = stored_fields.added((), loose=True)
-    """Warnings about rows and files, found while the pipeline ran: each once, and a limited number of them."""
+    """Distinct warnings about rows and files, raised while the pipeline ran; their number is limited."""
 
     table_rows: Mapping[str, int] = field(factory=dict)
     """Committed rows of each table, for all sinks together; empty for pipelines of a single table."""
@@ -116,7 +115,7 @@ class JobReport:
     pipelines: tuple[PipelineView, ...]
     started_at: float
     """Time at which this process started the job, in seconds since 1970; a resumed job started earlier. For a job that
-    had ended before, the time at which the process that ended it started."""
+    had already ended, the start of the process in which it ended."""
 
     ended_at: float
     failure: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import astuple, frozen
 
 LEVELS = ((5.0, 720), (60.0, 1_440), (600.0, 1_008))
-"""Distance of points in seconds, and number of points kept: for the last hour, the last day and the last week."""
+"""Distance between points in seconds, and number of points kept: for the last hour, the last day and the last week."""
 
 MOST_PIPELINES = 20
 """Number of pipelines with a separate series; the sum covers all."""

@@ -25,10 +25,10 @@ def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, e
     """Record an operation that has ended now.
 
     Args:
-        name: name of the span.
-        duration_ms: duration until now.
-        attributes: attributes by name, without the prefix ``seatunnel.``.
-        error: reason of a failure; empty if there was none.
+        name: Name of the span.
+        duration_ms: Duration of the operation, in milliseconds.
+        attributes: Attributes by name, without the prefix ``seatunnel.``.
+        error: Reason for a failure; empty if there was none.
     """
     if _tracer is None:
         return

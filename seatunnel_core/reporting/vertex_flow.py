@@ -30,7 +30,7 @@ class VertexFlow:
 
     Args:
         samples: Number of samples from which rates are computed.
-        clock: Returns monotonic seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, samples: int, clock: Callable[[], float] = time.monotonic) -> None:

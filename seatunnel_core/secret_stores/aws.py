@@ -5,7 +5,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class AwsSecrets(SecretStore):
-    """The newest version of a secret with this name or ARN."""
+    """Secrets of AWS Secrets Manager: the newest version of the secret with the given name or ARN."""
 
     def get(self, name: str) -> str:
         import boto3

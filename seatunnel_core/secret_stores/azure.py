@@ -5,7 +5,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class AzureSecrets(SecretStore):
-    """A secret of the vault ``https://VAULT.vault.azure.net``, by default the current version."""
+    """Secrets of Azure Key Vault, in the vault ``https://VAULT.vault.azure.net``; by default the current version."""
 
     def get(self, name: str) -> str:
         vault, _, rest = name.partition("/")

@@ -5,7 +5,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class GcpSecrets(SecretStore):
-    """A version of a secret of a project, by default the latest."""
+    """Secrets of a project in GCP Secret Manager; by default the latest version."""
 
     def get(self, name: str) -> str:
         project, _, rest = name.partition("/")

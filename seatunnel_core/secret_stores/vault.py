@@ -1,6 +1,6 @@
 """``secret://vault/MOUNT/PATH#KEY``: HashiCorp Vault, version 2 of its key-value engine, by hvac.
 
-Address and login are those of the environment: ``VAULT_ADDR``, ``VAULT_TOKEN``, ``VAULT_NAMESPACE``, ``VAULT_CACERT``.
+Address and login are read from the environment: ``VAULT_ADDR``, ``VAULT_TOKEN``, ``VAULT_NAMESPACE``, ``VAULT_CACERT``.
 """
 
 import json
@@ -11,7 +11,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class VaultSecrets(SecretStore):
-    """The newest version of the secret at a path of a mount: a JSON object, whose member ``#KEY`` is returned."""
+    """Secrets of HashiCorp Vault: a secret is a JSON object, of which the member ``#KEY`` is returned."""
 
     def get(self, name: str) -> str:
         import hvac

@@ -25,7 +25,7 @@ def part_of(attachment: bytes) -> bytes:
     """Return the part in an attachment.
 
     Raises:
-        StoredValueError: It contains something else.
+        StoredValueError: The attachment is not a part.
     """
     if not is_part(attachment):
         raise StoredValueError("the attachment is not a part of a source's cursor")

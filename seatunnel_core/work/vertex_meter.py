@@ -8,10 +8,10 @@ from seatunnel_core.work.vertex_work import VertexWork
 
 
 class VertexMeter:
-    """A stopwatch that runs for one vertex at a time. One writer thread at a time; any thread may read.
+    """A stopwatch that runs for one vertex at a time. One thread writes at a time; any thread may read.
 
     Args:
-        clock: Returns seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:

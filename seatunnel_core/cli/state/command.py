@@ -23,7 +23,7 @@ def state(arguments: StateArguments) -> int:
     """Run a verb and return the exit code.
 
     Raises:
-        UsageError: It cannot be run with these arguments.
+        UsageError: The verb cannot be run with these arguments.
         CheckpointStorageError: The storage cannot be used.
     """
     reference = StorageReference(storage=arguments.storage, engine_file=arguments.engine_config)

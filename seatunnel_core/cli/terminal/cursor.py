@@ -7,7 +7,7 @@ _SHOW = "\x1b[?25h"
 
 
 def show_cursor() -> None:
-    """Show the cursor of this terminal again, because a command killed with ``kill -9`` could not do so."""
+    """Show the terminal's cursor, in case a command killed with ``kill -9`` has left it hidden."""
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         sys.stdout.write(_SHOW)
         sys.stdout.flush()

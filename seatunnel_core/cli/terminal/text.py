@@ -43,7 +43,7 @@ def wrapped(text: str, width: int) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "  ") -> str:
-    """Return rows of cells as aligned text; the first row is the heading, and the columns in ``right`` are numbers."""
+    """Return rows of cells as an aligned table. The first row is the heading; ``right`` columns are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(

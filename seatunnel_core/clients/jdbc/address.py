@@ -1,4 +1,4 @@
-"""The database of a JDBC URL and its user. No message and no ``repr`` contains a password."""
+"""The database and the user in a JDBC URL. No message and no ``repr`` contains a password."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ _KEY_FILES = {"sslkey", "ssl_key"}
 
 @frozen(kw_only=True)
 class Address:
-    """A database, with the user and the properties to open it. Equal addresses share their connections."""
+    """A database, with the user and the properties needed to connect. Equal addresses share their connections."""
 
     kind: str
     """``postgresql``, ``mysql`` (also for MariaDB), ``sqlite`` or ``duckdb``."""
@@ -75,8 +75,8 @@ def address_of(
         properties: Connection properties in addition to those in the URL, which they override.
 
     Raises:
-        StorageConfigurationError: The URL is invalid. The message shows the expected form without the URL, which may
-            contain a password, and follows the name of the option: ``it has several hosts, …``.
+        StorageConfigurationError: The URL is invalid. The message shows the expected form, but not the URL, which may
+            contain a password. The caller puts the name of the option before it: ``it has several hosts, …``.
     """
     found = re.fullmatch(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)
     kind = _KINDS.get(found[1].lower()) if found else None

@@ -50,7 +50,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
-    """Return the factory of a provider, by class name: packages differ between Hadoop, the SDK and EMR."""
+    """Return the factory of a provider, by class name; Hadoop, the SDK and EMR use different packages for it."""
     make = _PROVIDERS.get(name.rpartition(".")[2])
     issuer = load_provider(name) if make is None else None
     if issuer is not None:
@@ -91,7 +91,7 @@ def _from_environment(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
-    """Keys of the RAM role of this ECS instance, renewed before they expire."""
+    """Keys of this ECS instance's RAM role, renewed before they expire."""
 
     def __init__(self, metadata: str) -> None:
         self._metadata = metadata
@@ -113,10 +113,10 @@ class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no
 
 
 class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
-    """Keys of an installed provider, requested again before they expire.
+    """Keys of an installed provider, renewed before they expire.
 
     Raises:
-        StorageConfigurationError: The provider has none.
+        StorageConfigurationError: The provider has no keys.
     """
 
     def __init__(self, name: str, issuer: Issuer, configuration: Mapping[str, str]) -> None:
@@ -131,7 +131,7 @@ class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
         """Return the current keys.
 
         Raises:
-            StorageUnavailableError: They expired, and the provider does not return newer ones.
+            StorageUnavailableError: The keys have expired, and the provider does not return newer ones.
         """
         with self._turn:
             if _left(self._issued) < _RENEWED_BEFORE:

@@ -52,7 +52,7 @@ def translated() -> Iterator[None]:
 
 
 def forget_secrets(error: OssError) -> None:
-    """Keep only harmless details: OSS answers a wrong signature with all signed data, including tokens."""
+    """Keep only harmless details: OSS responds to a wrong signature with all signed data, including tokens."""
     error.details = {name: error.details[name] for name in ("Code", "Message", "EC") if name in error.details}
     if error.details:
         error.body = b""

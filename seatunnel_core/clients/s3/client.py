@@ -123,10 +123,10 @@ def _keep_out_of_logs() -> None:
 
 
 def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | None:
-    """Return the URL under a key, which may be written without a scheme; ``None`` for Amazon's own.
+    """Return the URL of an endpoint key, completed with a scheme if it has none; ``None`` for Amazon's endpoint.
 
     Raises:
-        StorageConfigurationError: It is not a URL with a host.
+        StorageConfigurationError: The value is not a URL with a host.
     """
     written = (configuration.get(key) or "").strip()
     if not written:

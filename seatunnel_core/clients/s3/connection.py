@@ -17,7 +17,7 @@ _BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 
 
 def connect(configuration: Mapping[str, str]) -> Any:
-    """Return a boto3 client with the configured credentials; it sends requests only to obtain these.
+    """Return a boto3 client with the configured credentials. Requests are sent only to obtain the credentials.
 
     Raises:
         StorageConfigurationError: A key is missing or wrong, or there are no credentials.
@@ -43,10 +43,10 @@ def _client(configuration: Mapping[str, str], signing: Credentials) -> Any:
 
 
 def bucket_of(configuration: Mapping[str, str]) -> str:
-    """Return the name in ``s3.bucket``, which may be written as ``name``, ``s3a://name`` or ``s3://name/``.
+    """Return the name in ``s3.bucket``, which may be given as ``name``, ``s3a://name`` or ``s3://name/``.
 
     Raises:
-        StorageConfigurationError: It is missing or not a valid bucket name.
+        StorageConfigurationError: The key is missing, or its value is not a valid bucket name.
     """
     written = configuration.get(BUCKET) or ""
     match = _BUCKET.fullmatch(written)

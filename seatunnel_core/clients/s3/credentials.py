@@ -44,7 +44,7 @@ _PACKAGES = frozenset(
 
 _EARLIEST_S = 15 * 60
 _LATEST_S = 10 * 60
-"""Times before expiry at which credentials are renewed: first in the background, then with requests waiting."""
+"""Times before expiry at which credentials are renewed: first in the background, later while requests wait for them."""
 
 
 logger = logging.getLogger("seatunnel.storage")
@@ -52,11 +52,11 @@ logger = logging.getLogger("seatunnel.storage")
 
 @frozen
 class Provider:
-    """One provider, by a name of the list."""
+    """A provider that the list may contain."""
 
     ask: Callable[[Mapping[str, str]], Credentials | None]
     in_vain: str = "has none"
-    """Text for messages if it has no credentials."""
+    """Phrase for messages if the provider has no credentials."""
 
 
 def find(configuration: Mapping[str, str]) -> Credentials:
@@ -136,10 +136,10 @@ def _refuse_parts(configuration: Mapping[str, str]) -> None:
 
 
 def renewed(provide: Callable[[], Handed | None], method: str) -> Credentials | None:
-    """Return credentials that are requested again before they expire, or ``None`` if there are none.
+    """Return credentials that are renewed before they expire; ``None`` if there are none.
 
     Args:
-        provide: Returns the current credentials, or ``None``.
+        provide: Function that returns the current credentials, or ``None``.
         method: botocore's name for the origin of the credentials.
     """
     first = provide()
@@ -218,7 +218,7 @@ def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
 
 
 def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
-    """Return a provider that uses boto3's own providers of these names; without names, all of them."""
+    """Return a provider that uses boto3's own providers with these names, or all of them if no name is given."""
 
     def ask(_: Mapping[str, str]) -> Credentials | None:
         chain = new_session().get_component("credential_provider")

@@ -41,10 +41,11 @@ class WebHdfs:
     Paths are absolute. Errors contain the problem and the remedy; the caller adds operation and path.
 
     Args:
-        urls: URL of each NameNode's web server; standby or silent ones are skipped, the answering one is remembered.
-        session: provides the authentication.
-        proxy_user: the user that the authenticated user acts for, if different.
-        creation: more parameters of CREATE, such as ``replication``.
+        urls: URL of each NameNode's web server. NameNodes in standby or without a response are skipped, and the one
+            that responded is tried first afterwards.
+        session: Session that provides the authentication.
+        proxy_user: User that the authenticated user impersonates, if different.
+        creation: Further parameters of CREATE, such as ``replication``.
     """
 
     def __init__(
@@ -84,8 +85,8 @@ class WebHdfs:
         """Move a file atomically unless ``target`` exists.
 
         Returns:
-            ``False`` if it does, or if ``source`` does not exist: a repeated request, by this client or on the
-            network path, may find that it already succeeded.
+            ``False`` if ``target`` exists or ``source`` does not. If this client or the network repeated the request,
+            the first one may have succeeded.
         """
         with self._translated(), _unless(_EXISTS, _ABSENT) as done:
             # The public rename does not report why nothing was moved, and moves into a folder at the target.
@@ -141,7 +142,7 @@ class WebHdfs:
             return _boolean(self._namenodes._delete(path, recursive=recursive))
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the client's connections."""
         self._session.close()
 
     @contextlib.contextmanager
@@ -172,7 +173,7 @@ class WebHdfs:
 
 
 class _NameNodes(hdfs.Client):  # type: ignore[misc]
-    """The failover of the ``hdfs`` package: query the other NameNode when one is in standby or silent."""
+    """Failover of the ``hdfs`` package: query the other NameNode if one is in standby or does not respond."""
 
     _check_access = _Request("GET")
 
@@ -248,8 +249,8 @@ def _webhdfs(answer: requests.Response) -> Iterator[None]:
 class _LostDataNodes:
     """Hosts that were recently unreachable.
 
-    The NameNode detects a dead DataNode after ten minutes and sends a client to the nearest one: to the same
-    dead one again, if it ran on the client's own machine. So requests exclude these hosts.
+    The NameNode detects a dead DataNode only after ten minutes. Until then it directs a client to the nearest one,
+    which is the dead one again if it ran on the client's machine. So requests exclude these hosts.
     """
 
     _until: dict[str, float] = field(factory=dict)
@@ -261,7 +262,7 @@ class _LostDataNodes:
             self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
 
     def forget(self) -> None:
-        """Clear the list when no other DataNode is left, since a failed one is better than none."""
+        """Clear the list if no other DataNode is left, since a recently failed one is better than none."""
         self._until = {}
 
     def parameters(self) -> dict[str, str]:

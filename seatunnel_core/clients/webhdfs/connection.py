@@ -33,7 +33,7 @@ def connect(configuration: Mapping[str, str]) -> WebHdfs:
     Raises:
         StorageConfigurationError: The configuration does not describe the cluster, or a keytab does not work.
         StorageAccessError: The KDC rejects the principal.
-        StorageUnavailableError: No KDC answers.
+        StorageUnavailableError: No KDC responds.
     """
     known = properties(configuration)
     return WebHdfs(
@@ -45,7 +45,7 @@ def connect(configuration: Mapping[str, str]) -> WebHdfs:
 
 
 def _session(configuration: Mapping[str, str], known: Mapping[str, str]) -> requests.Session:
-    """Return a session with Kerberos if a principal is configured, else with a user name, which is not verified."""
+    """Return a session with Kerberos if a principal is configured; else with a user name, which is not verified."""
     secured = _kerberos(configuration) if any(configuration.get(key) for key in _KERBEROS) else None
     if secured is not None:
         return secured

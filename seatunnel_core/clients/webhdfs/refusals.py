@@ -74,7 +74,7 @@ class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
 
 @frozen
 class Server:
-    """A server of the cluster, to which a request went."""
+    """A server of the cluster that received a request."""
 
     role: str
     """``NameNode`` or ``DataNode``."""
@@ -157,7 +157,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
 
 
 def innermost_cause(error: BaseException) -> BaseException:
-    """Return the innermost cause, the only one with a message that is certain to contain no URL."""
+    """Return the innermost cause, the only one whose message certainly contains no URL."""
     seen: list[BaseException] = []
     inner: BaseException | None = error
     while inner is not None and inner not in seen:

@@ -20,7 +20,7 @@ _MOST_EXPANSIONS = 20
 
 
 def properties(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of the cluster from files, prefixed keys and plain keys; the later ones override.
+    """Return the cluster's properties from files, prefixed keys and plain keys; later sources override earlier ones.
 
     Raises:
         StorageConfigurationError: ``hdfs_site_path`` is not a readable Hadoop configuration.
