@@ -109,6 +109,10 @@ class Sink(ABC):
     """True if a writer that raises ``RowError`` has written no row of that batch, so that bad rows can be found and
     then skipped or written as null, as configured by ``row_error_handle_way``. If False, that option is rejected."""
 
+    keeps_absent: bool = False
+    """True if a writer handles ``Batch.absent``: the target keeps its value where none arrived. If False, rows
+    with such values are rejected before they reach it."""
+
     takes_any_moment: bool = False
     """True if a writer accepts dates before the year 1 and after 9999, as Arrow does. If False, rows with such a date
     are rejected before they reach it (``within_extent``)."""

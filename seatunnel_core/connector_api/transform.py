@@ -23,6 +23,10 @@ class Transform(ABC):
     """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
     moves."""
 
+    keeps_absent: bool = False
+    """True if ``apply`` keeps ``Batch.absent``: values that did not arrive stay marked. If False, rows with such values
+    are rejected before they reach it."""
+
     example: ClassVar[str] = ""
     """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
     options."""

@@ -1,4 +1,4 @@
-"""Reject dates and times that a sink cannot hold: they would change, or raise an exception of Python.
+"""Reject values that a sink cannot hold: dates and times that would change, and values that did not arrive.
 
 Sources and transforms may return dates and timestamps in Arrow's full range, but most targets, and Python's values,
 only support the years 1 to 9999. A row with a value outside of them is rejected with an error that contains the column.
@@ -12,6 +12,7 @@ from attrs import frozen
 from seatunnel_core.connector_api.sink import Sink, SinkWriter, Staged, WriterContext
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.extent import first_beyond, shown
 
 __all__ = ["writer_of"]
@@ -20,19 +21,21 @@ _BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which this sink
 
 
 def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
-    """Return the writer of a sink; it rejects dates and times that the sink does not accept."""
+    """Return the writer of a sink; it rejects values that the sink does not accept."""
     return WithinExtent(sink, sink.open_writer(schemas, context), context)
 
 
 @frozen
 class WithinExtent(SinkWriter):
-    """Writer that rejects dates and times which the inner writer cannot write."""
+    """Writer that rejects values which the inner writer cannot write."""
 
     sink: Sink
     inner: SinkWriter
     context: WriterContext
 
     def write(self, batch: Batch) -> None:
+        if batch.absent and not self.sink.keeps_absent:
+            require_arrived(batch, f"pipeline {self.context.pipeline_id}, sink {self.sink.identifier}")
         for column, values in zip(batch.rows.schema, batch.rows.columns, strict=True):
             found = first_beyond(values, self._limited)
             if found is not None:

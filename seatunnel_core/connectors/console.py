@@ -9,7 +9,7 @@ import base64
 import sys
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.connector_api.option import BOOLEAN, DURATION_MS, Option, Options, within
 from seatunnel_core.connector_api.sink import Guarantee, Sink, SinkContext, SinkWriter, Staged, WriterContext
 from seatunnel_core.connector_api.values import Committable
+from seatunnel_core.rows.columns import sliced
 from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.value_text import json_text
 
@@ -37,6 +38,7 @@ class ConsoleSink(Sink):
 
     identifier: ClassVar[str] = "Console"
     isolates_bad_rows = True
+    keeps_absent = True
     declared = (PRINT, DELAY, ROWS)
     guarantee = Guarantee.AT_LEAST_ONCE
 
@@ -74,8 +76,7 @@ class ConsoleWriter(SinkWriter):
         if self._limit is not None:
             wanted = min(max(self._limit - self._rows, 0), wanted)
         if self._limit != 0:
-            kinds = None if batch.kinds is None else batch.kinds.slice(0, wanted)
-            self._pack(Batch(table=batch.table, rows=batch.rows.slice(0, wanted), kinds=kinds))
+            self._pack(sliced(batch, 0, wanted))
         if wanted < batch.rows.num_rows:
             self._left_out[batch.table] = self._left_out.get(batch.table, 0) + batch.rows.num_rows - wanted
         if self._pause_s:
@@ -84,7 +85,8 @@ class ConsoleWriter(SinkWriter):
         self._bytes += batch.rows.nbytes
 
     def _pack(self, batch: Batch) -> None:
-        rows = list(zip(*map(_column, batch.rows.schema, batch.rows.columns), strict=True))
+        shown = map(_column, batch.rows.schema, batch.rows.columns)
+        rows = list(zip(*_with_unknown(batch, shown) if batch.absent else shown, strict=True))
         if batch.table not in self._tables:
             self._tables.add(batch.table)
             columns = ", ".join(f"{column.name}<{type_name(column.type)}>" for column in batch.rows.schema)
@@ -108,6 +110,15 @@ class ConsoleWriter(SinkWriter):
 
     def abort(self) -> None:
         self._packed.clear()
+
+
+def _with_unknown(batch: Batch, shown: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yield the shown values by column, with ``…`` for each value that did not arrive."""
+    for name, values in zip(batch.rows.schema.names, shown, strict=True):
+        mask = batch.absent.get(name)
+        yield (
+            values if mask is None else ["…" if at else text for text, at in zip(values, mask.to_pylist(), strict=True)]
+        )
 
 
 def _column(column: pa.Field, values: pa.Array) -> list[str]:

@@ -1,5 +1,7 @@
 """Batches of rows between source, transforms and sink in a task, and table schemas."""
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 from attrs import field, frozen
 
@@ -66,6 +68,15 @@ class Batch:
 
     kinds: pa.Int8Array | None = field(default=None, repr=False)
     """``RowKind`` of each row; ``None`` if all are ``INSERT``."""
+
+    absent: Mapping[str, pa.BooleanArray] = field(factory=dict, repr=False)
+    """Mask by name of each column with values that did not arrive, such as an unchanged TOAST value of PostgreSQL or a
+    column outside of a partial row image: True where the value is unknown. The row has null there, and the target must
+    keep its value. The mask has no nulls. Columns whose values have all arrived are left out, so this is usually empty.
+
+    A transform or a sink with ``keeps_absent`` handles such rows; others do not receive them (``rows.columns``). An
+    ``UPDATE_BEFORE`` must be directly followed by the ``UPDATE_AFTER`` of the same row: if the key differs, a sink
+    takes the unknown values from the old row. A source that emits only the old row emits it as ``DELETE``."""
 
     left_out: int = 0
     """Number of bad rows that a transform has skipped, according to ``row_error_handle_way = SKIP``; the task counts

@@ -1,13 +1,17 @@
-"""Schema and rows of a table after selecting, renaming, adding or replacing columns."""
+"""Schema and rows of a table after selecting, renaming, adding or replacing columns, and values that did not arrive."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve
 
-from seatunnel_core.errors import TransformError
+from seatunnel_core.errors import RowError, TransformError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.types import is_text, type_name
+
+_NEW_ROWS = pa.array([RowKind.INSERT.value, RowKind.UPDATE_AFTER.value], pa.int8())
 
 
 def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> None:
@@ -87,7 +91,7 @@ def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
 
 
 def put(batch: Batch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> Batch:
-    """Return the batch with the values of the columns added by ``with_outputs``; table and kinds are unchanged."""
+    """Return the batch with the values of the columns added by ``with_outputs``; all else is unchanged."""
     return evolve(batch, rows=put_fields(batch.rows, outputs, values))
 
 
@@ -100,11 +104,63 @@ def put_fields(rows: pa.RecordBatch, outputs: Sequence[pa.Field], values: Iterab
 
 
 def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
-    """Return the rows for which the mask is true, with their kinds."""
+    """Return the rows for which the mask is true, with their kinds and ``absent``."""
     kinds = None if batch.kinds is None else batch.kinds.filter(mask)
-    return evolve(batch, rows=batch.rows.filter(mask), kinds=kinds)
+    absent = each_absent(batch.absent, lambda of: of.filter(mask))
+    return evolve(batch, rows=batch.rows.filter(mask), kinds=kinds, absent=absent)
+
+
+def sliced(batch: Batch, start: int, length: int | None) -> Batch:
+    """Return consecutive rows, with their kinds and ``absent``; ``None`` for all from ``start``."""
+    kinds = None if batch.kinds is None else batch.kinds.slice(start, length)
+    absent = each_absent(batch.absent, lambda of: of.slice(start, length))
+    return evolve(batch, rows=batch.rows.slice(start, length), kinds=kinds, absent=absent)
 
 
 def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
     """Return the rows for which the mask is true, like ``kept``, and count the others as bad rows."""
     return evolve(kept(batch, good), left_out=batch.left_out + good.false_count)
+
+
+def with_absent(masks: Mapping[str, pa.BooleanArray]) -> dict[str, pa.BooleanArray]:
+    """Return the masks of the columns of which a value did not arrive; masks must not contain null."""
+    return {name: mask for name, mask in masks.items() if mask.true_count}
+
+
+def each_absent(
+    masks: Mapping[str, pa.BooleanArray], change: Callable[[pa.BooleanArray], pa.BooleanArray]
+) -> dict[str, pa.BooleanArray]:
+    """Return the masks after a selection of rows."""
+    return with_absent({name: change(mask) for name, mask in masks.items()}) if masks else {}
+
+
+def renamed_absent(batch: Batch, names: Mapping[str, str]) -> dict[str, pa.BooleanArray]:
+    """Return the masks of a batch for the columns that remain, given their new names by old name."""
+    return {names[name]: mask for name, mask in batch.absent.items() if name in names}
+
+
+def require_arrived(batch: Batch, who: str, *, only_new_rows: bool = False) -> None:
+    """Reject rows with values that did not arrive.
+
+    Args:
+        batch: The rows.
+        who: Transform or sink, for the message.
+        only_new_rows: True to accept them in deleted rows and in the old rows of updates.
+
+    Raises:
+        RowError: A row has such a value.
+    """
+    for name, mask in batch.absent.items():
+        if only_new_rows and batch.kinds is not None:
+            mask = pc.and_(mask, pc.is_in(batch.kinds, _NEW_ROWS))
+        if mask.true_count:
+            raise RowError(unknown_value(who, name, f"row {mask.index(True).as_py() + 1} of a batch of {batch.table}"))
+
+
+def unknown_value(who: str, column: str, row: str) -> str:
+    """Return the message for a value that did not arrive but is needed."""
+    return (
+        f"{who}: column {column!r}, {row}: the change does not contain its value, which is needed here. Let the "
+        "database log whole rows: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL, in MySQL and MariaDB with "
+        "SET GLOBAL binlog_row_image = FULL"
+    )

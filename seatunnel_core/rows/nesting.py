@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from attrs import evolve, frozen
 
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.work.names import repeated
 
 ROW_ID, PARENT_ID, LIST_INDEX, VALUE = "_row_id", "_parent_id", "_list_index", "value"
@@ -110,6 +111,8 @@ class Nesting:
         if self == Nesting():
             yield batch
             return
+        if batch.absent:
+            require_arrived(batch, "nesting")
         columns = list(zip(batch.rows.schema, batch.rows.columns, strict=True))
         for table, rows in self._tables(batch.table, columns):
             if rows.num_rows:

@@ -13,6 +13,7 @@ from attrs import evolve, frozen
 from seatunnel_core.connector_api.sink import SinkWriter
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.columns import sliced
 
 
 class OnBadRow(enum.Enum):
@@ -46,16 +47,11 @@ def write_around(writer: SinkWriter, batch: Batch, *, nulls: bool) -> Iterator[R
         except RowError as error:
             half = some.rows.num_rows // 2
             if half:
-                waiting += [(place + half, _part(some, half, None)), (place, _part(some, 0, half))]
+                waiting += [(place + half, sliced(some, half, None)), (place, sliced(some, 0, half))]
                 continue
             emptied = _with_null(some, error.column) if nulls else None
             yield Refused(place, error, emptied is not None)
             waiting += [(place, emptied)] if emptied is not None else []
-
-
-def _part(batch: Batch, start: int, length: int | None) -> Batch:
-    kinds = None if batch.kinds is None else batch.kinds.slice(start, length)
-    return evolve(batch, rows=batch.rows.slice(start, length), kinds=kinds)
 
 
 def _with_null(batch: Batch, name: str | None) -> Batch | None:

@@ -16,6 +16,7 @@ from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.connector_api.within_extent import writer_of
 from seatunnel_core.errors import RowError, SourceError
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.spark.bad_rows import OnBadRow, Refused, write_around
 from seatunnel_core.spark.failure import reading, task_failure
 from seatunnel_core.spark.operator_chain import OperatorChain, Step, Target
@@ -173,6 +174,8 @@ class UnitRun(ReadContext):
     def _applied(self, step: Step, transform: Transform, batch: Batch) -> Iterator[Batch]:
         self._enter("transform", step.name)
         self._meter.took(step.name, batch.rows.num_rows)
+        if batch.absent and not transform.keeps_absent:
+            require_arrived(batch, transform.identifier)
         for changed in _in_turn(transform.apply(batch)):
             self.rows_skipped += changed.left_out
             self._meter.gave(step.name, changed.rows.num_rows)

@@ -1,9 +1,10 @@
 """The transform ``Copy``: copies columns under other names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import UsageError
@@ -20,6 +21,7 @@ class Copy(Transform):
     """Appends the copies in the order of ``fields``; a copy with the name of an existing column replaces it."""
 
     identifier: ClassVar[str] = "Copy"
+    keeps_absent = True
     declared = (FIELDS, SOURCE, TARGET)
     example = "fields { full_name = name }"
 
@@ -36,7 +38,13 @@ class Copy(Transform):
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         columns = [batch.rows.column(name) for name in self._copies.values()]
-        yield put(batch, self._outputs(batch.rows.schema), columns)
+        copied = put(batch, self._outputs(batch.rows.schema), columns)
+        yield evolve(copied, absent=self._absent(batch.absent)) if batch.absent else copied
+
+    def _absent(self, absent: Mapping[str, pa.BooleanArray]) -> dict[str, pa.BooleanArray]:
+        """Return the masks of the result: those of the copies are those of their columns."""
+        own = {name: mask for name, mask in absent.items() if name not in self._copies}
+        return own | {copy: absent[name] for copy, name in self._copies.items() if name in absent}
 
     def _outputs(self, columns: pa.Schema) -> list[pa.Field]:
         return [columns.field(name).with_name(copy) for copy, name in self._copies.items()]

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import TransformError
 from seatunnel_core.connector_api.option import MAP, Option, Options
 from seatunnel_core.connector_api.transform import Transform
-from seatunnel_core.rows.columns import check_known, with_names
+from seatunnel_core.rows.columns import check_known, renamed_absent, with_names
 from seatunnel_core.work.names import repeated
 
 MAPPER = Option(
@@ -25,6 +26,7 @@ class FieldMapper(Transform):
     """Keeps the columns that ``field_mapper`` names, in its order, under their new names."""
 
     identifier: ClassVar[str] = "FieldMapper"
+    keeps_absent = True
     declared = (MAPPER,)
     example = "field_mapper { id = id, name = full_name }"
 
@@ -44,4 +46,5 @@ class FieldMapper(Transform):
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         rows = batch.rows.select(list(self._names)).rename_columns(list(self._names.values()))
-        yield Batch(table=batch.table, rows=rows.replace_schema_metadata(None), kinds=batch.kinds)
+        absent = renamed_absent(batch, self._names)
+        yield evolve(batch, rows=rows.replace_schema_metadata(None), absent=absent)

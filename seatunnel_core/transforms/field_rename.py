@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import TransformError
 from seatunnel_core.connector_api.option import BLOCK, LIST, Option, Options
 from seatunnel_core.connector_api.transform import Transform
-from seatunnel_core.rows.columns import check_known, with_names
+from seatunnel_core.rows.columns import check_known, renamed_absent, with_names
 from seatunnel_core.transforms.naming import NAMING, entry_texts, naming
 
 SPECIFIC = Option(
@@ -24,6 +24,7 @@ class FieldRename(Transform):
     """Keeps order, types and values; the primary key uses the new names."""
 
     identifier: ClassVar[str] = "FieldRename"
+    keeps_absent = True
     declared = (*NAMING, SPECIFIC)
     example = """
         convert_case = UPPER
@@ -53,8 +54,9 @@ class FieldRename(Transform):
         return with_names(schema, columns, dict(zip(schema.columns.names, names, strict=True)))
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
-        names = [self._name(name) for name in batch.rows.schema.names]
-        yield evolve(batch, rows=batch.rows.rename_columns(names))
+        names = {name: self._name(name) for name in batch.rows.schema.names}
+        rows = batch.rows.rename_columns(list(names.values()))
+        yield evolve(batch, rows=rows, absent=renamed_absent(batch, names))
 
     def _name(self, name: str) -> str:
         return self._specific.get(name) or self._naming.renamed(name)

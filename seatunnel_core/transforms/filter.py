@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import TransformError, UsageError
 from seatunnel_core.connector_api.option import LIST, STRING, Option, Options
 from seatunnel_core.connector_api.transform import Transform
-from seatunnel_core.rows.columns import check_known, with_columns
+from seatunnel_core.rows.columns import check_known, renamed_absent, with_columns
 
 INCLUDE = Option("include_fields", LIST(STRING), aliases=("fields",), doc="Columns to keep, in the table's order.")
 EXCLUDE = Option("exclude_fields", LIST(STRING), doc="Columns to remove; the others are kept.")
@@ -19,6 +20,7 @@ class Filter(Transform):
     """Keeps the columns of ``include_fields``, or all except ``exclude_fields``."""
 
     identifier: ClassVar[str] = "Filter"
+    keeps_absent = True
     declared = (INCLUDE, EXCLUDE)
     example = "include_fields = [id, name]"
 
@@ -36,8 +38,8 @@ class Filter(Transform):
         return with_columns(schema, pa.schema([schema.columns.field(name) for name in kept]))
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
-        rows = batch.rows.select(self._kept(batch.rows.schema))
-        yield Batch(table=batch.table, rows=rows, kinds=batch.kinds)
+        names = self._kept(batch.rows.schema)
+        yield evolve(batch, rows=batch.rows.select(names), absent=renamed_absent(batch, {name: name for name in names}))
 
     def _kept(self, columns: pa.Schema) -> list[str]:
         if self._include:

@@ -21,6 +21,7 @@ class FilterRowKind(Transform):
     """Keeps the rows of ``include_kinds``, or all except ``exclude_kinds``, with their kinds."""
 
     identifier: ClassVar[str] = "FilterRowKind"
+    keeps_absent = True
     declared = (INCLUDE, EXCLUDE)
     example = "exclude_kinds = [DELETE]"
 

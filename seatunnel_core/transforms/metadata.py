@@ -30,6 +30,7 @@ class Metadata(Transform):
     """Appends the columns, of type string. Rows keep their kinds and tables."""
 
     identifier: ClassVar[str] = "Metadata"
+    keeps_absent = True
     declared = (FIELDS,)
     example = "metadata_fields { Table = source_table }"
 

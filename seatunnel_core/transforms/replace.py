@@ -30,6 +30,7 @@ class Replace(Transform):
     """Keeps nulls and all other columns."""
 
     identifier: ClassVar[str] = "Replace"
+    keeps_absent = True
     declared = (FIELD, PATTERN, REPLACEMENT, IS_REGEX, FIRST)
     example = """
         replace_field = name

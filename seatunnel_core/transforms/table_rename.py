@@ -15,6 +15,7 @@ class TableRename(Transform):
     """Applies all options to the last part of the name; only ``convert_case`` applies to database and schema."""
 
     identifier: ClassVar[str] = "TableRename"
+    keeps_absent = True
     declared = NAMING
     example = 'prefix = "copy_of_"'
 

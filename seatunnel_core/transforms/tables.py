@@ -5,6 +5,7 @@ The transforms themselves do not know these options: ``PerTable`` passes its tab
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -17,6 +18,7 @@ from seatunnel_core.connector_api.option import ENTRIES, STRING, Option, Options
 from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
 from seatunnel_core.findings import Findings
 from seatunnel_core.job.node import COMMON, RULE_MATCH, TABLE_MATCH, TABLE_TRANSFORM
+from seatunnel_core.rows.columns import require_arrived
 
 TABLE_PATH = Option(
     "table_path",
@@ -102,6 +104,7 @@ def _pattern(written: str) -> "re.Pattern[str]":
 class PerTable(Transform):
     """Applies each table's entry, the general options to other matching tables, and nothing to the rest."""
 
+    keeps_absent = True
     identifier: str  # type: ignore[misc]
     task_modules: tuple[str, ...]  # type: ignore[misc]
 
@@ -130,7 +133,7 @@ class PerTable(Transform):
     def apply(self, batch: Batch) -> Iterator[Batch]:
         batches = iter((batch,))
         for chosen in self._of(batch.table):
-            batches = chain.from_iterable(map(chosen.apply, batches))
+            batches = chain.from_iterable(map(partial(_applied, chosen), batches))
         return batches
 
     def _of(self, table: str) -> Sequence[Transform]:
@@ -138,3 +141,9 @@ class PerTable(Transform):
         if table in self._single:
             return self._single[table]
         return (self._general,) if self._general is not None and self._pattern.fullmatch(table) else ()
+
+
+def _applied(chosen: Transform, batch: Batch) -> Iterator[Batch]:
+    if batch.absent and not chosen.keeps_absent:
+        require_arrived(batch, chosen.identifier)
+    return chosen.apply(batch)

@@ -105,3 +105,10 @@ def test_the_console_writes_values_as_json_with_texts_and_moments_as_they_are(
         'true, 3.1, 7.50, aGk=, 12:01:26, 2012-12-21T12:34:56, say "hi", '
         '{"a":3.1,"at":"12:01:26","say":"hi","b c":[true,null]}, {"12:01:26":"noon"}'
     )
+
+
+def test_the_console_marks_values_that_did_not_arrive(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pa.RecordBatch.from_pylist([{"id": 1, "text": None}] * 3)
+    batch = Batch(table="t", rows=rows, absent={"text": pa.array([False, True, True])})
+    lines = shown(ConsoleSink(options_of(ConsoleSink, {"rows_per_unit": 2})), [batch], capsys)
+    assert [line.partition(" : ")[2] for line in lines[1:3]] == ["1, null", "1, …"]

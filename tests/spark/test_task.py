@@ -4,19 +4,22 @@ import errno
 import json
 import pickle
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
-from watched import NUMBERS, Doubled, Folder, FolderWriter, numbers_chain, numbers_unit, staged_numbers
+from watched import NUMBERS, Doubled, Folder, FolderWriter, Numbers, numbers_chain, numbers_unit, staged_numbers
 
 from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
+from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.errors import (
     CommitError,
     RowError,
@@ -28,6 +31,7 @@ from seatunnel_core.errors import (
     UsageError,
 )
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.spark.failure import kind_of, task_failure
 from seatunnel_core.spark.frames import task as frame_task
 from seatunnel_core.spark.frames.task import staged_parts
@@ -36,7 +40,10 @@ from seatunnel_core.spark.task import run_batch, run_unit
 from seatunnel_core.spark.unit_run import UnitRun
 from seatunnel_core.spark.work import TaskBatch, UnitResult, UnitWork
 from seatunnel_core.transforms.data_validator import DataValidator
+from seatunnel_core.transforms.filter import Filter
+from seatunnel_core.transforms.filter_row_kind import FilterRowKind
 from seatunnel_core.work.failure import FailureKind
+from seatunnel_core.work.split import Split
 from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 
 
@@ -153,6 +160,43 @@ def test_rows_that_a_transform_leaves_out_as_bad_are_counted_once(tmp_path: Path
         flown = [each for batch in run.read() for each in run.flow("numbers", batch, "folder", "double")]
         assert sum(batch.rows.num_rows for batch in flown) == 30
     assert (run.rows_read, run.rows_skipped) == (30, 15)
+
+
+class Unchanged(Numbers):
+    """Updates whose word did not arrive."""
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        for batch in super().read(split, context):
+            size = batch.rows.num_rows
+            kinds = pa.array([RowKind.UPDATE_AFTER.value] * size, pa.int8())
+            yield evolve(batch, kinds=kinds, absent={"word": pa.array([at == 3 for at in range(size)])})
+
+
+@pytest.mark.parametrize(
+    ("step", "at"),
+    [
+        (Doubled(), "transform 'step': Doubled"),
+        (FilterRowKind(options_of(FilterRowKind, {"exclude_kinds": ["DELETE"]})), "sink Folder"),
+        (Filter(options_of(Filter, {"include_fields": ["n"]})), None),
+    ],
+)
+def test_values_that_did_not_arrive_reach_nothing_that_would_write_null(
+    tmp_path: Path, step: Transform, at: str | None
+) -> None:
+    chain = numbers_chain(tmp_path, steps=[Step(name="step", transform=step, inputs=("numbers",))], source=Unchanged())
+    failure = run_unit(chain, first_attempt(numbers_unit(1)), 1).failure
+    if at is None:
+        assert failure is None
+    else:
+        assert failure is not None
+        assert f"{at}: column 'word', row 4 of a batch of numbers: the change does not contain" in failure.message
+        assert failure.kind is FailureKind.DATA
+
+
+def test_values_that_did_not_arrive_do_not_reach_spark(tmp_path: Path) -> None:
+    rows = pa.RecordBatch.from_pylist([{"n": 1}])
+    with pytest.raises(RowError, match="a DataFrame transform: column 'n', row 1 of a batch of numbers"):
+        frame_task._rows_for_spark(Batch(table="numbers", rows=rows, absent={"n": pa.array([True])}), rows.schema)
 
 
 def test_rows_and_time_of_each_vertex_are_measured(tmp_path: Path) -> None:

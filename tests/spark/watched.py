@@ -188,7 +188,7 @@ def numbers_chain(folder: Path, pipeline_id: int = 1, *, steps: Sequence[Step] =
         pipeline_id=pipeline_id,
         source_name="numbers",
         source_ordinal=0,
-        source=Numbers(more.pop("waits", False)),
+        source=more.pop("source", None) or Numbers(more.pop("waits", False)),
         schemas=[NUMBERS],
         steps=steps,
         targets=more.pop("targets", None) or [Target(name="folder", ordinal=0, sink=sink, inputs=(last,))],

@@ -15,6 +15,7 @@ from attrs import asdict, evolve, frozen
 from seatunnel_core.connector_api.sink import Staged
 from seatunnel_core.errors import TransformError
 from seatunnel_core.rows.batch import Batch
+from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.task import task_attempt_number, unwrapped
 from seatunnel_core.spark.unit_run import UnitRun
@@ -172,6 +173,8 @@ def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
             "a DataFrame transform accepts inserted rows only, and this table has updates or deletes: "
             "use transforms that keep the row kind, or a source without changes"
         )
+    if batch.absent:
+        require_arrived(batch, "a DataFrame transform")
     return batch.rows.cast(columns)
 
 
