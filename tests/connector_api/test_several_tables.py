@@ -15,6 +15,7 @@ from seatunnel_core.connector_api.several_tables import SeveralTables, source_of
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
     Enumeration,
+    Fact,
     PlanningContext,
     PollCursor,
     PollResult,
@@ -178,6 +179,19 @@ def test_tables_that_end_stand_apart_from_those_that_do_not() -> None:
     endless: Source = Letters(looks_into=True)
     with pytest.raises(UsageError, match="the tables b never end, but the others do"):
         SeveralTables(Options({}, ()), {"a": fake(**counted("a", 1)), "b": endless})
+
+
+class ReportingLetters(Letters):
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        return cursor
+
+
+def test_tables_of_a_source_that_receives_facts_are_refused() -> None:
+    """Nothing would pass the facts of their readers to them."""
+    with pytest.raises(
+        UsageError, match=r"'tables_configs': Letters does not support it, because it implements absorb"
+    ):
+        SeveralTables(Options({}, ()), {"a": ReportingLetters(looks_into=True)})
 
 
 def test_a_table_that_is_no_entry_any_more_cannot_be_read_on() -> None:

@@ -213,7 +213,9 @@ class TestFacts:
             played.finish(1, facts=({"of": 1},))
 
     @pytest.mark.parametrize(
-        ("kind", "old"), [(CheckpointType.CHECKPOINT, OLD_CHECKPOINT), (CheckpointType.SAVEPOINT, OLD_SAVEPOINT)]
+        ("kind", "old"),
+        [(CheckpointType.CHECKPOINT, OLD_CHECKPOINT), (CheckpointType.SAVEPOINT, OLD_SAVEPOINT)],
+        ids=["checkpoint", "savepoint"],
     )
     def test_a_state_from_before_there_were_facts_is_restored(self, kind: CheckpointType, old: str) -> None:
         """Unit 2 is in flight. Unit 3 is held back for order in the checkpoint, and in flight in the savepoint."""
