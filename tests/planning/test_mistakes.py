@@ -275,6 +275,7 @@ _CHOSEN: dict[str, dict[str, object]] = {
     "Assert": {"rules": {"row_rules": [{"rule_type": "MIN_ROW", "rule_value": 1}]}},
     "Spark": {"format": "json"},
     "Jdbc": {"url": "jdbc:sqlite::memory:"},
+    **{name: {"url": "jdbc:mysql://localhost/shop"} for name in ("MySQL-CDC", "MariaDB-CDC")},
     "source Jdbc": {"query": "SELECT 1 AS id"},
     "sink Jdbc": {"query": "INSERT INTO t VALUES (?)"},
     **{name: {"url": "http://localhost/rows"} for name in ("Http", "Github", "Gitlab", "Jira", "Klaviyo", "Lemlist")},

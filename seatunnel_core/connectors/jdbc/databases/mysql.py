@@ -32,7 +32,7 @@ from seatunnel_core.connectors.jdbc.order import OWN, Order
 from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
-_READING = "reading"
+READING = "reading"
 """Kind of the connections that read rows."""
 
 _STATEMENT_BYTES = 4 << 20
@@ -90,7 +90,7 @@ class MySQL(Dialect):
         import pymysql
         import sqlalchemy as sa
 
-        session = self._session()
+        session = self.session()
 
         def opened() -> Any:
             found = pymysql.connect(**session.parameters)
@@ -103,9 +103,9 @@ class MySQL(Dialect):
         return sa.create_engine("mysql+pymysql://", creator=opened, poolclass=sa.pool.NullPool)
 
     def open(self, kind: str) -> Any:
-        if kind != _READING:
+        if kind != READING:
             return super().open(kind)
-        return Reader(self._session())
+        return Reader(self.session())
 
     def alive(self, connection: Any) -> bool:
         if not isinstance(connection, Reader):
@@ -116,7 +116,8 @@ class MySQL(Dialect):
             return False
         return True
 
-    def _session(self) -> Session:
+    def session(self) -> Session:
+        """Return the parameters and first statements of a connection."""
         return session_of(self.address, self.literal)
 
     # -- names and strings ----------------------------------------------------------------------------------------
@@ -218,18 +219,24 @@ class MySQL(Dialect):
     def read(
         self, statement: str, columns: Sequence[Column], fetch_size: int, snapshot: str | None
     ) -> Generator[Fetched, None, None]:
-        schema = schema_of(columns)
-        zero_is_null = self._session().zero_is_null
-        with self.pool.lend(_READING) as connection:
+        with self.pool.lend(READING) as connection:
             connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
-            for rows in connection.rows(statement, fetch_size):
-                values = zip(*rows, strict=True)
-                arrays = [
-                    array_of(list(each), column.type, column.name, zero_is_null=zero_is_null)
-                    for each, column in zip(values, schema, strict=True)
-                ]
-                yield fetched(schema, arrays)
+            yield from self.fetched(connection, statement, columns, fetch_size)
+
+    def fetched(
+        self, connection: Reader, statement: str, columns: Sequence[Column], fetch_size: int
+    ) -> Iterator[Fetched]:
+        """Yield the rows of a SELECT in batches, in the transaction of the connection."""
+        schema = schema_of(columns)
+        zero_is_null = self.session().zero_is_null
+        for rows in connection.rows(statement, fetch_size):
+            values = zip(*rows, strict=True)
+            arrays = [
+                array_of(list(each), column.type, column.name, zero_is_null=zero_is_null)
+                for each, column in zip(values, schema, strict=True)
+            ]
+            yield fetched(schema, arrays)
 
     # -- writing --------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,69 @@
+"""Places of keys between the bounds of chunks. Each comparison has the result that it has in a chunk's SELECT."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as of
+
+from seatunnel_core.connectors.change_data.chunk_keys import intervals_of, key_text
+from seatunnel_core.connectors.jdbc.databases.mysql_values import MOMENT
+from seatunnel_core.connectors.jdbc.order import OWN
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.server import Server
+
+Places = npt.NDArray[np.int64]
+
+DIVISIBLE = (OWN, "number", "binary", "bytes", MOMENT)
+"""Orders in which tables are divided. Tables with another order, such as that of ENUM, are read as one chunk."""
+
+
+def places_of(server: Server, found: Found, order: str, bounds: Sequence[str], keys: pa.Array) -> Places:
+    """Return for each key the number of bounds that are not above it.
+
+    Args:
+        server: The server, which compares strings by the collation of the column.
+        found: The table.
+        order: Order of the bounds.
+        bounds: Bounds in ascending order.
+        keys: Values of the split column. Null has place 0.
+    """
+    column = found.split_column
+    if not bounds or column is None:
+        return np.zeros(len(keys), np.int64)
+    if of.is_integer(column.arrow):
+        limits = np.array([int(Decimal(bound)) for bound in bounds], np.int64)
+        values = keys.cast(pa.int64()).fill_null(np.iinfo(np.int64).min).to_numpy(zero_copy_only=False)
+        places: Places = np.searchsorted(limits, values, side="right").astype(np.int64)
+        return places
+    convert = _in_python(order, column.arrow)
+    if convert is not None:
+        sorted_bounds = [convert(bound) for bound in bounds]
+        found_places = (0 if key is None else bisect_right(sorted_bounds, key) for key in keys.to_pylist())
+        return np.fromiter(found_places, np.int64, len(keys))
+    return intervals_of(
+        server.dialect,
+        server.ask,
+        found.reading.relation,
+        column,
+        order,
+        bounds,
+        keys,
+        literal=lambda value: server.dialect.literal(key_text(value)),
+    )
+
+
+def _in_python(order: str, arrow: pa.DataType) -> Callable[[str], Any] | None:
+    """Return the conversion of a bound to a value that Python orders as the server does; ``None`` for strings."""
+    if order == "number":
+        return float if of.is_floating(arrow) else Decimal
+    if order == "binary":
+        return bytes.fromhex
+    if of.is_timestamp(arrow):
+        return datetime.fromisoformat
+    return date.fromisoformat if of.is_date(arrow) else None

@@ -1,0 +1,131 @@
+"""Reader of a chunk: its rows exactly as of a position in the log, its mark."""
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connectors.jdbc.databases.mysql import READING
+from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader
+from seatunnel_core.connectors.jdbc.fetched import Fetched
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.jdbc.splitting import Piece
+from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
+from seatunnel_core.connectors.mysql_cdc.correction import Correction
+from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
+from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
+from seatunnel_core.connectors.mysql_log.gtid import gtid_set_of
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+
+Rows = Generator[Fetched, None, LogPosition]
+"""Batches of rows; the generator returns the mark."""
+
+
+@frozen(kw_only=True)
+class ChunkReader:
+    """Reads a chunk of a table. The method depends on the server."""
+
+    server: Server
+    state: ServerState
+    found: Found = field(repr=False)
+    piece: Piece
+    log: LogReader = field(repr=False)
+    """Reader of the log that captures this table only."""
+
+    batch_rows: int = 65_536
+
+    def rows(self) -> Rows:
+        """Yield the rows, and return the mark.
+
+        Transactions that begin in the log before the mark are part of the rows, and later ones are not.
+        """
+        read = {Marking.SNAPSHOT: self._snapshot, Marking.GTIDS: self._gtids, Marking.LOCKS: self._locks}
+        return read[self.state.marking]()
+
+    # -- MariaDB --------------------------------------------------------------------------------------------------
+
+    def _snapshot(self) -> Rows:
+        with self.server.dialect.pool.lend(READING) as connection:
+            self._begin(connection)
+            found = dict(_rows(connection, "SHOW STATUS LIKE 'binlog_snapshot_%'"))
+            if not found.get("Binlog_snapshot_file"):
+                raise SourceError(f"{self.server.dialect.address} reports no position of a snapshot; is log_bin set?")
+            yield from self._selected(connection, "")
+        return LogPosition(found["Binlog_snapshot_file"], int(found["Binlog_snapshot_position"]))
+
+    # -- MySQL with GTIDs -----------------------------------------------------------------------------------------
+
+    def _gtids(self) -> Rows:
+        """Read a snapshot, corrected by transactions that were logged before the mark but may be invisible.
+
+        Every transaction that was executed before the snapshot is visible, and every visible one is logged before the
+        mark, which is taken after the snapshot.
+        """
+        executed = self._variable("gtid_executed")
+        with self.server.dialect.pool.lend(READING) as connection:
+            self._begin(connection)
+            mark = self.server.position(self.state)
+            correction = Correction(self.found.schema().primary_key)
+            # A logged transaction is owned until it is executed, so the order of these two matters.
+            owned, later = self._variable("gtid_owned"), self._variable("gtid_executed")
+            if owned or later != executed:
+                correction.add(self.log.batches(gtid_set_of(executed), mark), mark)
+            for rows in self._selected(connection, ""):
+                yield correction.unchanged(rows)
+        yield from correction.changed(self._inside)
+        return mark
+
+    def _variable(self, name: str) -> str:
+        ((value,),) = self.server.ask(f"SELECT @@global.{name}")
+        return str(value)
+
+    # -- MySQL without GTIDs --------------------------------------------------------------------------------------
+
+    def _locks(self) -> Rows:
+        """Read the current rows with locks, corrected by all transactions that were logged meanwhile.
+
+        A transaction that is logged but not committed holds its locks, so the read waits for it.
+        """
+        start = self.server.position(self.state)
+        with self.server.dialect.pool.lend(READING) as connection:
+            connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            connection.run("START TRANSACTION")
+            found = list(self._selected(connection, " LOCK IN SHARE MODE"))
+            mark = self.server.position(self.state)
+        correction = Correction(self.found.schema().primary_key)
+        if mark > start:
+            correction.add(self.log.batches(start, mark), mark)
+        yield from map(correction.unchanged, found)
+        yield from correction.changed(self._inside)
+        return mark
+
+    # -- all ------------------------------------------------------------------------------------------------------
+
+    def _begin(self, connection: Reader) -> None:
+        connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+
+    def _selected(self, connection: Reader, lock: str) -> Iterator[Fetched]:
+        column = self.found.split_column
+        body = {"column": "" if column is None else column.name, **self.piece.body()}
+        statement = self.found.statement(body) + lock
+        return self.server.dialect.fetched(connection, statement, self.found.columns, self.batch_rows)
+
+    def _inside(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+        """Return for each row whether it lies in the chunk."""
+        if self.found.split_column is None:
+            return np.ones(rows.num_rows, np.bool_)
+        low, high = self.piece.low, self.piece.high
+        bounds = [bound for bound in (low, high) if bound is not None]
+        keys = rows.column(self.found.split_column.name)
+        places = places_of(self.server, self.found, self.piece.order, bounds, keys)
+        inside: npt.NDArray[np.bool_] = places == (0 if low is None else 1)
+        return inside
+
+
+def _rows(connection: Reader, statement: str) -> list[tuple[Any, ...]]:
+    return [row for some in connection.rows(statement, 100) for row in some]

@@ -1,0 +1,146 @@
+"""Reader of a part of the log, from a position to another one."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+from attrs import define, field, frozen
+
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connectors.jdbc.databases.mysql_session import session_of
+from seatunnel_core.connectors.mysql_cdc.server import Server
+from seatunnel_core.connectors.mysql_log.captured_tables import Tables
+from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, Outcome, Reason, Transaction
+from seatunnel_core.connectors.mysql_log.columns import ValueRules
+from seatunnel_core.connectors.mysql_log.errors import LogError, LogServerError
+from seatunnel_core.connectors.mysql_log.events import XaId
+from seatunnel_core.connectors.mysql_log.gtid import GtidSet
+from seatunnel_core.connectors.mysql_log.log_decoder import LogDecoder
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+from seatunnel_core.connectors.mysql_log.server_stream import DumpRequest, ServerStream
+
+_ANONYMOUS = 0
+"""Server id of a reader of a stream that ends. Any number of them may read at the same time."""
+
+_NOT_READABLE = 1236
+_DENIED = (1045, 1227)
+_PAUSE_S = 0.02
+PATIENCE_S = 60.0
+"""Time for which the server may take to send what is at the end of its log, in seconds."""
+
+
+@frozen(kw_only=True)
+class LogReader:
+    """Reads the log over a connection of its own."""
+
+    server: Server
+    tables: Tables = field(repr=False)
+    rules: ValueRules = field(factory=ValueRules)
+    clock: Callable[[], float] = time.monotonic
+
+    def batches(
+        self, start: LogPosition | GtidSet, end: LogPosition, *, limit_bytes: int | None = None
+    ) -> Iterator[ChangeBatch]:
+        """Yield the batches up to a position. The last one ends behind the last transaction that begins before it.
+
+        Args:
+            start: Position of the first event; or the transactions that are not to be read. These may be yielded
+                again, from the first one on.
+            end: The end. It needs not be the end of a transaction.
+            limit_bytes: Size of transactions after which reading ends early; ``None`` for no limit.
+
+        Raises:
+            SourceChangedError: The log no longer has these events.
+            SourceError: The log cannot be read or decoded.
+        """
+        until = self.clock() + PATIENCE_S
+        at = start
+        while True:
+            reason, position = Reason.END, end
+            for batch in self._stream(at, end, limit_bytes):
+                yield batch
+                reason, position = batch.reason, batch.position
+            if reason is not Reason.END or position >= end:
+                return
+            if self.clock() > until:
+                raise self._late(position, end)
+            if isinstance(at, LogPosition):
+                at = position
+            time.sleep(_PAUSE_S)
+
+    def _stream(self, start: LogPosition | GtidSet, end: LogPosition, limit_bytes: int | None) -> Iterator[ChangeBatch]:
+        size, distributed = 0, _Distributed()
+
+        def is_last(transaction: Transaction) -> bool:
+            nonlocal size
+            size += max(0, transaction.end_offset - transaction.begin_offset)
+            return transaction.end >= end or (limit_bytes is not None and size >= limit_bytes)
+
+        begin = start if isinstance(start, LogPosition) else LogPosition("", 4)
+        decoder = LogDecoder(self.tables, begin, rules=self.rules, stop=is_last)
+        try:
+            with closing(self._connected(start)) as stream:
+                for batch in decoder.batches(stream.events()):
+                    distributed.check(batch)
+                    yield batch
+                    if batch.reason is Reason.STATEMENT and batch.position >= end:
+                        return
+        except LogServerError as error:
+            raise self._refused(start, error) from error
+
+    def _connected(self, start: LogPosition | GtidSet) -> ServerStream:
+        import pymysql
+
+        dialect = self.server.dialect
+        parameters: dict[str, Any] = dict(session_of(dialect.address, dialect.literal).parameters)
+        try:
+            connection = pymysql.connect(**parameters)
+        except Exception as error:
+            raise self.server.failed("its log cannot be read", error) from error
+        return ServerStream(connection, DumpRequest(start=start, server_id=_ANONYMOUS, until_now=True))
+
+    def _refused(self, start: object, error: LogServerError) -> SourceError:
+        address = self.server.dialect.address
+        if error.number in _DENIED:
+            return SourceError(
+                f"{address}: the user has no privilege REPLICATION SLAVE; run GRANT REPLICATION SLAVE ON *.* TO it"
+            )
+        if error.number != _NOT_READABLE:
+            return SourceError(f"{address}: {error}")
+        return SourceChangedError(
+            f"{address} no longer has its log from {start} on, so changes are lost ({error}). Start a new job, and let "
+            "the server keep its log for longer (binlog_expire_logs_seconds or expire_logs_days)"
+        )
+
+    def _late(self, position: LogPosition, end: LogPosition) -> LogError:
+        error = LogError(
+            f"{self.server.dialect.address} sent its log only up to {position} for {PATIENCE_S:.0f} s; expected {end}"
+        )
+        error.retryable = True
+        return error
+
+
+@define
+class _Distributed:
+    """Distributed transactions of a stream, which are refused if they may have changed captured tables."""
+
+    _with_rows: set[int] = field(factory=set)
+    _others: set[XaId] = field(factory=set)
+    """Prepared transactions without rows of captured tables."""
+
+    def check(self, batch: ChangeBatch) -> None:
+        """Raise ``SourceError`` if a batch has such a transaction."""
+        for changes in batch.changes:
+            self._with_rows.update(changes.transactions.tolist())
+        for each in batch.transactions:
+            if each.outcome is Outcome.PREPARED and each.xa is not None and each.number not in self._with_rows:
+                self._others.add(each.xa)
+            elif each.outcome is Outcome.PREPARED or (
+                each.outcome is Outcome.XA_COMMITTED and each.xa not in self._others
+            ):
+                raise SourceError(
+                    f"the transaction at {each.begin} is distributed (XA), and may have changed captured tables. "
+                    "Distributed transactions are not supported; start a new job after they have ended"
+                )
+        self._with_rows &= {each.number for each in batch.transactions if each.outcome is Outcome.OPEN}

@@ -1,0 +1,117 @@
+"""Options of the sources ``MySQL-CDC`` and ``MariaDB-CDC``, with SeaTunnel's names."""
+
+from typing import Any
+
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, STRING, Option, Options, within
+from seatunnel_core.connectors.change_data import options as shared
+
+DATABASE_PATTERN = Option(
+    "database-pattern",
+    STRING,
+    default=".*",
+    doc="Regular expression that matches the whole name of each database from which tables are captured.",
+)
+STARTUP_MODE = Option(
+    "startup.mode",
+    ENUM("initial", "earliest", "latest", "specific", "timestamp"),
+    default="initial",
+    doc="Start of the job: the rows of the tables and then the log (initial), or only the log, from its earliest "
+    "retained event, from its end (latest), from startup.specific-offset.file and .pos, or from "
+    "startup.timestamp.",
+)
+STARTUP_FILE = Option("startup.specific-offset.file", STRING, doc="File of the log, for startup.mode = specific.")
+STARTUP_POS = Option(
+    "startup.specific-offset.pos",
+    within(4, 2**63 - 1),
+    unit="bytes",
+    doc="Offset in the file, for startup.mode = specific. A transaction has to start there.",
+)
+STARTUP_GTIDS = Option(
+    "startup.specific-offset.gtid-set",
+    STRING,
+    doc="Rejected: a start is a file and an offset.",
+)
+STARTUP_SKIP_EVENTS = Option(
+    "startup.specific-offset.skip-events", within(0, 2**31 - 1), default=0, doc="Only 0: a start is a transaction."
+)
+STARTUP_SKIP_ROWS = Option(
+    "startup.specific-offset.skip-rows", within(0, 2**31 - 1), default=0, doc="Only 0: a start is a transaction."
+)
+STARTUP_TIMESTAMP = Option(
+    "startup.timestamp",
+    within(0, 2**53),
+    unit="ms",
+    doc="Time since 1970, for startup.mode = timestamp: earlier transactions of the log are not emitted.",
+)
+STOP_MODE = Option(
+    "stop.mode",
+    ENUM("never", "latest", "specific", "timestamp"),
+    default="never",
+    doc="End of the job: never, at the end that the log has once the rows of the tables are read (latest), or at "
+    "stop.specific-offset.file and .pos. timestamp is rejected.",
+)
+STOP_FILE = Option("stop.specific-offset.file", STRING, doc="File of the log, for stop.mode = specific.")
+STOP_POS = Option(
+    "stop.specific-offset.pos",
+    within(4, 2**63 - 1),
+    unit="bytes",
+    doc="Offset in the file, for stop.mode = specific.",
+)
+SERVER_ID = Option(
+    "server-id",
+    STRING,
+    no_effect="readers of bounded ranges of the log need no id",
+    doc="SeaTunnel's ids of the readers of the log.",
+)
+SERVER_ZONE = Option(
+    "server-time-zone",
+    STRING,
+    default="UTC",
+    doc="Time zone in which values of TIMESTAMP are shown: an offset such as +05:30, or a name that the server knows.",
+)
+INT_NARROWING = Option("int_type_narrowing", BOOLEAN, default=True, doc="True to read tinyint(1) as boolean.")
+
+OPTIONS: tuple[Option[Any], ...] = (
+    *shared.CONNECTION,
+    *shared.TABLES,
+    DATABASE_PATTERN,
+    STARTUP_MODE,
+    STARTUP_FILE,
+    STARTUP_POS,
+    STARTUP_GTIDS,
+    STARTUP_SKIP_EVENTS,
+    STARTUP_SKIP_ROWS,
+    STARTUP_TIMESTAMP,
+    STOP_MODE,
+    STOP_FILE,
+    STOP_POS,
+    *shared.CHUNKS,
+    SERVER_ID,
+    SERVER_ZONE,
+    INT_NARROWING,
+    *shared.ROWS,
+    *shared.WITHOUT_EFFECT,
+)
+
+
+def require_supported(options: Options) -> None:
+    """Raise ``UsageError`` for values that are not supported, and for missing ones."""
+    shared.require_supported(options)
+    if options[STARTUP_GTIDS] is not None:
+        raise UsageError(f"option {STARTUP_GTIDS.key!r}: not supported; write {STARTUP_FILE.key} and .pos instead")
+    for skipped in (STARTUP_SKIP_EVENTS, STARTUP_SKIP_ROWS):
+        if options[skipped]:
+            raise UsageError(f"option {skipped.key!r}: a start inside of a transaction is not supported; remove it")
+    if options[STOP_MODE] == "timestamp":
+        raise UsageError(f"option {STOP_MODE.key!r}: timestamp is not supported; use never, latest or specific")
+    for mode, value, needed in (
+        (STARTUP_MODE, "specific", (STARTUP_FILE, STARTUP_POS)),
+        (STARTUP_MODE, "timestamp", (STARTUP_TIMESTAMP,)),
+        (STOP_MODE, "specific", (STOP_FILE, STOP_POS)),
+    ):
+        for option in needed:
+            if options[mode] == value and options[option] is None:
+                raise UsageError(f"option {option.key!r}: required for {mode.key} = {value}")
+            if options[mode] != value and options.is_set(option):
+                raise UsageError(f"option {option.key!r}: allowed only with {mode.key} = {value}")

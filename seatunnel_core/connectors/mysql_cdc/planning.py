@@ -1,0 +1,127 @@
+"""What a poll returns: the next window of chunks, and the next range of the log."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.change_data.chunks import Chunks
+from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.window_filter import MarkedChunk
+
+IDLE_MS = 200
+"""Pause before the next poll, unless a reader reports earlier, in milliseconds."""
+
+_FEWEST, _MOST = 8, 64
+"""Number of chunks of a window."""
+
+
+@frozen(kw_only=True)
+class Planned:
+    """Result of a poll."""
+
+    progress: Progress
+    bodies: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    again_ms: int | None = IDLE_MS
+
+
+@frozen(kw_only=True)
+class Planner:
+    """Plans chunks and ranges of the log."""
+
+    server: Server
+    state: ServerState
+    tables: Sequence[str] = field(repr=False)
+    """Names of the captured tables, in order."""
+
+    chunks: Chunks = field(repr=False)
+    parallelism: int
+    stops_at_end: bool = False
+    """True if the job ends at the end that the log has once all tables are read."""
+
+    def plan(self, progress: Progress) -> Planned:
+        """Return what is to be read next.
+
+        Raises:
+            SourceChangedError: A captured table was redefined, or the log no longer has what is to be read.
+        """
+        if progress.stopped:
+            raise SourceChangedError(progress.stopped)
+        if progress.reading is not None or not progress.is_window_read:
+            return Planned(progress=progress)  # A report ends the pause.
+        bodies: list[dict[str, Any]] = []
+        if progress.window:
+            progress, range_body = self._range_of_window(progress)
+            bodies += range_body
+        if progress.start is not None:
+            progress, window = self._window(progress)
+            if window:
+                return Planned(progress=progress, bodies=(*bodies, *window))
+        if bodies:
+            return Planned(progress=progress, bodies=tuple(bodies), again_ms=0)
+        return self._range(progress)
+
+    # -- tables ---------------------------------------------------------------------------------------------------
+
+    def _range_of_window(self, progress: Progress) -> tuple[Progress, list[dict[str, Any]]]:
+        """Return the range of the log up to the last mark of the window, unless nothing was logged."""
+        chunks = [self._marked(chunk) for chunk in progress.window]
+        end = max(chunk.mark for chunk in chunks)
+        done = evolve(progress, window=())
+        if end <= progress.log:
+            return done, []
+        self.server.require_retained(progress.log)
+        body = {"from": str(progress.log), "to": str(end), "window": [chunk.record() for chunk in chunks]}
+        return evolve(done, log=end), [body]
+
+    def _marked(self, chunk: WindowChunk) -> MarkedChunk:
+        assert chunk.mark is not None
+        name = self.tables[chunk.table]
+        return MarkedChunk(table=name, order=chunk.order, low=chunk.low, high=chunk.high, mark=chunk.mark)
+
+    def _window(self, progress: Progress) -> tuple[Progress, list[dict[str, Any]]]:
+        assert progress.start is not None
+        most = min(max(4 * self.parallelism, _FEWEST), _MOST)
+        with self.server.connection("tables cannot be divided into chunks") as connection:
+            taken, start = self.chunks.take(progress.start, most, connection)
+        window = tuple(
+            WindowChunk(
+                number=progress.chunks + number,
+                table=each.table,
+                order=each.piece.order,
+                low=each.piece.low,
+                high=each.piece.high,
+            )
+            for number, each in enumerate(taken)
+        )
+        bodies = [
+            {"chunk": chunk.number, "rows": each.piece.rows, **each.body()}
+            for chunk, each in zip(window, taken, strict=True)
+        ]
+        after = start if start.table < len(self.tables) else None
+        return evolve(progress, start=after, chunks=progress.chunks + len(window), window=window), bodies
+
+    # -- the log --------------------------------------------------------------------------------------------------
+
+    def _range(self, progress: Progress) -> Planned:
+        """Return the range up to the end of the log."""
+        now = self.server.position(self.state)
+        if now < progress.log:
+            raise SourceChangedError(
+                f"the log of {self.server.dialect.address} ends at {now}, but the job has read it up to "
+                f"{progress.log}: it was reset, so changes may be lost. Start a new job"
+            )
+        if progress.stop is None and self.stops_at_end:
+            progress = evolve(progress, stop=now)
+        end = now if progress.stop is None else min(now, progress.stop)
+        if progress.stop is not None and progress.log >= progress.stop:
+            return Planned(progress=progress, again_ms=None)
+        if end <= progress.log:
+            return Planned(progress=progress)
+        self.server.require_retained(progress.log)
+        body: dict[str, Any] = {"from": str(progress.log), "to": str(end)}
+        if progress.since_ms is not None:
+            body["since_ms"] = progress.since_ms
+        return Planned(progress=evolve(progress, reading=end), bodies=(body,))

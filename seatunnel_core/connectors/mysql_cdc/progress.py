@@ -1,0 +1,131 @@
+"""The cursor of the source: how far tables and the log are planned and read.
+
+Chunks are read in windows. Once all chunks of a window have their marks, the log is read up to the last mark, and the
+next window follows. So the log never stands still, and the cursor has the marks of one window only.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connectors.change_data.chunks import ChunkStart
+from seatunnel_core.connectors.jdbc.splitting import Piece
+from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
+
+
+@frozen(kw_only=True)
+class WindowChunk:
+    """A chunk of the current window."""
+
+    number: int
+    """Number in the job, from 0."""
+
+    table: int
+    """Index of its table."""
+
+    order: str
+    low: str | None
+    high: str | None
+    mark: LogPosition | None = None
+    """Position in the log at which it was read; ``None`` until its reader reports it."""
+
+    def record(self) -> list[Any]:
+        """Return the chunk as JSON values."""
+        mark = None if self.mark is None else str(self.mark)
+        return [self.number, self.table, self.order, self.low, self.high, mark]
+
+    @classmethod
+    def from_record(cls, record: Sequence[Any]) -> "WindowChunk":
+        """Return the chunk from JSON values."""
+        number, table, order, low, high, mark = record
+        found = None if mark is None else position_of(mark)
+        return cls(number=number, table=table, order=order, low=low, high=high, mark=found)
+
+
+@frozen(kw_only=True)
+class Progress:
+    """What is planned and read."""
+
+    server: str
+    """Identity of the server, whose positions these are."""
+
+    log: LogPosition
+    """Position up to which the log is read, or planned to be read."""
+
+    reading: LogPosition | None = None
+    """End of the planned range whose reader has not reported yet; ``None`` without one."""
+
+    start: ChunkStart | None = None
+    """Start of the next chunk; ``None`` when all chunks are planned."""
+
+    chunks: int = 0
+    """Number of planned chunks."""
+
+    window: tuple[WindowChunk, ...] = field(default=(), repr=False)
+    stop: LogPosition | None = None
+    """Position at which the job ends; ``None`` if it never ends, or does not know it yet."""
+
+    since_ms: int | None = None
+    """Time since 1970 of the first transaction to emit, in milliseconds; ``None`` for all."""
+
+    stopped: str = ""
+    """Message about a definition of a captured table, at which reading stopped."""
+
+    def cursor(self) -> dict[str, Any]:
+        """Return the progress as JSON values."""
+        return {
+            "server": self.server,
+            "log": str(self.log),
+            "reading": None if self.reading is None else str(self.reading),
+            "start": None if self.start is None else self.start.record(),
+            "chunks": self.chunks,
+            "window": [chunk.record() for chunk in self.window],
+            "stop": None if self.stop is None else str(self.stop),
+            "since_ms": self.since_ms,
+            "stopped": self.stopped,
+        }
+
+    @classmethod
+    def of(cls, cursor: Mapping[str, Any]) -> "Progress":
+        """Return the progress from a cursor."""
+        start = stored.member(cursor, "start")
+        return cls(
+            server=stored.text(cursor, "server"),
+            log=position_of(stored.text(cursor, "log")),
+            reading=_position(cursor, "reading"),
+            start=None if start is None else ChunkStart.from_record(start),
+            chunks=stored.number(cursor, "chunks"),
+            window=tuple(map(WindowChunk.from_record, stored.items(cursor, "window"))),
+            stop=_position(cursor, "stop"),
+            since_ms=None if cursor["since_ms"] is None else stored.number(cursor, "since_ms"),
+            stopped=stored.text(cursor, "stopped"),
+        )
+
+    def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
+        """Return the progress after a report of a reader.
+
+        The reader of a chunk reports its number and its mark; that of a range the position up to which it has read the
+        log, and why it stopped before the end.
+        """
+        if "chunk" in fact:
+            number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))
+            window = (evolve(each, mark=mark) if each.number == number else each for each in self.window)
+            return evolve(self, window=tuple(window))
+        read = position_of(stored.text(fact, "read"))
+        return evolve(self, log=read, reading=None, stopped=stored.text(fact, "stopped"))
+
+    @property
+    def is_window_read(self) -> bool:
+        """True if every chunk of the window has its mark."""
+        return all(chunk.mark is not None for chunk in self.window)
+
+
+def _position(cursor: Mapping[str, Any], key: str) -> LogPosition | None:
+    return None if stored.member(cursor, key) is None else position_of(stored.text(cursor, key))
+
+
+def piece_of(chunk: WindowChunk) -> Piece:
+    """Return the bounds of a chunk, from which its SELECT is made."""
+    return Piece(order=chunk.order, low=chunk.low, high=chunk.high)

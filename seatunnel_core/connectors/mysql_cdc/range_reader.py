@@ -1,0 +1,104 @@
+"""Reader of a range of the log: the changed rows to emit, and a report of its end."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.connectors.change_data.shape import require_shape
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
+from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
+from seatunnel_core.connectors.mysql_cdc.server import Server
+from seatunnel_core.connectors.mysql_cdc.window_filter import Flags, WindowFilter
+from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+
+LIMIT_BYTES = 64 << 20
+"""Size of transactions after which a range ends early, while no table is read."""
+
+_REMEDY = "run SET GLOBAL binlog_row_image = 'FULL' on the server, and reconnect all writers"
+
+
+@frozen(kw_only=True)
+class RangeReader:
+    """Reads a range. Between windows of chunks it is read completely; otherwise, its end is reported."""
+
+    server: Server
+    tables: Mapping[str, Found] = field(repr=False)
+    """Captured tables by name."""
+
+    log: LogReader = field(repr=False)
+    start: LogPosition
+    end: LogPosition
+    body: Mapping[str, Any] = field(repr=False)
+
+    def batches(self, context: ReadContext) -> Iterator[Batch]:
+        """Yield the changed rows.
+
+        Raises:
+            SourceChangedError: Between windows, a captured table was redefined; or its rows have another shape.
+        """
+        window = WindowFilter.of(self.body)
+        limit = LIMIT_BYTES if window is None else None
+        read, stopped = self.start, ""
+        for batch in self.log.batches(self.start, self.end, limit_bytes=limit):
+            yield from self._emitted(batch, window, context)
+            read, stopped = batch.position, self._redefined(batch)
+            if stopped:
+                break
+        if window is None:
+            context.report_fact({"read": str(max(read, self.start)), "stopped": stopped})
+        elif stopped:
+            raise SourceChangedError(stopped)
+
+    def _emitted(self, batch: ChangeBatch, window: WindowFilter | None, context: ReadContext) -> Iterator[Batch]:
+        transactions: Mapping[int, Transaction] = {each.number: each for each in batch.transactions}
+        for changes in batch.changes:
+            found = self.tables[f"{changes.table.database}.{changes.table.name}"]
+            schema = found.schema()
+            first = transactions[int(changes.transactions[0])]
+            require_shape(schema.table, changes.rows.schema, schema.columns, str(first.begin))
+            keep = self._late_enough(changes, transactions)
+            if window is not None:
+                keep = window.keep(found, changes, transactions, partial(places_of, self.server))
+            made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", _REMEDY)
+            if made is not None:
+                yield made
+
+    def _late_enough(self, changes: TableChanges, transactions: Mapping[int, Transaction]) -> Flags | None:
+        """Return which rows are of transactions since the requested time; ``None`` for all."""
+        if "since_ms" not in self.body:
+            return None
+        since = stored.number(self.body, "since_ms")
+        late = {number for number, each in transactions.items() if _milliseconds(each) >= since}
+        return np.array([int(number) in late for number in changes.transactions], np.bool_)
+
+    def _redefined(self, batch: ChangeBatch) -> str:
+        """Return a message if the statement that ends the batch redefined captured tables, else ``""``."""
+        if batch.statement is None:
+            return ""
+        definitions = self.log.tables
+        assert isinstance(definitions, Definitions)
+        changed = definitions.changes(batch.statement)
+        if not changed:
+            return ""
+        return (
+            f"the statement at {batch.statement.transaction.begin} changes {', '.join(changed)} in a way that is not "
+            f"captured: {' '.join(batch.statement.text.split())[:200]!r}. No later change was read. Change the target "
+            "in the same way, and start a new job"
+        )
+
+
+def _milliseconds(transaction: Transaction) -> int:
+    """Return the latest time at which a transaction may have been committed; most servers log seconds only."""
+    micros = transaction.commit_micros
+    return transaction.timestamp * 1000 + 999 if micros is None else micros // 1000

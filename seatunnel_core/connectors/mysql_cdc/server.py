@@ -1,0 +1,203 @@
+"""The server that a source captures: its kind, its settings for the log, its privileges and the end of its log."""
+
+import enum
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+
+_SETTINGS = ("log_bin", "binlog_format", "binlog_row_image", "binlog_row_value_options", "gtid_mode", "server_uuid")
+_ON = ("1", "ON")
+_GRANT = re.compile(r"GRANT (.*) ON (\S+) TO ", re.IGNORECASE)
+
+_PRIVILEGES: Mapping[str, Sequence[str]] = {
+    "REPLICATION SLAVE": ("REPLICATION SLAVE", "ALL PRIVILEGES"),
+    "REPLICATION CLIENT": ("REPLICATION CLIENT", "BINLOG MONITOR", "ALL PRIVILEGES", "SUPER"),
+}
+"""Required privileges, and those that include them. MariaDB 10.5 and later calls the second one BINLOG MONITOR."""
+
+
+class Marking(enum.Enum):
+    """Method of determining the exact position in the log at which a chunk was read."""
+
+    SNAPSHOT = "snapshot"
+    """MariaDB reports the position of a consistent snapshot."""
+
+    GTIDS = "gtids"
+    """The set of executed transactions before the snapshot, and the log from there to a position after it."""
+
+    LOCKS = "locks"
+    """A locking read waits for transactions that are logged but not committed yet."""
+
+
+@frozen(kw_only=True)
+class ServerState:
+    """Version and settings of a server."""
+
+    version: str
+    settings: Mapping[str, str] = field(repr=False)
+
+    @property
+    def is_maria(self) -> bool:
+        """True for MariaDB."""
+        return "mariadb" in self.version.lower()
+
+    @property
+    def marking(self) -> Marking:
+        """Method by which chunks get their marks."""
+        if self.is_maria:
+            return Marking.SNAPSHOT
+        return Marking.GTIDS if self.settings.get("gtid_mode", "").upper() == "ON" else Marking.LOCKS
+
+    @property
+    def position_statement(self) -> str:
+        """Statement that returns the end of the log."""
+        numbers = tuple(int(number) for number in re.findall(r"\d+", self.version)[:2])
+        return "SHOW BINARY LOG STATUS" if not self.is_maria and numbers >= (8, 2) else "SHOW MASTER STATUS"
+
+    @property
+    def is_5_7(self) -> bool:
+        """True for MySQL 5.7."""
+        return not self.is_maria and self.version.startswith("5.7")
+
+    def problem(self) -> str | None:
+        """Return the setting that makes capturing impossible, with a remedy; ``None`` if there is none."""
+        found = {name: value.upper() for name, value in self.settings.items()}
+        if found.get("log_bin") not in _ON:
+            return "it writes no binary log; set log_bin in its configuration, and restart it"
+        if found.get("binlog_format") != "ROW":
+            return (
+                f"binlog_format is {found.get('binlog_format')}, so the log does not contain all changed rows; run SET "
+                "GLOBAL binlog_format = 'ROW', and reconnect all writers"
+            )
+        if found.get("binlog_row_image", "FULL") != "FULL":
+            return (
+                f"binlog_row_image is {found['binlog_row_image']}, so changed rows are incomplete in the log; run SET "
+                "GLOBAL binlog_row_image = 'FULL', and reconnect all writers"
+            )
+        if found.get("binlog_row_value_options"):
+            return (
+                "binlog_row_value_options is set, so JSON documents are incomplete in the log; run SET GLOBAL "
+                "binlog_row_value_options = '', and reconnect all writers"
+            )
+        return None
+
+
+@frozen(kw_only=True)
+class Server:
+    """Statements that the source runs on its server."""
+
+    dialect: MySQL
+
+    def ask(self, statement: str) -> Sequence[Sequence[Any]]:
+        """Run a statement and return its rows.
+
+        Raises:
+            SourceError: It failed.
+        """
+        with self.connection(f"{statement[:60]} failed") as connection:
+            return self.dialect.ask(connection, statement)
+
+    @contextmanager
+    def connection(self, what: str) -> Iterator[Any]:
+        """Lend a connection; errors of the driver become ``SourceError``.
+
+        Args:
+            what: Description of a failure.
+        """
+        try:
+            with self.dialect.pool.lend() as connection:
+                yield connection
+        except SourceError:
+            raise
+        except Exception as error:
+            raise self.failed(what, error) from error
+
+    def failed(self, what: str, error: BaseException) -> SourceError:
+        """Return an error for users, without the password."""
+        return self.dialect.failed(SourceError, f"{self.dialect.address}: {what}", error)
+
+    def state(self) -> ServerState:
+        """Query version and settings."""
+        names = ", ".join(f"'{name}'" for name in _SETTINGS)
+        found = self.ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
+        ((version,),) = self.ask("SELECT VERSION()")
+        return ServerState(version=_text(version), settings={_text(name): _text(value) for name, value in found})
+
+    def require_capturable(self) -> ServerState:
+        """Return the state of the server.
+
+        Raises:
+            SourceError: A setting or a privilege is missing; the message has the statement that provides it.
+        """
+        state = self.state()
+        problem = state.problem()
+        if problem is not None:
+            raise SourceError(f"{self.dialect.address} cannot be captured: {problem}")
+        missing = self.missing_privileges()
+        if missing:
+            ((user,),) = self.ask("SELECT CURRENT_USER()")
+            name, _, host = _text(user).rpartition("@")
+            raise SourceError(
+                f"{self.dialect.address}: the user {name} has no privilege {' and '.join(missing)}; run GRANT "
+                f"{', '.join(missing)} ON *.* TO '{name}'@'{host}'"
+            )
+        return state
+
+    def missing_privileges(self) -> list[str]:
+        """Return the required global privileges that the user lacks; none if roles may provide them."""
+        granted: set[str] = set()
+        for (line,) in self.ask("SHOW GRANTS"):
+            found = _GRANT.match(_text(line))
+            if found is None:
+                return []
+            if found[2].replace("`", "") == "*.*":
+                granted.update(each.strip().upper() for each in found[1].split(","))
+        return [name for name, sources in _PRIVILEGES.items() if granted.isdisjoint(sources)]
+
+    def position(self, state: ServerState) -> LogPosition:
+        """Return the end of the log.
+
+        Raises:
+            SourceError: The server writes no log, or denies the statement.
+        """
+        found = self.ask(state.position_statement)
+        if not found:
+            raise SourceError(f"{self.dialect.address} writes no binary log")
+        return LogPosition(_text(found[0][0]), int(found[0][1]))
+
+    def files(self) -> list[str]:
+        """Return the names of the files of the log, the oldest first."""
+        return [_text(row[0]) for row in self.ask("SHOW BINARY LOGS")]
+
+    def identity(self, state: ServerState) -> str:
+        """Return a text that differs between servers; positions of a log are valid for one server only."""
+        if "server_uuid" in state.settings and not state.is_maria:
+            return state.settings["server_uuid"]
+        ((number,),) = self.ask("SELECT @@global.server_id")
+        return _text(number)
+
+    def require_retained(self, position: LogPosition) -> None:
+        """Check that the log still contains the events behind a position.
+
+        Raises:
+            SourceChangedError: The server has removed them.
+        """
+        files = self.files()
+        if position.file not in files:
+            oldest = f"the oldest one is {files[0]}" if files else "it has none"
+            raise SourceChangedError(
+                f"{self.dialect.address} no longer has the log file {position.file}, from which the job continues at "
+                f"{position.offset} ({oldest}): changes are lost. Start a new job, and let the server keep its log for "
+                "longer (binlog_expire_logs_seconds or expire_logs_days)"
+            )
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

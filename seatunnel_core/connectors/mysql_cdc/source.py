@@ -1,0 +1,335 @@
+"""The sources ``MySQL-CDC`` and ``MariaDB-CDC``."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from attrs import evolve
+
+from seatunnel_core import stored
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    Fact,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
+from seatunnel_core.connector_api.values import Split
+from seatunnel_core.connectors.change_data import options as shared
+from seatunnel_core.connectors.change_data.captured_table import captured_table
+from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
+from seatunnel_core.connectors.jdbc import options as jdbc
+from seatunnel_core.connectors.jdbc.address import address_of
+from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
+from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.jdbc.splitting import Piece
+from seatunnel_core.connectors.mysql_cdc import options as opt
+from seatunnel_core.connectors.mysql_cdc.chunk_places import DIVISIBLE
+from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
+from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
+from seatunnel_core.connectors.mysql_cdc.planning import Planner
+from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_log.columns import ValueRules
+from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
+from seatunnel_core.connectors.tables.table_path import TablePath
+
+_ROW_BYTES = 100
+"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
+
+_SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
+
+
+class MySQLCdcSource(Source):
+    """Rows of tables, and then every change of them in the binary log of MySQL."""
+
+    identifier: ClassVar[str] = "MySQL-CDC"
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.OPTIONS
+    task_modules: tuple[str, ...] = TASK_MODULES["mysql"]
+    bounded = False
+    waits = False
+    ordered = True
+    caveat = "Exception: the server removed a part of its log before the job had read it, which is an error"
+    example = """
+        url = "jdbc:mysql://localhost:3306/shop"
+        username = "reader"
+        password = "secret"
+        table-names = ["shop.orders"]
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        opt.require_supported(options)
+        self._choice = TableChoice.of(options)
+        self._databases = _pattern(options)
+        self._jdbc = _jdbc_options(options)
+        address = address_of(self._jdbc)
+        if address.kind != "mysql":
+            raise UsageError("option 'url': expected jdbc:mysql://host:3306/database, or jdbc:mariadb://…")
+        zoned = tuple(sorted({**dict(address.properties), "serverTimezone": options[opt.SERVER_ZONE]}.items()))
+        address = evolve(address, properties=zoned)
+        self._server = Server(dialect=MySQL(address, self._jdbc[jdbc.POOL]))
+        self._narrowing: bool = options[opt.INT_NARROWING]
+        self._zone: str = options[opt.SERVER_ZONE]
+        self._tables: tuple[Found, ...] = ()
+        self._state: ServerState | None = None
+        self._chunks: Chunks | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        tables = tuple(_for_tasks(each) for each in self._tables)
+        return {**self.__dict__, "options": None, "_chunks": None, "_tables": tables, "_jdbc": None}
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def require_input(self) -> None:
+        self._look()
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        return tuple(each.schema() for each in self._look())
+
+    def open(self, *, restored: bool) -> None:
+        self._look()
+
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
+        schemas = tuple(each.schema() for each in self._look())
+        splits = (
+            Split(index=index, weight_bytes=body.get("rows", 1) * _ROW_BYTES, rows=body.get("rows", 1), body=body)
+            for index, body in enumerate(inspected)
+        )
+        return Enumeration(schemas=schemas, splits=tuple(splits))
+
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        tables = self._look()
+        assert self._state is not None
+        names: bytes = cursor["tables"] if cursor else _recorded(tables)
+        progress = Progress.of(cursor) if cursor else self._first()
+        if progress.server != self._server.identity(self._state):
+            raise SourceChangedError(
+                f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
+                "of its log mean nothing there. Restore the url, or start a new job"
+            )
+        captured = _same_tables(names, tables)
+        if self._chunks is None:
+            self._chunks = Chunks(captured)
+        planner = Planner(
+            server=self._server,
+            state=self._state,
+            tables=[each.reading.name for each in captured],
+            chunks=self._chunks,
+            parallelism=planning.parallelism,
+            stops_at_end=self.options[opt.STOP_MODE] == "latest",
+        )
+        planned = planner.plan(progress)
+        return PollResult(
+            items=planned.bodies, cursor={**planned.progress.cursor(), "tables": names}, again_ms=planned.again_ms
+        )
+
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        """Return the cursor with the marks of chunks, and the ends of ranges."""
+        progress = Progress.of(cursor)
+        for fact in facts:
+            progress = progress.with_fact(fact)
+        return {**cursor, **progress.cursor()}
+
+    def _first(self) -> Progress:
+        """Return the start of the job."""
+        assert self._state is not None
+        options, mode = self.options, self.options[opt.STARTUP_MODE]
+        if mode == "specific":
+            log = LogPosition(options[opt.STARTUP_FILE], options[opt.STARTUP_POS])
+        elif mode in ("earliest", "timestamp"):
+            log = LogPosition(self._server.files()[0], 4)
+        else:
+            log = self._server.position(self._state)
+        stop = None
+        if options[opt.STOP_MODE] == "specific":
+            stop = LogPosition(options[opt.STOP_FILE], options[opt.STOP_POS])
+        start = ChunkStart() if mode == "initial" else None
+        return Progress(
+            server=self._server.identity(self._state),
+            log=log,
+            start=start,
+            stop=stop,
+            since_ms=options[opt.STARTUP_TIMESTAMP],
+        )
+
+    def _look(self) -> tuple[Found, ...]:
+        """Return the captured tables in the order of their names; the result is cached."""
+        if not self._tables:
+            self._state = self._server.require_capturable()
+            listed = self._listed()
+            configured = {named(each[shared.CONFIGURED_TABLE], listed): each for each in self._configured()}
+            found = []
+            for path in sorted(self._choice.chosen(listed), key=".".join):
+                with self._server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
+                    found.append(self._captured(connection, path, configured.get(path)))
+            self._tables = tuple(map(_divisible, found))
+        return self._tables
+
+    def _captured(self, connection: Any, path: TablePath, configured: Options | None) -> Found:
+        dialect = self._server.dialect
+        every = dialect.table(connection, path)
+        names = None if every is None else {column.name for column in every.columns}
+        return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names)
+
+    def _configured(self) -> Sequence[Options]:
+        return self.options[shared.TABLE_CONFIG] or ()
+
+    def _listed(self) -> list[TablePath]:
+        """Return the tables of the chosen databases."""
+        excluded = ", ".join(f"'{name}'" for name in _SYSTEM)
+        asked = (
+            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND "
+            f"TABLE_SCHEMA NOT IN ({excluded}) ORDER BY TABLE_SCHEMA, TABLE_NAME"
+        )
+        rows = [(str(database), str(name)) for database, name in self._server.ask(asked)]
+        return [path for path in rows if self._databases.fullmatch(path[0])]
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        if "chunk" in split.body:
+            yield from self._read_chunk(split, context)
+        else:
+            yield from self._range_reader(split.body).batches(context)
+
+    def _read_chunk(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        body = split.body
+        found = self._of(stored.text(body, "table"))
+        assert self._state is not None
+        reader = ChunkReader(
+            server=self._server,
+            state=self._state,
+            found=found,
+            piece=Piece(order=stored.text(body, "order"), low=body["low"], high=body["high"]),
+            log=self._log_reader([found]),
+        )
+        schema, first = found.schema(), 1
+        (where,) = self.describe([split])
+        rows = reader.rows()
+        try:
+            while True:
+                fetched = next(rows)
+                where_read = f"{self._server.dialect.address}, {where}"
+                fitting = fetched.fitting(first, where_read, schema.primary_key, context, nulls=False)
+                first += fetched.rows.num_rows
+                if fitting.num_rows:
+                    yield Batch(table=schema.table, rows=fitting)
+        except StopIteration as ended:
+            context.report_fact({"chunk": stored.number(body, "chunk"), "mark": str(ended.value)})
+        except SourceError:
+            raise
+        except Exception as error:
+            raise self._server.failed(f"{where} cannot be read", error) from error
+        finally:
+            rows.close()
+
+    def _range_reader(self, body: Mapping[str, Any]) -> RangeReader:
+        return RangeReader(
+            server=self._server,
+            tables={each.reading.name: each for each in self._tables},
+            log=self._log_reader(self._tables),
+            start=position_of(stored.text(body, "from")),
+            end=position_of(stored.text(body, "to")),
+            body=body,
+        )
+
+    def _log_reader(self, tables: Sequence[Found]) -> LogReader:
+        assert self._state is not None
+        zero_is_null = self._server.dialect.session().zero_is_null
+        rules = ValueRules(zone=self._zone, zero_is_null=zero_is_null, json_of_5_7=self._state.is_5_7)
+        return LogReader(server=self._server, tables=Definitions(tables), rules=rules)
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [_described(split.body) for split in splits]
+
+    def _of(self, table: str) -> Found:
+        for found in self._tables:
+            if found.reading.name == table:
+                return found
+        raise SourceError(f"the table {table!r} is no longer captured; restore it in the options, or start a new job")
+
+
+class MariaDBCdcSource(MySQLCdcSource):
+    """The same source under the name of MariaDB."""
+
+    identifier: ClassVar[str] = "MariaDB-CDC"
+
+
+def _pattern(options: Options) -> re.Pattern[str]:
+    """Return the pattern of the names of databases."""
+    names = options[shared.DATABASE_NAMES]
+    if names:
+        return re.compile("|".join(map(re.escape, names)))
+    try:
+        return re.compile(options[opt.DATABASE_PATTERN])
+    except re.error as error:
+        raise UsageError(f"option {opt.DATABASE_PATTERN.key!r}: not a regular expression: {error}") from None
+
+
+def _jdbc_options(options: Options) -> Options:
+    found = shared.jdbc_options(options)
+    own = {option.key: found[option] for option in found.declared if found.is_set(option)}
+    return Options({**own, jdbc.INT_NARROWING.key: options[opt.INT_NARROWING]}, jdbc.SOURCE_OPTIONS)
+
+
+def _divisible(found: Found) -> Found:
+    """Return the table without a split column if keys cannot be placed between its values."""
+    column = found.split_column
+    return found if column is None or column.order in DIVISIBLE else evolve(found, split_column=None)
+
+
+def _for_tasks(found: Found) -> Found:
+    """Return the table without the data that only the driver needs."""
+    return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))
+
+
+def _recorded(tables: Sequence[Found]) -> bytes:
+    """Return the names and columns of tables, as they are when the job starts."""
+    columns = {each.reading.name: [[c.name, c.declared, c.collation] for c in each.columns] for each in tables}
+    return json.dumps(columns, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _same_tables(recorded: bytes, tables: Sequence[Found]) -> list[Found]:
+    """Return the tables that were captured when the job started.
+
+    Raises:
+        SourceChangedError: One is no longer there, or has other columns.
+    """
+    known = {each.reading.name: each for each in tables}
+    found = []
+    for name, columns in stored.parse(recorded).items():
+        table = known.get(name)
+        if table is None:
+            raise SourceChangedError(
+                f"the table {name} is no longer captured: it was dropped, or the options changed; start a new job"
+            )
+        now = [[column.name, column.declared, column.collation] for column in table.columns]
+        if now != columns:
+            changed = [column[0] for column in (*now, *columns) if column not in now or column not in columns]
+            raise SourceChangedError(
+                f"columns of {name} have changed since the job started: {', '.join(dict.fromkeys(changed))}; start a "
+                "new job"
+            )
+        found.append(table)
+    return found
+
+
+def _described(body: Mapping[str, Any]) -> str:
+    """Return a description of a split, for messages."""
+    if "chunk" not in body:
+        return f"log from {body['from']} to {body['to']}"
+    sides = [f"from {body['low']}"] if body["low"] is not None else []
+    sides += [f"below {body['high']}"] if body["high"] is not None else []
+    return f"table {body['table']}" + (f", {body['column']} {' '.join(sides)}" if sides else "")

@@ -1,0 +1,86 @@
+"""Choice of the changed rows to emit while tables are read: those that no chunk contains already, or will contain."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.chunk_places import Places
+from seatunnel_core.connectors.mysql_log.change_batch import TableChanges, Transaction
+from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
+
+Flags = npt.NDArray[np.bool_]
+Placing = Callable[[Found, str, Sequence[str], pa.Array], Places]
+"""Function that returns the number of bounds that are not above each key."""
+
+
+@frozen(kw_only=True)
+class MarkedChunk:
+    """A chunk that was read, and its mark."""
+
+    table: str
+    order: str
+    low: str | None
+    high: str | None
+    mark: LogPosition
+
+    def record(self) -> list[Any]:
+        """Return the chunk as JSON values."""
+        return [self.table, self.order, self.low, self.high, str(self.mark)]
+
+    @classmethod
+    def from_record(cls, record: Sequence[Any]) -> "MarkedChunk":
+        """Return the chunk from JSON values."""
+        table, order, low, high, mark = record
+        return cls(table=table, order=order, low=low, high=high, mark=position_of(mark))
+
+
+@frozen(kw_only=True)
+class WindowFilter:
+    """The chunks of a window, in the order in which they are read: by table name, and by key."""
+
+    chunks: tuple[MarkedChunk, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "WindowFilter | None":
+        """Return the filter in the body of a split; ``None`` if all rows are emitted."""
+        if "window" not in body:
+            return None
+        return cls(chunks=tuple(map(MarkedChunk.from_record, stored.items(body, "window"))))
+
+    def keep(
+        self, found: Found, changes: TableChanges, transactions: Mapping[int, Transaction], placing: Placing
+    ) -> Flags | None:
+        """Return which rows to emit; ``None`` for all.
+
+        Args:
+            found: The table.
+            changes: Its changed rows.
+            transactions: The transactions of the rows, by number.
+            placing: Places keys between bounds.
+        """
+        own = [chunk for chunk in self.chunks if chunk.table == found.reading.name]
+        if not own:
+            is_read = found.reading.name < self.chunks[0].table
+            return None if is_read else np.zeros(len(changes.kinds), np.bool_)
+        places = self._places(own, found, changes, placing)
+        keep = places < 0  # These chunks were read in an earlier window. Those behind the window are still to come.
+        begins = [transactions[int(number)].begin for number in changes.transactions]
+        for number, chunk in enumerate(own):
+            inside = np.flatnonzero(places == number)
+            keep[inside] = [begins[int(row)] >= chunk.mark for row in inside]
+        return keep
+
+    def _places(self, own: Sequence[MarkedChunk], found: Found, changes: TableChanges, placing: Placing) -> Places:
+        """Return for each row the index of its chunk; -1 for earlier ones, and the number of chunks for later ones."""
+        if found.split_column is None:
+            return np.zeros(len(changes.kinds), np.int64)
+        bounds = [bound for bound in (own[0].low, *(chunk.high for chunk in own)) if bound is not None]
+        keys = changes.rows.column(found.split_column.name)
+        places = placing(found, own[0].order, bounds, keys)
+        return places - 1 if own[0].low is not None else places

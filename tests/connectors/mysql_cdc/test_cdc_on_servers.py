@@ -1,0 +1,49 @@
+"""The source with servers, without an engine: every row arrives exactly once while writers change the tables."""
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.connectors.mysql_cdc.cdc_servers import cdc_options
+from tests.connectors.mysql_cdc.driven import DrivenSource, StrictTarget
+from tests.connectors.mysql_cdc.writers import Writers
+
+pytestmark = pytest.mark.servers
+
+AFTER_S = 1.0
+"""Time that the writers continue after the tables are read."""
+
+
+def stored_rows(server: Any, table: str) -> dict[Any, Any]:
+    return {(row[0],): {"id": row[0], "a": row[1], "b": row[2]} for row in server.run(f"SELECT id, a, b FROM {table}")}
+
+
+def copied(server: Any, writers: Writers, *, split_size: int = 250) -> StrictTarget:
+    """Read the tables and the log while the writers run, and for a while; then up to the end of the log."""
+    options = {**cdc_options(server, "t", "u"), "snapshot.split.size": split_size}
+    source = DrivenSource(options)
+    target = StrictTarget(source.keys)
+    with writers.running():
+        until = None
+        while until is None or time.monotonic() < until:
+            batches, _ = source.turn()
+            for batch in batches:
+                target.add(batch)
+            if until is None and source.cursor["start"] is None and not source.cursor["window"]:
+                until = time.monotonic() + AFTER_S
+    before = None
+    while source.cursor["reading"] is not None or source.cursor["log"] != before:
+        before = source.cursor["log"]
+        for batch in source.turn()[0]:
+            target.add(batch)
+    return target
+
+
+def test_rows_arrive_once_while_they_are_written(server: Any) -> None:
+    writers = Writers(server)
+    writers.create()
+    target = copied(server, writers)
+    assert writers.transactions > 100
+    for table in ("t", "u"):
+        assert target.rows[f"shop.{table}"] == stored_rows(server, table)

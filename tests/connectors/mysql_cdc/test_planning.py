@@ -1,0 +1,162 @@
+"""What a poll plans from the cursor and the log."""
+
+import json
+from typing import Any
+
+import pytest
+from attrs import define, evolve, field
+
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
+from seatunnel_core.connectors.jdbc.splitting import Piece
+from seatunnel_core.connectors.mysql_cdc.planning import Planner
+from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+from tests.connectors.mysql_cdc.tables import DIALECT, table
+
+STATE = ServerState(version="8.0.15", settings={"gtid_mode": "OFF"})
+
+
+def at(offset: int, file: int = 1) -> LogPosition:
+    return LogPosition(f"bin.{file:06}", offset)
+
+
+class LogServer(Server):
+    """A server whose log ends where the test says."""
+
+    def __init__(self, end: int = 100, *files: str) -> None:
+        super().__init__(dialect=DIALECT)
+        object.__setattr__(self, "_log", {"end": at(end), "files": list(files) or ["bin.000001"]})
+
+    def move(self, end: LogPosition) -> None:
+        self._log["end"] = end  # type: ignore[attr-defined]
+
+    def position(self, state: ServerState) -> LogPosition:
+        return self._log["end"]  # type: ignore[attr-defined]
+
+    def files(self) -> list[str]:
+        return self._log["files"]  # type: ignore[attr-defined]
+
+    def connection(self, what: str) -> Any:
+        from contextlib import nullcontext
+
+        return nullcontext()
+
+
+@define
+class TenChunks:
+    """Two tables with as many chunks as the test says."""
+
+    counts: tuple[int, ...] = (5, 6)
+    tables: list[Any] = field(factory=lambda: [table("a"), table("b")])
+
+    def take(self, start: ChunkStart, most: int, connection: Any) -> tuple[list[Chunk], ChunkStart]:
+        every = [(t, n) for t, count in enumerate(self.counts) for n in range(count)]
+        first = every.index((start.table, int(start.low or 0) // 10)) if start.table < len(self.counts) else len(every)
+        taken = []
+        for t, n in every[first : first + most]:
+            last = n == self.counts[t] - 1
+            piece = Piece(order="number", low=str(n * 10) if n else None, high=None if last else str(n * 10 + 10))
+            after = ChunkStart(table=t + 1) if last else ChunkStart(table=t, order="number", low=piece.high)
+            taken.append(Chunk(table=t, found=self.tables[t], piece=piece, next=after))
+        return taken, taken[-1].next if taken else start
+
+
+def planner(server: LogServer, **more: Any) -> Planner:
+    chunks: Any = TenChunks()
+    return Planner(server=server, state=STATE, tables=["shop.a", "shop.b"], chunks=chunks, parallelism=2, **more)
+
+
+def first(**more: Any) -> Progress:
+    return Progress(server="s", log=at(100), start=ChunkStart(), **more)
+
+
+def stored(progress: Progress) -> Progress:
+    """The progress as a checkpoint has it."""
+    found = Progress.of(json.loads(json.dumps(progress.cursor())))
+    assert found == progress
+    return found
+
+
+def marked(progress: Progress, *marks: int) -> Progress:
+    for number, mark in enumerate(marks):
+        chunk = progress.window[number].number
+        progress = stored(progress).with_fact({"chunk": chunk, "mark": str(at(mark))})
+    return progress
+
+
+def test_windows_alternate_with_the_log_up_to_their_last_mark() -> None:
+    plan = planner(LogServer()).plan
+    window = plan(first())
+    assert [body["chunk"] for body in window.bodies] == list(range(8))
+    assert [body["table"] for body in window.bodies] == ["shop.a"] * 5 + ["shop.b"] * 3
+    waiting = plan(marked(window.progress, 200, 500, 300, 200, 200, 200, 200))
+    assert (waiting.bodies, waiting.again_ms) == ((), 200)
+    log, *chunks = plan(marked(window.progress, 200, 500, 300, 200, 200, 200, 200, 200)).bodies
+    assert (log["from"], log["to"], len(log["window"])) == ("bin.000001:100", "bin.000001:500", 8)
+    assert log["window"][1] == ["shop.a", "number", "10", "20", "bin.000001:500"]
+    assert [body["chunk"] for body in chunks] == [8, 9, 10]
+
+
+def test_a_window_in_which_nothing_was_logged_has_no_range() -> None:
+    plan = planner(LogServer()).plan
+    window = plan(first())
+    again = plan(marked(window.progress, *[100] * 8))
+    assert [body.get("chunk") for body in again.bodies] == [8, 9, 10]
+    log = plan(marked(again.progress, *[100] * 3))
+    assert log.bodies == ()
+
+
+def test_the_log_goes_on_range_by_range() -> None:
+    server = LogServer(100)
+    plan = planner(server).plan
+    done = first(window=(), chunks=11)
+    done = evolve(done, start=None)
+    assert (plan(done).bodies, plan(done).again_ms) == ((), 200)
+    server.move(at(900))
+    planned = plan(stored(done))
+    assert planned.bodies == ({"from": "bin.000001:100", "to": "bin.000001:900"},)
+    assert plan(planned.progress).bodies == ()
+    read = stored(planned.progress).with_fact({"read": "bin.000001:700", "stopped": ""})
+    assert plan(read).bodies == ({"from": "bin.000001:700", "to": "bin.000001:900"},)
+
+
+def test_a_job_ends_at_its_stop() -> None:
+    server = LogServer(900)
+    plan = planner(server).plan
+    progress = evolve(first(stop=at(500)), start=None)
+    planned = plan(progress)
+    assert planned.bodies[0]["to"] == "bin.000001:500"
+    read = planned.progress.with_fact({"read": "bin.000001:500", "stopped": ""})
+    assert plan(read).again_ms is None
+
+
+def test_the_end_of_the_log_is_the_stop_once_tables_are_read() -> None:
+    server = LogServer(900)
+    plan = planner(server, stops_at_end=True).plan
+    planned = plan(evolve(first(), start=None))
+    assert planned.progress.stop == at(900)
+    server.move(at(2_000))
+    read = stored(planned.progress).with_fact({"read": "bin.000001:900", "stopped": ""})
+    assert plan(read).again_ms is None
+
+
+def test_the_time_of_the_start_is_in_every_range() -> None:
+    progress = evolve(first(since_ms=7), start=None)
+    assert planner(LogServer(900)).plan(stored(progress)).bodies[0]["since_ms"] == 7
+
+
+def test_a_log_without_the_next_events_is_an_error() -> None:
+    progress = evolve(first(), start=None)
+    with pytest.raises(SourceChangedError, match=r"no longer has the log file bin\.000001.*oldest one is bin\.000002"):
+        planner(LogServer(900, "bin.000002")).plan(progress)
+    server = LogServer(50)
+    with pytest.raises(SourceChangedError, match="it was reset"):
+        planner(server).plan(progress)
+
+
+def test_a_redefined_table_stops_the_job() -> None:
+    progress = first().with_fact({"read": "bin.000001:700", "stopped": "the statement …"})
+    with pytest.raises(SourceChangedError, match="the statement"):
+        planner(LogServer()).plan(stored(progress))
