@@ -1,7 +1,7 @@
 """The microkernel of the checkpoint storage: values, interfaces, errors.
 
-It is shared by engines and plugins. ``seatunnel_storage_api.discovery`` finds plugins; a storage on anything that
-stores named bytes extends ``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` tests it.
+Shared by engines and plugins. ``seatunnel_storage_api.discovery`` finds plugins; a storage on a backend that stores
+named bytes extends ``seatunnel_storage_api.blob``; ``seatunnel_storage_api.testing`` contains its tests.
 
 The value classes are imported on first use: attrs, which defines them, takes more time than everything else.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:  # hidden from type checkers, which would accept any misspelt name
 
     def __getattr__(name: str) -> object:
-        """Return a class of ``seatunnel_storage_api.state``, one of the names in ``__all__`` not imported above.
+        """Return a class of ``seatunnel_storage_api.state``: a name in ``__all__`` that is not imported above.
 
         Raises:
             AttributeError: The package has no such name.

@@ -1,4 +1,4 @@
-"""A complete checkpoint storage on four primitives, for any backend that stores named bytes."""
+"""A complete checkpoint storage on four primitive operations, for any backend that stores named bytes."""
 
 import functools
 import hashlib
@@ -31,7 +31,7 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""Maximum number of puts repeated because the existing object was removed, and of claims repeated because they were
+"""Maximum number of repeated puts because the existing object was removed, and of repeated claims because they were
 superseded.
 """
 
@@ -44,16 +44,16 @@ class BlobStorage(CheckpointStorage, Inventory):
     """``CheckpointStorage`` on the primitives ``put_if_absent``, ``read``, ``list_blobs``, ``delete`` (and ``close``).
 
     The primitives receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError`` for
-    retryable failures (retried here, with jitter), ``StorageAccessError`` if access is denied, or plain ``OSError``,
-    which is converted to one of the two here; backend, operation and path are added to all of them.
+    retryable failures, ``StorageAccessError`` if access is denied, or a plain ``OSError``. This class retries the
+    former with jitter, converts ``OSError`` to one of the two, and adds backend, operation and path to all of them.
 
     Args:
         backend: The name of this storage in messages, as in ``"hdfs on local files"``.
         namespace: An absolute folder that ends with "/"; see ``configuration.namespace``.
-        max_retained: Number of checkpoints that each pipeline keeps, at least 1; see ``configuration.max_retained``.
+        max_retained: Number of checkpoints to keep per pipeline, at least 1; see ``configuration.max_retained``.
         backoff: Retry policy for a primitive that raises ``StorageUnavailableError``.
 
-    A factory sets ``read_only`` if the configuration requires it; every change is then rejected.
+    A factory sets ``read_only`` if the configuration requires it; all changes are then rejected.
     """
 
     def __init__(self, *, backend: str, namespace: str, max_retained: int, backoff: Backoff | None = None) -> None:
@@ -71,7 +71,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def put_if_absent(self, key: str, body: bytes) -> bool:
         """Store ``body`` under ``key`` unless the key exists: atomically, and durable when the call returns.
 
-        Atomic means that no reader ever gets a part of ``body``. Of several concurrent calls for one key, exactly one
+        Atomic means that a reader never gets a part of ``body``. Of several concurrent calls for one key, exactly one
         returns ``True``.
 
         Args:
@@ -89,14 +89,17 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def read(self, key: str) -> bytes | None:
-        """Return all bytes under ``key``, or ``None`` if the key does not exist; raise as ``put_if_absent`` does."""
+        """Return all bytes under ``key``, or ``None`` if the key does not exist.
+
+        Raises the errors of ``put_if_absent``.
+        """
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Return every object whose key starts with ``prefix``, in any order; raise as ``put_if_absent`` does.
+        """Return every object whose key starts with ``prefix``, in any order. Raises the errors of ``put_if_absent``.
 
         The listing is strongly consistent: it contains the object of every put that returned before the call. It should
-        omit unfinished objects, which ``unfinished`` returns.
+        omit unfinished objects; ``unfinished`` returns these.
 
         Args:
             prefix: Empty for the whole namespace, otherwise a folder that ends with "/".
@@ -104,18 +107,19 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def delete(self, keys: Iterable[str]) -> None:
-        """Remove the objects under these keys and ignore absent ones; raise as ``put_if_absent`` does."""
+        """Remove the objects under these keys and ignore absent ones. Raises the errors of ``put_if_absent``."""
 
     def close(self) -> None:
-        """Mark the storage as closed; a class that overrides this releases its own resources and calls this one."""
+        """Mark the storage as closed. A class that overrides this releases its own resources and calls this method."""
         self._closed = True
 
     # -- optional overrides
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> bool:
-        """Store the concatenation of ``pieces`` as ``put_if_absent`` does. Every operation that stores calls it.
+        """Store the concatenation of ``pieces`` as ``put_if_absent`` does.
 
-        Override it if the backend can write the pieces one by one: joining them copies a large state once more.
+        All operations that store data call it. Override it if the backend can write the pieces one by one; joining them
+        copies a large state once more.
         """
         return self.put_if_absent(key, b"".join(pieces))
 
@@ -124,10 +128,10 @@ class BlobStorage(CheckpointStorage, Inventory):
         return self.namespace + key
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
-        """Remove unfinished objects that dead writers left in ``folder``, with names that sort before ``before``.
+        """Remove unfinished objects of dead writers in ``folder`` whose names sort before ``before``.
 
-        The default does nothing, which is correct for a backend whose puts leave nothing behind. A live writer may lose
-        its unfinished object to this call and then has to write it again.
+        The default does nothing, which is correct for a backend whose puts leave nothing behind. This call may remove a
+        live writer's unfinished object, which the writer must then write again.
         """
 
     def unfinished(self, prefix: str) -> Iterable[Blob]:
@@ -137,7 +141,10 @@ class BlobStorage(CheckpointStorage, Inventory):
     # -- checkpoints: writing
 
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Put the checkpoint, then list: a newer epoch fences this one, and the checkpoint remains, but orphaned."""
+        """Put the checkpoint, then list.
+
+        If there is a newer epoch, this one is fenced and its checkpoint remains as an orphan.
+        """
         key = layout.checkpoint_key(state)
         self._put_checkpoint(key, state)
         listing = self._listing(state.job_id, state.pipeline_id)
@@ -264,7 +271,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     # -- for code built on the primitives
 
     def attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
-        """Run an action on primitives like the operations of this class do, and return its result.
+        """Run an action on primitives as the operations of this class do, and return its result.
 
         The action is retried while its failure is retryable. An error contains the backend, the operation and the path.
 
@@ -309,7 +316,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             raise self._conflict(key, state)
 
     def _refuse_twin(self, key: str, state: PipelineState, listing: PipelineListing) -> None:
-        """Raise if another object claims to be this checkpoint, and remove the one that was just put.
+        """Raise an error if another object is also this checkpoint, and remove the one that was just put.
 
         Type and base are part of the name, so a checkpoint of the same epoch and ID may exist under a different key.
         """
@@ -380,15 +387,15 @@ class BlobStorage(CheckpointStorage, Inventory):
         return opened
 
     def _put_own(self, key: str, sealed: bytes) -> bool:
-        """Return True if the stored bytes are those of this call; a repeated put may find its own earlier success.
+        """Return True if the stored bytes are those of this call; a repeated put may find its own earlier attempt.
 
-        No two calls have equal bytes, whatever they store, because each seal contains random bytes.
+        No two calls store equal bytes, because each seal contains random bytes.
         """
         existing = self._put_or_read(key, [sealed])
         return existing is None or existing == sealed
 
     def _put_or_read(self, key: str, sealed: Sequence[bytes]) -> bytes | None:
-        """Put the pieces and return ``None``, or return the bytes that the key already has."""
+        """Put the pieces and return ``None``; if the key exists, return its bytes."""
         for _ in range(_PUTS):
             if self._attempt("put", key, functools.partial(self.put_pieces_if_absent, key, sealed)):
                 return None

@@ -1,4 +1,4 @@
-"""The keys that every checkpoint storage supports: ``namespace``, ``max-retained`` and ``read-only``."""
+"""Keys that all checkpoint storages support: ``namespace``, ``max-retained`` and ``read-only``."""
 
 import difflib
 import logging
@@ -10,7 +10,8 @@ from seatunnel_storage_api.errors import NamespaceError, StorageConfigurationErr
 NAMESPACE = "namespace"
 MAX_RETAINED = "max-retained"
 READ_ONLY = "read-only"
-"""``true`` opens a storage for reading only: it creates no folder, makes no test write, and rejects storing."""
+"""Key to open a storage for reading only: with ``true``, it creates no folder, makes no test write, and rejects
+storing."""
 
 DEFAULT_NAMESPACE = "/seatunnel/checkpoint/"
 DEFAULT_MAX_RETAINED = 3
@@ -21,10 +22,11 @@ logger = logging.getLogger("seatunnel.storage")
 
 
 def namespace(configuration: Mapping[str, str]) -> str:
-    """Return the folder of all jobs of a storage; absent, null or empty means ``/seatunnel/checkpoint/``.
+    """Return the folder of all jobs of a storage; by default, also for null and empty, ``/seatunnel/checkpoint/``.
 
     Raises:
-        NamespaceError: It is not absolute, does not end with "/", or contains "..", ".", "//" or a control character.
+        NamespaceError: The folder is not absolute, does not end with "/", or contains "..", ".", "//" or a control
+            character.
     """
     written = configuration.get(NAMESPACE) or DEFAULT_NAMESPACE
     if not written.endswith("/"):
@@ -41,10 +43,10 @@ def namespace(configuration: Mapping[str, str]) -> str:
 
 
 def max_retained(configuration: Mapping[str, str]) -> int:
-    """Return the number of checkpoints that each pipeline keeps, at least 1; absent, null or empty means 3.
+    """Return the number of checkpoints to keep per pipeline, at least 1; by default, also for null and empty, 3.
 
     Raises:
-        StorageConfigurationError: The value is not such a number.
+        StorageConfigurationError: The value is not an integer of at least 1.
     """
     written = configuration.get(MAX_RETAINED) or DEFAULT_MAX_RETAINED
     if not re.fullmatch(r"0*[1-9][0-9]{0,8}", str(written)):
@@ -56,10 +58,10 @@ def max_retained(configuration: Mapping[str, str]) -> int:
 
 
 def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
-    """Return the value of a key that is ``true`` or ``false``, in any case; absent, null or empty means ``default``.
+    """Return the value of a boolean key, ignoring case; if it is absent, null or empty, return ``default``.
 
     Raises:
-        StorageConfigurationError: The value is anything else.
+        StorageConfigurationError: The value is neither ``true`` nor ``false``.
     """
     written = str(configuration.get(key) or default).strip().lower()
     if written not in ("true", "false"):
@@ -68,7 +70,7 @@ def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
 
 
 def read_only(configuration: Mapping[str, str]) -> bool:
-    """Return True if the storage is opened for reading only; absent, null or empty means ``False``.
+    """Return True if the storage is opened for reading only; by default, also for null and empty, ``False``.
 
     Raises:
         StorageConfigurationError: The value is neither ``true`` nor ``false``.
@@ -77,7 +79,7 @@ def read_only(configuration: Mapping[str, str]) -> bool:
 
 
 def unknown_keys(configuration: Mapping[str, str], known: Collection[str]) -> tuple[str, ...]:
-    """Return one sentence for each key that is neither shared nor in ``known``; no value, since it may be secret."""
+    """Return a sentence for each key that is neither shared nor in ``known``, without its possibly secret value."""
     every = sorted({NAMESPACE, MAX_RETAINED, READ_ONLY, *known})
     return tuple(_unknown(key, every) for key in configuration if key not in every)
 

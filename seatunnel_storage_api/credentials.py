@@ -7,8 +7,8 @@ is what users write in a backend's option for providers, and its value is a func
         return Credentials(access_key=…, secret_key=…, session_token=…, expires_at=…)
 
 It is called when the storage is created and again before ``expires_at``, from any thread. ``None`` means that the
-provider has no credentials, and the next one in the list is tried; an exception means that they are unavailable now.
-Only providers read keys of ``plugin-config`` that start with ``seatunnel.credentials.``.
+provider has no credentials, so that the next provider in the list is tried; an exception means that they are
+temporarily unavailable. Only providers read keys of ``plugin-config`` that start with ``seatunnel.credentials.``.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ OWN_KEYS = "seatunnel.credentials."
 
 @frozen(kw_only=True)
 class Credentials:
-    """An access key that signs requests; ``repr`` shows none of it."""
+    """An access key that signs requests. ``repr`` shows no part of it."""
 
     access_key: str = field(repr=False)
 
@@ -36,7 +36,7 @@ class Credentials:
     session_token: str | None = field(default=None, repr=False)
 
     expires_at: datetime | None = field(default=None)
-    """Time of expiry with a time zone; ``None`` means never."""
+    """Time of expiry, with a time zone; ``None`` for never."""
 
     @expires_at.validator
     def _with_a_time_zone(self, _: object, moment: datetime | None) -> None:
@@ -53,13 +53,13 @@ def provider_names() -> tuple[str, ...]:
 
 
 def load_provider(name: str) -> CredentialsProvider | None:
-    """Return the provider that an installed distribution registers under this name, or ``None`` if none does.
+    """Return the provider that an installed distribution registers under this name; ``None`` if there is none.
 
     Calling the returned provider raises ``StorageUnavailableError`` if the function fails, which is retryable, and
     ``StoragePluginError`` if it returns neither ``Credentials`` nor ``None``.
 
     Raises:
-        StoragePluginError: The provider cannot be imported, is not callable, or two distributions claim the name.
+        StoragePluginError: The provider cannot be imported, is not callable, or two distributions register the name.
     """
     points = {point.value: point for point in entry_points(group=GROUP, name=name)}
     if not points:

@@ -1,4 +1,4 @@
-"""Finding plugins by name.
+"""Find plugins by name.
 
 A plugin is a distribution with an entry point in the group ``seatunnel.checkpoint_storage``. The entry point's name is
 the storage's ``type`` in the configuration, and its value a module (or object) with one hook::
@@ -34,12 +34,12 @@ _OURS = {
     "localfile": ["seatunnel-storage-hdfs", "seatunnel-storage-localfile"],
     "map-store": ["seatunnel-storage-hdfs", "seatunnel-storage-mapstore"],
 }
-"""Plugins in this repository, by type: the folders to install together, because none of these plugins is on a package
+"""Plugins in this repository, by type, with the folders to install together, because none of them is on a package
 registry."""
 
 
 class PluginState(enum.Enum):
-    """Status of a plugin: usable or not."""
+    """Status of a plugin."""
 
     READY = "ready"
     BROKEN = "broken"
@@ -50,22 +50,23 @@ class PluginInfo:
     """An installed plugin."""
 
     identifier: str
-    """The ``type`` in the configuration."""
+    """``type`` of the storage in the configuration."""
 
     distribution: str
     version: str
     state: PluginState
     problem: str = ""
-    """Reason why it is broken; empty if it is ready."""
+    """Reason why the plugin is broken; empty if it is ready."""
 
 
 def load_factory(identifier: str) -> CheckpointStorageFactory:
     """Return the factory that an installed plugin registers under this name.
 
     Raises:
-        UnknownStorageError: No plugin does; the message names the package to install, or lists the installed plugins.
+        UnknownStorageError: No plugin does. The message contains the package to install, or lists the installed
+            plugins.
         StoragePluginError: The plugin cannot be loaded, its hook does not return a factory of this name, or two
-            distributions claim the name.
+            distributions register the name.
     """
     points = [point for point in _entry_points() if point.name == identifier]
     if not points:
@@ -80,11 +81,11 @@ def open_storage(identifier: str, configuration: Mapping[str, str], *, read_only
     """Return a new storage of an installed plugin.
 
     Args:
-        identifier: The ``type`` of the storage, as its plugin registers it.
-        configuration: The plugin's keys; see ``CheckpointStorageFactory.create``; its errors are raised too.
-            Values may refer to secrets in the environment or in files; see ``seatunnel_storage_api.secret``.
-        read_only: True to open it for reading only: then nothing is created, or tested by writing. A plugin that
-            does not support the key ``read-only`` ignores this.
+        identifier: The ``type`` under which the storage's plugin is registered.
+        configuration: The plugin's keys; see ``CheckpointStorageFactory.create``, whose errors are also raised. Values
+            may refer to secrets in the environment or in files; see ``seatunnel_storage_api.secret``.
+        read_only: True to open the storage for reading only: nothing is created, and no test write is made. A plugin
+            that does not support the key ``read-only`` ignores this.
 
     Raises:
         UnknownStorageError: As ``load_factory``.
@@ -96,7 +97,7 @@ def open_storage(identifier: str, configuration: Mapping[str, str], *, read_only
 
 
 def list_plugins() -> tuple[PluginInfo, ...]:
-    """Return every installed plugin, sorted by identifier; loads each one, and never raises for a broken one."""
+    """Return all installed plugins, sorted by identifier. Loads each one; never raises for a broken plugin."""
     return tuple(_info(point) for point in _entry_points())
 
 
@@ -136,7 +137,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
 def _entry_points() -> Iterator[EntryPoint]:
     """Return the entry points, sorted by name.
 
-    An entry point of a distribution that is both installed and on the path is found twice, but counts once.
+    An entry point of a distribution that is both installed and on the path is found twice, but returned once.
     """
     unique = {(point.name, point.value, _distribution(point)[0]): point for point in entry_points(group=GROUP)}
     return (unique[key] for key in sorted(unique))

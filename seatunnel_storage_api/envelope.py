@@ -9,8 +9,8 @@
     body             ``length`` bytes of the header
     SHA-256          32 bytes, over everything before
 
-The last 32 bytes are the SHA-256 of all preceding bytes in every format version, so damage is distinguished from a
-newer version before any other content is used. The header is JSON and the body is returned as bytes: no content of a
+In every format version, the last 32 bytes are the SHA-256 of all preceding bytes, so that damage is distinguished from
+a newer version before any other content is used. The header is JSON and the body is returned as bytes: no content of a
 storage is ever executed.
 """
 
@@ -39,18 +39,18 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 @frozen(kw_only=True)
 class Opened:
-    """A sealed object with every byte verified."""
+    """A sealed object whose bytes have all been verified."""
 
     header: Mapping[str, object]
-    """``kind``, ``library`` (version), ``codec``, ``length`` (bytes of the body), ``created_at_ms`` (since 1970),
-    ``seal`` (random, so that no two seals are equal) and the additional fields of the kind."""
+    """Header fields: ``kind``, ``library`` (version), ``codec``, ``length`` (bytes of the body), ``created_at_ms``
+    (since 1970), ``seal`` (random, so that no two seals are equal) and the additional fields of the kind."""
 
     body: bytes = field(repr=False)
 
 
 @functools.cache
 def library_version() -> str:
-    """Return the version of the distribution of this code, or ``unknown`` if it runs without being installed."""
+    """Return the version of this distribution, or ``unknown`` if the code runs without being installed."""
     from importlib import metadata  # 35 ms, only in a process that stores something
 
     try:
@@ -60,18 +60,17 @@ def library_version() -> str:
 
 
 def seal(kind: str, body: bytes, **fields: object) -> bytes:
-    """Return the sealed bytes of ``body`` in one piece, which copies the body once; see ``seal_in_pieces``."""
+    """Return the sealed bytes of ``body`` in one piece. This copies the body once; see ``seal_in_pieces``."""
     return b"".join(seal_in_pieces(kind, body, **fields))
 
 
 def seal_in_pieces(kind: str, body: bytes, **fields: object) -> tuple[bytes, bytes, bytes]:
     """Return the sealed bytes of ``body`` as three pieces to concatenate; the second one is ``body`` itself.
 
-    Two seals of the same content differ, so a caller that later finds exactly its own bytes knows that it has put them
-    itself.
+    Two seals of the same content differ, so a caller that later finds exactly its own bytes knows that it put them.
 
     Args:
-        kind: The kind of the object; ``unseal`` requires it again.
+        kind: The kind of the object; ``unseal`` checks it.
         body: The content; it is not copied.
         **fields: Additional header fields; JSON values.
     """
@@ -97,7 +96,7 @@ def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
     Args:
         sealed: All bytes of the object.
         kind: The expected kind.
-        where: The path, for the message.
+        where: The path, for messages.
 
     Raises:
         CheckpointCorruptedError: A byte is flipped, missing or extra, or the object is of another kind.

@@ -36,9 +36,9 @@ if TYPE_CHECKING:  # attrs, which makes the values, costs several times what the
 
 
 def code_of(error: type[Exception]) -> str:
-    """Return the code of an error's class, made from the words of the name: ``STALE-EPOCH`` for ``StaleEpochError``.
+    """Return the code of an error class, built from the words of its name: ``STALE-EPOCH`` for ``StaleEpochError``.
 
-    The word ``Error`` is left out unless only one other word is left: ``NamespaceError`` has ``NAMESPACE-ERROR``.
+    The word ``Error`` is omitted unless only one other word would remain: ``NamespaceError`` has ``NAMESPACE-ERROR``.
     """
     words = re.findall("[A-Z][a-z]+", error.__name__)
     return "-".join(words[:-1] if len(words) > 2 else words).upper()
@@ -53,10 +53,10 @@ class CheckpointStorageError(Exception):
     """
 
     code = "CHECKPOINT-STORAGE"
-    """Stable, for people and programs. A plugin's class has that of the nearest ancestor, or defines another one."""
+    """Stable code for users and programs. A plugin's class has the code of its nearest ancestor, or defines its own."""
 
     retryable = False
-    """True if the same call, made again, may succeed."""
+    """True if the same call may succeed when it is repeated."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -93,8 +93,8 @@ class NamespaceError(StorageConfigurationError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
-    What to do: write the namespace as the message shows it. Make sure that it is the folder that contains existing
-    jobs: jobs in another folder are not found.
+    What to do: correct the namespace as shown in the message. Make sure that it is the folder that contains the
+    existing jobs; jobs in other folders are not found.
 
     Message: the namespace '…' must end with "/": write '…/'
     """
@@ -113,11 +113,11 @@ class UnknownStorageError(StorageConfigurationError, LookupError):
 
 
 class InvalidIdError(StorageUsageError, ValueError):
-    """A job id, a pipeline, an epoch, a checkpoint, a version or a digest is outside what a storage can hold.
+    """A job ID, pipeline, epoch, checkpoint, version or digest is not within the limits of a storage.
 
     What the engine did: nothing. Nothing was stored, and nothing was removed.
 
-    What to do: write the id as it is listed by `seatunnel checkpoints list`, or choose one that the message allows.
+    What to do: use the ID as listed by `seatunnel checkpoints list`, or choose one that the message allows.
 
     Message: the job id '…' cannot be used as a folder name: write 1 to 128 of the characters A-Z a-z 0-9 . _ - that are
     not just "." or ".."
@@ -127,7 +127,7 @@ class InvalidIdError(StorageUsageError, ValueError):
 class CheckpointConflictError(StorageUsageError):
     """The same checkpoint, of one job, pipeline, epoch and id, was stored before with other content.
 
-    What the engine did: nothing was overwritten. What was stored first is valid.
+    What the engine did: nothing was overwritten. The checkpoint that was stored first is valid.
 
     What to do: if an engine reports this, two engines claimed the same epoch, which the storage must prevent: stop
     both, check the guarantees of the storage (`seatunnel help promises`), and report it. If `seatunnel checkpoints

@@ -1,4 +1,4 @@
-"""The hooks that plugins for checkpoint storages and secret stores implement."""
+"""Hooks that plugins for checkpoint storages and secret stores implement."""
 
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ hookimpl = pluggy.HookimplMarker("seatunnel")
 
 
 class Hooks:
-    """The hooks of plugins; each plugin implements one of them."""
+    """Hooks of plugins; each plugin implements one of them."""
 
     @hookspec(firstresult=True)
     def seatunnel_checkpoint_storage(self) -> "CheckpointStorageFactory":

@@ -1,4 +1,4 @@
-"""All objects of a storage, one by one, for inspection and clean-up.
+"""Individual access to all objects of a storage, for inspection and clean-up.
 
 It is used to verify every byte and to find unused objects; an engine does not need it. The operations of a storage
 only return checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
@@ -20,7 +20,7 @@ PROBE = ".probe"
 
 
 class HoldingKind(enum.Enum):
-    """The kind of an object, determined by its name alone."""
+    """Kind of an object, determined only by its name."""
 
     CHECKPOINT = "checkpoint"
     EPOCH = "epoch"
@@ -29,24 +29,21 @@ class HoldingKind(enum.Enum):
     MANIFEST = "manifest"
     ATTACHMENT = "attachment"
     UNFINISHED = "unfinished"
-    """An object that a writer creates before it publishes, and removes afterwards. An old one was left by a dead
-    writer.
+    """An object that a writer creates before it publishes and removes afterwards. An old one was left by a dead writer.
     """
 
     MISNAMED = "misnamed"
-    """An object named like a checkpoint or a marker, but with an invalid name: damage, or the name
-    of a newer version.
-    """
+    """An object with a name like a checkpoint or a marker that is invalid: damage, or the name of a newer version."""
 
     UNREADABLE = "unreadable"
-    """A job folder without read permission for this user."""
+    """A job folder that this user is not allowed to read."""
 
     FOREIGN = "foreign"
     """An object of another program."""
 
 
 SEALED = frozenset((HoldingKind.CHECKPOINT, HoldingKind.EPOCH, HoldingKind.MANIFEST, HoldingKind.ATTACHMENT))
-"""Kinds of sealed objects; the seal contains the value of the kind."""
+"""Kinds of sealed objects; the seal contains the kind's value."""
 
 
 @frozen(kw_only=True)
@@ -68,7 +65,7 @@ class Holding:
     """ID of the job; ``None`` for objects outside of jobs."""
 
     pipeline_id: int | None = None
-    """Pipeline of checkpoints, markers and objects that are named like one."""
+    """Pipeline of a checkpoint, a marker, or an object with a similar name."""
 
     number: int | None = None
     """Epoch of a marker, or version of a manifest."""
@@ -95,26 +92,26 @@ class Inventory(ABC):
 
     @abstractmethod
     def holdings(self, job_id: str | None = None) -> tuple[Holding, ...]:
-        """Return every object of the namespace, or of one job, sorted by key, without reading payloads."""
+        """Return all objects of the namespace, or of one job, sorted by key, without reading payloads."""
 
     @abstractmethod
     def verify(self, holding: Holding) -> bool:
-        """Read and verify every byte of an object, and return ``False`` if it was removed since it was listed.
+        """Read and verify every byte of an object; return ``False`` if it has been removed since it was listed.
 
         An object of a kind without a seal (see ``SEALED``) is not read; the result is then ``True``.
 
         Raises:
-            CheckpointCorruptedError: It is damaged, or its name is an invalid checkpoint or marker name.
-            UnsupportedFormatError: A newer version wrote it.
+            CheckpointCorruptedError: The object is damaged, or its name is not a valid checkpoint or marker name.
+            UnsupportedFormatError: A newer version wrote the object.
         """
 
     @abstractmethod
     def discard(self, holdings: Iterable[Holding]) -> None:
-        """Remove objects of any kind and ignore absent ones; the caller must ensure that they are unused."""
+        """Remove objects of any kind and ignore absent ones. The caller must ensure that they are unused."""
 
 
 def checkpoint_header(checkpoint: PipelineState | CheckpointInfo) -> dict[str, object]:
-    """Return the header fields of a checkpoint that are also in its name."""
+    """Return the header fields of a checkpoint that its name also contains."""
     return {
         "job_id": checkpoint.job_id,
         "pipeline_id": checkpoint.pipeline_id,
@@ -131,7 +128,7 @@ def holdings(blobs: Iterable[Blob], unfinished: Iterable[Blob], locate: Callable
     Args:
         blobs: A listing of the namespace or of a part of it.
         unfinished: Unfinished objects that the listing omits.
-        locate: Returns the full path of a key.
+        locate: Function that returns the full path of a key.
     """
     found = {blob.key: _classified(blob, locate) for blob in blobs}
     found |= {blob.key: evolve(_foreign(blob, locate), kind=HoldingKind.UNFINISHED) for blob in unfinished}
@@ -145,13 +142,16 @@ def holdings_despite_refusals(
     names: Callable[[], Iterable[str]],
     locate: Callable[[str], str],
 ) -> tuple[Holding, ...]:
-    """Return the holdings of one job or all jobs; a job folder without read permission becomes one unreadable holding.
+    """Return the holdings of one job or all jobs.
+
+    A job folder without read permission becomes a single unreadable holding.
 
     Args:
-        holdings_of: Lists one job, or all jobs for ``None``; raises ``StorageAccessError`` if access is denied.
+        holdings_of: Function that lists one job, or all jobs for ``None``; raises ``StorageAccessError`` if access is
+            denied.
         job_id: The job to list; ``None`` for all.
-        names: Returns the names directly below the namespace.
-        locate: Returns the full path of a key.
+        names: Function that returns the names directly below the namespace.
+        locate: Function that returns the full path of a key.
 
     Raises:
         StorageAccessError: ``job_id`` is given, and access to its folder is denied.

@@ -7,12 +7,12 @@
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>.epoch
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>-<id, 20 digits>.<type>.base-<epoch>-<id>.ckpt
 
-A pipeline that had never run has ``base-none``. Sorting the names sorts (epoch, ID). No name is also the name of a
-folder, none is empty or consists of dots, and all are ASCII, so every file system and object store accepts them.
+A pipeline that had never run has ``base-none``. Names sort by (epoch, ID). No name is also the name of a folder, is
+empty or consists of dots, and all are ASCII, so every file system and object store accepts them.
 
-Parsing is strict: a name is ours only if formatting its parsed values produces the same name. Foreign files are
-ignored, but a name that *claims* to be a checkpoint or a marker and cannot be parsed is damage (or a newer version's
-name): ignoring it could silently restore an older state.
+Parsing is strict: a name is valid only if formatting its parsed values produces the same name. Foreign files are
+ignored, but a name that has the form of a checkpoint or marker and cannot be parsed is an error (damage, or a newer
+version's name): ignoring it could silently restore an older state.
 """
 
 import functools
@@ -60,10 +60,10 @@ class Blob:
 
 
 def require_job_id(job_id: str) -> str:
-    """Return the id unchanged.
+    """Check a job ID and return it unchanged.
 
     Raises:
-        InvalidIdError: It could lead out of the namespace, or a backend could reject it.
+        InvalidIdError: The ID could lead out of the namespace, or a backend could reject it.
     """
     if not _JOB_ID.fullmatch(job_id) or job_id in (".", ".."):
         raise InvalidIdError(
@@ -75,10 +75,10 @@ def require_job_id(job_id: str) -> str:
 
 
 def require_number(name: str, number: int, *, least: int, most: int) -> int:
-    """Return the number unchanged.
+    """Check a number and return it unchanged.
 
     Raises:
-        InvalidIdError: It is not between ``least`` and ``most``, inclusive.
+        InvalidIdError: The number is not between ``least`` and ``most``, inclusive.
     """
     if not least <= number <= most:
         raise InvalidIdError(f"the {name} {number} is not between {least} and {most}")
@@ -92,7 +92,7 @@ def job_folder(job_id: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def pipeline_folder(job_id: str, pipeline_id: int) -> str:
-    """Return ``<job id>/<pipeline, 6 digits>/``; raise ``InvalidIdError`` for an id out of range."""
+    """Return ``<job id>/<pipeline, 6 digits>/``; raise ``InvalidIdError`` for an ID out of range."""
     number = require_number("pipeline id", pipeline_id, least=1, most=MAX_PIPELINE_ID)
     return f"{job_folder(job_id)}{number:06d}/"
 
@@ -123,7 +123,7 @@ def attachment_key(job_id: str, digest: str) -> str:
 
 
 def epoch_prefix(epoch: int) -> str:
-    """Return the epoch as 10 digits, a prefix of object names. It sorts before all names of this and later epochs."""
+    """Return the epoch as 10 digits: a prefix of object names that sorts before all names of this and later epochs."""
     return f"{require_number('epoch', epoch, least=1, most=MAX_EPOCH):010d}"
 
 
@@ -133,7 +133,7 @@ def epoch_key(job_id: str, pipeline_id: int, epoch: int) -> str:
 
 
 def checkpoint_key(checkpoint: PipelineState | CheckpointInfo) -> str:
-    """Return the key of a checkpoint; raise ``InvalidIdError`` for an id, an epoch or a number out of range."""
+    """Return the key of a checkpoint; raise ``InvalidIdError`` for an ID, an epoch or a number out of range."""
     return pipeline_folder(checkpoint.job_id, checkpoint.pipeline_id) + _checkpoint_name(
         checkpoint.ref, checkpoint.checkpoint_type, checkpoint.base
     )
@@ -149,17 +149,17 @@ def _checkpoint_name(ref: CheckpointRef, checkpoint_type: CheckpointType, base: 
 
 
 def pipelines(blobs: Iterable[Blob], where: Callable[[str], str]) -> dict[tuple[str, int], PipelineListing]:
-    """Group checkpoints and markers by (job id, pipeline id) and ignore all other objects.
+    """Group checkpoints and markers by (job ID, pipeline ID); ignore all other objects.
 
     Pipelines, checkpoints and markers are sorted. Sorting the keys sorts by epoch, ID and type, because numbers in
     names are padded with zeros.
 
     Args:
         blobs: A listing.
-        where: Returns the full path of a key, for the message.
+        where: Function that returns the full path of a key, for messages.
 
     Raises:
-        CheckpointCorruptedError: A name claims to be a checkpoint or a marker, but this version cannot parse it.
+        CheckpointCorruptedError: A name has the form of a checkpoint or marker, but this version cannot parse it.
     """
     checkpoints: dict[tuple[str, int], list[CheckpointInfo]] = {}
     epochs: dict[tuple[str, int], list[int]] = {}
@@ -204,7 +204,10 @@ def _checkpoint_info(blob: Blob, owner: tuple[str, int], name: str, where: Calla
 def _parse_checkpoint(
     owner: tuple[str, int], name: str, size_bytes: int, modified_at: float | None
 ) -> CheckpointInfo | None:
-    """Return the checkpoint that a name describes, or ``None``; cached, as each store lists the same objects again."""
+    """Return the checkpoint that a name describes, or ``None``.
+
+    Cached, because each store lists the same objects again.
+    """
     said = _parse_name(name)
     if said is None:
         return None
@@ -250,15 +253,15 @@ def _misnamed(blob: Blob, where: Callable[[str], str], what: str) -> CheckpointC
 
 
 def manifest_version(key: str) -> int | None:
-    """Return the version in the key of a manifest, or ``None`` for any other key."""
+    """Return the version in a manifest's key, or ``None`` for any other key."""
     match = _MANIFEST.fullmatch(key.rpartition("/")[2])
     return int(match[1]) if match and key.split("/")[1:-1] == ["manifest"] else None
 
 
 def job_of(key: str) -> str | None:
-    """Return the job of a checkpoint, manifest or attachment, or ``None`` for the key of a marker or a foreign file.
+    """Return the job of a checkpoint, manifest or attachment; ``None`` for the key of a marker or a foreign file.
 
-    Markers do not count, because they remain after the deletion of a job.
+    Markers are ignored, because they remain after a job was deleted.
     """
     job_id, _, rest = key.partition("/")
     if not _JOB_ID.fullmatch(job_id):

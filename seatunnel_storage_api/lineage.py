@@ -3,8 +3,8 @@
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
 checkpoint contains the base of its epoch. So the names alone define the pipeline's history: the latest checkpoint, the
 smaller IDs of its epoch, that epoch's base, the smaller IDs of the base's epoch, and so on. These are *live*. Any other
-checkpoint was stored by an engine that had already been replaced, and is *orphaned* for every purpose, regardless of
-how many live ones have expired.
+checkpoint was stored by an engine that had already been replaced, and is *orphaned*, regardless of how many live
+checkpoints have expired.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _AGE = operator.attrgetter("epoch", "checkpoint_id")
-"""Sort key equivalent to the refs, which need not be created for it."""
+"""Sort key that orders like the refs, which need not be created for it."""
 
 
 def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the checkpoint with the largest (epoch, ID), or ``None``; clocks, file times and order are irrelevant."""
+    """Return the checkpoint with the largest (epoch, ID), or ``None``. Clocks, file times and order are irrelevant."""
     return max(checkpoints, key=_AGE, default=None)
 
 
 def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
     """Return the live checkpoints among all those of *one* pipeline.
 
-    If an epoch in between has no checkpoint left, its base is unknown, and everything older counts as orphaned.
+    If an epoch in between has no checkpoint left, its base is unknown, and everything older is treated as orphaned.
     """
     by_epoch: dict[int, list[CheckpointInfo]] = {}
     for info in checkpoints:

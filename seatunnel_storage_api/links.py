@@ -1,4 +1,4 @@
-"""Check of symbolic links in a path: links that another user created are not followed.
+"""Check symbolic links in a path: links created by another user are not followed.
 
 A user who may write to a folder with state, logs or checkpoints, such as ``/tmp``, can create a link there. A process
 that follows it writes, reads or removes files elsewhere, with its own permissions.
@@ -19,10 +19,10 @@ class ForeignFileError(PermissionError):
 
 
 def require_own_links(path: str) -> None:
-    """Check the symbolic links of a path, of all its folders and of the targets of those links.
+    """Check the symbolic links in a path, in all its folders and in the targets of these links.
 
     A link is accepted if it belongs to this user or to root, or is in a folder to which only they can write. A path
-    that does not exist is checked as far as it exists.
+    that does not exist is checked up to the part that does not exist.
 
     Raises:
         ForeignFileError: Another user created one of the links.
@@ -60,7 +60,7 @@ def require_own_file(path: str, found: os.stat_result) -> None:
         found: Status of its open descriptor.
 
     Raises:
-        ForeignFileError: It belongs to another user, and others can write to its folder.
+        ForeignFileError: The file belongs to another user, and others can write to its folder.
     """
     _require_own(path, found, os.path.dirname(os.path.abspath(path)))
 

@@ -1,4 +1,4 @@
-"""A durable map for the small state of an engine. Interfaces only.
+"""Interfaces of a durable map, for the small state of an engine.
 
 A checkpoint storage, even on a key-value store, is a ``BlobStorage`` (``blob``) and not a map store.
 """
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 class MapStore(ABC):
     """A durable map from strings to bytes. Every change is durable when the call returns.
 
-    A key has the value that was stored last. Synchronous and thread-safe. A map has one writer at a time.
+    A key has the value stored last. Synchronous and thread-safe. A map has one writer at a time.
     """
 
     @abstractmethod
@@ -18,28 +18,28 @@ class MapStore(ABC):
         """Set the value of one key.
 
         Raises:
-            StaleEpochError: Another writer claimed the map. Every other operation that changes the map raises it too.
+            StaleEpochError: Another writer claimed the map. All other operations that change the map also raise this.
             StorageUnavailableError: The storage failed, and it is unknown whether the change is durable.
         """
 
     @abstractmethod
     def store_all(self, entries: Mapping[str, bytes]) -> None:
-        """Set the values of many keys; after a crash each key has either its old or its new value."""
+        """Set the values of many keys. After a crash, each key has either its old or its new value."""
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Remove a key; a missing one is not an error."""
+        """Remove a key; do nothing if it is missing."""
 
     @abstractmethod
     def delete_all(self, keys: Collection[str]) -> None:
-        """Remove many keys; missing ones are not an error."""
+        """Remove many keys; ignore missing ones."""
 
     @abstractmethod
     def load(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None`` if it is absent.
 
         Raises:
-            CheckpointCorruptedError: The stored data is damaged. Every other operation that reads raises it too.
+            CheckpointCorruptedError: The stored data is damaged. All other operations that read also raise this.
         """
 
     @abstractmethod
@@ -56,12 +56,12 @@ class MapStore(ABC):
 
 
 class MapStoreFactory(ABC):
-    """Creates map stores of one kind."""
+    """Factory of map stores of one kind."""
 
     @property
     @abstractmethod
     def factory_identifier(self) -> str:
-        """The ``type`` in the configuration."""
+        """``type`` of the map store in the configuration."""
 
     @abstractmethod
     def create(self, name: str, configuration: Mapping[str, str]) -> MapStore:
@@ -74,5 +74,5 @@ class MapStoreFactory(ABC):
         Raises:
             StorageConfigurationError: The configuration is invalid; the message contains the remedy.
             StorageAccessError: The location exists but denies access.
-            StorageUnavailableError: The location does not answer.
+            StorageUnavailableError: The location does not respond.
         """

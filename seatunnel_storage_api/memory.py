@@ -9,7 +9,10 @@ from seatunnel_storage_api.storage import CheckpointStorageFactory
 
 
 class MemoryStorage(BlobStorage):
-    """Blobs in a dictionary. ``before`` is first called with the primitive's name and key, and may raise or wait."""
+    """Storage of blobs in a dictionary.
+
+    ``before`` is called first with a primitive's name and key, and may raise or wait.
+    """
 
     def __init__(
         self,
@@ -21,7 +24,7 @@ class MemoryStorage(BlobStorage):
     ) -> None:
         super().__init__(backend="memory", namespace=namespace, max_retained=max_retained)
         self.blobs = {} if blobs is None else blobs
-        """Blobs by absolute path, so that several storages can share them."""
+        """Blobs by absolute path; several storages can share the dictionary."""
         self.before = before
         self._lock = threading.Lock()
 

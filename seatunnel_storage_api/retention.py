@@ -1,4 +1,7 @@
-"""Decide which objects expire after a checkpoint was stored. Pure: based on one listing, so a restart has no effect."""
+"""Decide which objects expire after a checkpoint was stored.
+
+Pure: based on a single listing, so restarts have no effect.
+"""
 
 from attrs import frozen
 
@@ -13,23 +16,22 @@ class Pruning:
     checkpoints: tuple[CheckpointInfo, ...]
 
     epochs: tuple[int, ...]
-    """Markers of fenced engines; such an engine detects the newer marker instead."""
+    """Markers of fenced engines; such an engine finds the newer marker instead."""
 
 
 def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int) -> Pruning:
     """Return the checkpoints and markers to remove once ``stored`` exists (promise 5).
 
     At most ``max_retained`` checkpoints remain. Savepoints, the newest live completed point and the checkpoints that
-    lead to a savepoint are neither counted nor removed, and ``stored`` is never removed. Orphaned ones are removed
-    first, then the oldest.
-
-    A live checkpoint newer than ``stored`` is not removed either: two concurrent stores would remove each other's. So a
-    checkpoint that is stored after a newer one may exceed the limit until the pipeline's next store.
+    lead to a savepoint are neither counted nor removed, and ``stored`` is never removed. Orphaned checkpoints are
+    removed first, then the oldest. A live checkpoint newer than ``stored`` is not removed either, because two
+    concurrent stores would remove each other's checkpoints. Therefore a checkpoint that is stored after a newer one may
+    exceed the limit until the pipeline's next store.
 
     Args:
         listing: The whole pipeline, listed after the store; its newest epoch is that of ``stored``.
         stored: The checkpoint that was just stored.
-        max_retained: At least 1.
+        max_retained: Number of checkpoints to keep, at least 1.
     """
     epochs = tuple(epoch for epoch in listing.epochs if epoch < stored.epoch)
     if len(listing.checkpoints) <= max_retained:
@@ -58,7 +60,7 @@ def _ways_to_savepoints(
 ) -> frozenset[CheckpointRef]:
     """Return the newest live checkpoint of each epoch between the oldest live savepoint and the latest epoch.
 
-    Only the names of an epoch's checkpoints contain its base: without the last of them, older savepoints are orphaned.
+    Only the names of an epoch's checkpoints contain its base; if none remained, older savepoints would be orphaned.
     """
     live = [info for info in checkpoints if info.ref in alive]
     oldest = min((info.epoch for info in live if info.checkpoint_type is CheckpointType.SAVEPOINT), default=None)

@@ -1,4 +1,4 @@
-"""Bounded retries with jitter, and classification of operating system errors as retryable or permanent."""
+"""Bounded retries with jitter, and classification of operating-system errors as retryable or permanent."""
 
 import errno
 import random
@@ -15,16 +15,19 @@ Answer = TypeVar("Answer")
 
 @frozen(kw_only=True)
 class Backoff:
-    """Number of attempts, and the delays between them. The delay doubles each time; up to half of it is random."""
+    """Number of attempts, and the delays between them.
+
+    Each delay is twice the previous one; up to half of it is random.
+    """
 
     attempts: int = 4
     first_wait_ms: int = 50
     longest_wait_ms: int = 1_000
     sleep: Callable[[float], object] = field(default=time.sleep, repr=False)
-    """Sleep function; its argument is in seconds."""
+    """Sleep function; takes seconds."""
 
     def call(self, action: Callable[[], Answer]) -> Answer:
-        """Return the result of ``action``, retried while it raises ``StorageUnavailableError``; raise the last."""
+        """Return the result of ``action``; retry it after ``StorageUnavailableError``; raise the last one."""
         wait_ms = self.first_wait_ms
         for _ in range(self.attempts - 1):
             try:
@@ -38,13 +41,13 @@ class Backoff:
 _REFUSALS = frozenset(
     (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL)
 )
-"""Error numbers of permanent operating system errors."""
+"""Error numbers of permanent operating-system errors."""
 
 
 def what_helps(cause: OSError) -> str:
     """Return the remedy for a retryable error.
 
-    A writable file system becomes read-only when its disk or its server fails, and becomes writable by repairing it.
+    A writable file system becomes read-only when its disk or server fails, and becomes writable when that is repaired.
     """
     if cause.errno == errno.EROFS:
         return "Make its file system writable, or choose another namespace"
@@ -52,7 +55,7 @@ def what_helps(cause: OSError) -> str:
 
 
 def as_storage_errors(action: Callable[[], Answer]) -> Answer:
-    """Return the result of ``action``, and convert an ``OSError`` to one of the storage's errors.
+    """Call ``action`` and return its result; convert an ``OSError`` to a storage error.
 
     Raises:
         StorageAccessError: The error is permanent until a user changes something, such as a missing permission.

@@ -1,4 +1,4 @@
-"""Secrets in a configuration: keys that contain one, references to secrets, and masking of output.
+"""Secrets in a configuration: keys that contain secrets, references to secrets, and masking of output.
 
 A value may be a reference instead of the secret itself::
 
@@ -20,11 +20,11 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 from seatunnel_storage_api.secret_store import SCHEME, fetched
 
 HIDDEN = "***"
-"""Replaces a secret in all output."""
+"""Replacement for a secret in all output."""
 
 SHORTEST_MASKED = 4
-"""Minimum length in characters. Replacing shorter secrets would reveal them, because they occur by chance in most
-texts.
+"""Minimum length of a masked secret, in characters. Masking shorter ones would reveal them, because they occur by
+chance in most strings.
 """
 
 
@@ -47,8 +47,7 @@ _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")
-"""Pattern of the name in an assignment. Matches start only at the beginning of a word, so that long strings take linear
-time.
+"""Pattern of the name in an assignment. Matches start only at a word boundary, so that long strings take linear time.
 """
 
 _FILE = "file:///"
@@ -59,7 +58,7 @@ _MOST_BYTES = 64 * 1024
 def holds_secret(key: str) -> bool:
     """Return True if the value of a key is a secret, by the key's name: passwords, keys, tokens, credentials.
 
-    In doubt the result is ``True``. Names of classes, locations and columns (``…credentials.provider``,
+    In doubt, the result is ``True``. Names of classes, locations and columns (``…credentials.provider``,
     ``kerberosKeytab``, ``primary_key``) are not secrets.
     """
     return _SPEAKS_OF_ONE.search(key) is not None and _NAMES_SOMETHING_ELSE.search(key) is None
@@ -68,7 +67,7 @@ def holds_secret(key: str) -> bool:
 def shown(key: str, value: str) -> str:
     """Return a value as it may be printed or logged: a secret becomes ``***``, a login in an address ``//***@host``.
 
-    A reference to a secret is returned unchanged.
+    References to secrets are returned unchanged.
     """
     if _refers(value, secret=holds_secret(key)):
         return value
@@ -80,9 +79,9 @@ def shown(key: str, value: str) -> str:
 def masked(text: str, secrets: Iterable[str]) -> str:
     """Return a string, such as a driver's message, with ``***`` in place of each secret.
 
-    The longest secret is replaced first, so that no part of it remains if it contains another one. A secret of fewer
-    than four characters is replaced only where the string marks it as one: in a login, and after a name such as
-    ``password=``. Anywhere else, replacing it would reveal its letters.
+    The longest secret is replaced first, so that no part of it remains if it contains another secret. A secret of fewer
+    than four characters is replaced only where the context marks it as a secret: in a login, and after a name such as
+    ``password=``. Replacing it elsewhere would reveal its letters.
     """
     for secret in sorted(set(filter(None, secrets)), key=len, reverse=True):
         if len(secret) >= SHORTEST_MASKED:
@@ -101,7 +100,7 @@ def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | 
 
     Args:
         configuration: The unresolved keys and values.
-        environment: Used instead of the environment of the process.
+        environment: Environment to use instead of that of the process.
 
     Raises:
         StorageConfigurationError: A variable is not set, or a file is missing, unreadable or empty. The message has
@@ -119,8 +118,8 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
     Args:
         key: The key of the value; its name decides whether the value may be a reference to a file.
         value: The unresolved value; a ``Resolved`` is returned unchanged.
-        environment: Used instead of the environment of the process.
-        secret: Whether the value is a secret, to override the decision by the key's name.
+        environment: Environment to use instead of that of the process.
+        secret: True or False to override the decision by the key's name whether the value is a secret.
 
     Raises:
         StorageConfigurationError: As ``resolved``.
@@ -147,7 +146,7 @@ def begins_reference(text: str) -> bool:
 
 
 def refers(value: str) -> bool:
-    """Return True if a string is a reference to a file or a secret store, provided that a secret is allowed there."""
+    """Return True if a string refers to a file or a secret store, provided that a secret is allowed there."""
     return not isinstance(value, Resolved) and value.startswith((_FILE, SCHEME))
 
 

@@ -1,4 +1,4 @@
-"""Secret stores: ``secret://STORE/NAME`` is the secret of that name, and ``secret://STORE/NAME#KEY`` a part of it.
+"""Secret stores: ``secret://STORE/NAME`` is the secret with that name, and ``secret://STORE/NAME#KEY`` a part of it.
 
 A store is a distribution with an entry point in the group ``seatunnel.secret_store``. The entry point's name is
 ``STORE`` in references, and its value a module (or object) with one hook::
@@ -39,11 +39,11 @@ class SecretStore(ABC):
 
     @abstractmethod
     def get(self, name: str) -> str:
-        """Return the secret with a name, as a string. Called from any thread, in the process that needs it.
+        """Return the secret with the given name. Called from any thread of the process that needs the secret.
 
         Raises:
-            LookupError: no secret of this name exists; the message contains the remedy.
-            Exception: any other failure; its class and message are shown, so neither may contain a secret.
+            LookupError: No secret with this name exists; the message contains the remedy.
+            Exception: Any other failure. Its class and message are shown, so neither may contain a secret.
         """
 
 
@@ -51,11 +51,11 @@ def fetched(key: str, reference: str) -> str:
     """Return the secret to which a reference refers.
 
     Args:
-        key: the key of the reference, for messages.
+        key: The key of the reference, for messages.
         reference: ``secret://STORE/NAME``, followed by ``#KEY`` for a member of a secret that is a JSON object.
 
     Raises:
-        StorageConfigurationError: the store is not installed or cannot be queried, or has no such secret. The message
+        StorageConfigurationError: The store is not installed or cannot be queried, or has no such secret. The message
             contains the key and the reference, never a secret.
     """
     with _lock:

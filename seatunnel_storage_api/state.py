@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 
 class CheckpointType(enum.Enum):
-    """Reason for taking a checkpoint. The value is the word in its file name."""
+    """Reason for taking a checkpoint. The value is the word in the checkpoint's file name."""
 
     CHECKPOINT = "checkpoint"
     """Taken at the interval, or on request."""
@@ -26,7 +26,7 @@ class CheckpointType(enum.Enum):
 
 @frozen(order=True)
 class CheckpointRef:
-    """Identity of a checkpoint within its pipeline. Sorted by epoch, then by ID; the largest one is the latest."""
+    """Identity of a checkpoint within its pipeline. Sorted by epoch, then by ID; the largest is the latest."""
 
     epoch: int
     checkpoint_id: int
@@ -52,7 +52,7 @@ class PipelineState:
 
     @property
     def ref(self) -> CheckpointRef:
-        """Epoch and ID."""
+        """Epoch and ID of the checkpoint."""
         return CheckpointRef(self.epoch, self.checkpoint_id)
 
 
@@ -74,13 +74,13 @@ class CheckpointInfo:
 
     @property
     def ref(self) -> CheckpointRef:
-        """Epoch and ID."""
+        """Epoch and ID of the checkpoint."""
         return CheckpointRef(self.epoch, self.checkpoint_id)
 
 
 @frozen(kw_only=True)
 class PipelineListing:
-    """The result of listing a pipeline's folder once."""
+    """Result of listing a pipeline's folder once."""
 
     checkpoints: tuple[CheckpointInfo, ...] = ()
     """All existing checkpoints, including orphaned ones, sorted by (epoch, ID): the last one is the latest."""
@@ -104,7 +104,7 @@ class Manifest:
     """One version of a job's manifest."""
 
     version: int
-    """Version from 1; the largest one is valid."""
+    """Version, from 1; the largest one is valid."""
 
     body: bytes = field(repr=False)
     """Content, opaque to the storage."""

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.storage")
 
 MOST_LISTINGS = 100
-"""Maximum number of listings by a reader while listed objects keep being removed, which means that others progress."""
+"""Maximum number of times that a reader lists again because listed objects were removed; each time, others have made
+progress."""
 
 
 class CheckpointStorage(ABC):
@@ -60,14 +61,14 @@ class CheckpointStorage(ABC):
 
     Synchronous and thread-safe. A ``job_id`` matches ``[A-Za-z0-9._-]{1,128}`` and is not "." or ".."; pipelines are
     numbered from 1. Every method may raise ``InvalidIdError`` for other IDs, ``StorageUnavailableError`` (after
-    internal retries) and ``StorageAccessError``; the sections below list the others.
+    internal retries) and ``StorageAccessError``; the docstrings below list other errors.
     """
 
     # -- checkpoints: writing
 
     @abstractmethod
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Store one checkpoint, check the fence, and expire old ones (promises 1, 5, 7 and 8).
+        """Store one checkpoint, check the fence, and expire old checkpoints (promises 1, 5, 7 and 8).
 
         When the call returns, the checkpoint survives a crash of the process and of the machine, no newer engine had
         been seen, and the caller may commit. The same key (job, pipeline, epoch, ID) with the same content is a no-op.
@@ -82,14 +83,14 @@ class CheckpointStorage(ABC):
     @property
     @abstractmethod
     def prune_failures(self) -> Mapping[tuple[str, int], Exception]:
-        """Errors of the last expiry, by (job ID, pipeline ID). A successful expiry removes its pipeline's entry."""
+        """Errors of the last expiry, by (job ID, pipeline ID). A successful expiry removes the pipeline's entry."""
 
     @abstractmethod
     def delete_checkpoints(self, job_id: str, pipeline_id: int, refs: Iterable[CheckpointRef]) -> None:
-        """Remove checkpoints of one pipeline, savepoints included; missing ones are not an error."""
+        """Remove checkpoints of one pipeline, including savepoints; ignore missing ones."""
 
     def delete_checkpoint(self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None) -> None:
-        """Remove the checkpoint with this ID, of the given epoch or else of the newest epoch that has one."""
+        """Remove the checkpoint with this ID in the given epoch, by default in the newest epoch that has one."""
         info = self._find(job_id, pipeline_id, checkpoint_id, epoch)
         if info is not None:
             self.delete_checkpoints(job_id, pipeline_id, (info.ref,))
@@ -98,21 +99,21 @@ class CheckpointStorage(ABC):
     def delete_job(self, job_id: str) -> None:
         """Remove all objects of a job: its manifests first, then its checkpoints and attachments.
 
-        Each pipeline is fenced first, so that an engine that still runs it gets ``StaleEpochError``; the newest marker
-        of each pipeline remains for this purpose. A concurrent store may leave one checkpoint behind, which was never
-        acknowledged; deleting again removes it. An unknown job is not an error.
+        Each pipeline is fenced first, so that an engine that still runs it gets ``StaleEpochError``; each pipeline's
+        newest marker remains for this purpose. A concurrent store may leave behind one checkpoint that was never
+        acknowledged; deleting again removes it. Does nothing for an unknown job.
         """
 
     # -- checkpoints: reading
 
     @abstractmethod
     def scan(self, job_id: str, pipeline_id: int) -> PipelineListing:
-        """Return checkpoints and epoch markers of one pipeline, from one listing and without reading a payload.
+        """Return the checkpoints and epoch markers of one pipeline, from one listing and without reading payloads.
 
         The listing is empty for an unknown job or pipeline.
 
         Raises:
-            CheckpointCorruptedError: A name in the folder claims to be a checkpoint or a marker, but is not valid.
+            CheckpointCorruptedError: A name in the folder has the form of a checkpoint or marker, but is not valid.
         """
 
     @abstractmethod
@@ -121,7 +122,7 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def load(self, info: CheckpointInfo) -> PipelineState | None:
-        """Read and verify a listed checkpoint; return ``None`` if it was removed since.
+        """Read and verify a listed checkpoint; return ``None`` if it has been removed since then.
 
         Raises:
             CheckpointCorruptedError: Its bytes differ from what was stored.
@@ -129,16 +130,16 @@ class CheckpointStorage(ABC):
         """
 
     def list_checkpoints(self, job_id: str, pipeline_id: int) -> tuple[CheckpointInfo, ...]:
-        """Return all checkpoints of a pipeline sorted by (epoch, ID), orphaned ones included; see ``lineage.live``."""
+        """Return all checkpoints of a pipeline, including orphaned ones, by (epoch, ID); see ``lineage.live``."""
         return self.scan(job_id, pipeline_id).checkpoints
 
     def get_checkpoint(
         self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None
     ) -> PipelineState | None:
-        """Return the checkpoint with this ID, of the given epoch or else of the newest epoch that has one, or ``None``.
+        """Return the checkpoint with this ID in the given epoch, else in the newest epoch that has one; or ``None``.
 
         Raises:
-            CheckpointCorruptedError: It is damaged.
+            CheckpointCorruptedError: The checkpoint is damaged.
             UnsupportedFormatError: A newer version wrote it.
         """
         for _ in range(MOST_LISTINGS):
@@ -156,20 +157,20 @@ class CheckpointStorage(ABC):
         on_corrupted: Literal["raise", "previous"] = "raise",
         report: Callable[[CheckpointCorruptedError], object] | None = None,
     ) -> PipelineState | None:
-        """Return the checkpoint with the largest (epoch, ID), or ``None`` only if none exists (promises 3 and 4).
+        """Return the checkpoint with the largest (epoch, ID); ``None`` only if there is none (promises 3 and 4).
 
         Reads one payload.
 
         Args:
             job_id: The job.
             pipeline_id: The pipeline, from 1.
-            on_corrupted: ``"raise"`` raises if that checkpoint is damaged. ``"previous"`` returns the newest intact
-                *live* one instead; the caller then has to know that rows after it were committed.
-            report: Called with the error of each skipped damaged checkpoint, newest first; ``list.append``
-                is suitable. Each error is also logged.
+            on_corrupted: ``"raise"`` raises an error if that checkpoint is damaged. ``"previous"`` returns the newest
+                intact *live* one instead; the caller must then be aware that rows after it were committed.
+            report: Function that is called with the error of each skipped damaged checkpoint, newest first, such as
+                ``list.append``. Each error is also logged.
 
         Raises:
-            CheckpointCorruptedError: The newest one is damaged; with ``"previous"``, all live ones are.
+            CheckpointCorruptedError: The newest checkpoint is damaged; with ``"previous"``, all live ones are damaged.
             UnsupportedFormatError: A newer version wrote it. It is never skipped.
         """
         if on_corrupted not in ("raise", "previous"):
@@ -194,8 +195,8 @@ class CheckpointStorage(ABC):
         """Return all checkpoints of a job or of one pipeline with their payloads, sorted by (pipeline, epoch, ID).
 
         Raises:
-            CheckpointCorruptedError: One of them is damaged.
-            UnsupportedFormatError: A newer version wrote one.
+            CheckpointCorruptedError: A checkpoint is damaged.
+            UnsupportedFormatError: A newer version wrote a checkpoint.
         """
         numbers = sorted(self.scan_job(job_id)) if pipeline_id is None else [pipeline_id]
         return tuple(state for number in numbers for state in self._all_of(job_id, number))
@@ -206,7 +207,7 @@ class CheckpointStorage(ABC):
     def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         """Claim and return an epoch of a pipeline; the marker is durable when the call returns (promise 8).
 
-        It is larger than the epochs of all markers and checkpoints of the pipeline. No two callers get the same.
+        It is larger than the epochs of all markers and checkpoints of the pipeline. No two callers get the same epoch.
 
         Args:
             job_id: The job.
@@ -229,7 +230,7 @@ class CheckpointStorage(ABC):
         """Store a version of the job's manifest, durable when the call returns.
 
         Raises:
-            ManifestConflictError: The version exists, with any content. Exactly one of several callers succeeds.
+            ManifestConflictError: The version exists, whatever its content. Exactly one of several callers succeeds.
         """
 
     @abstractmethod
@@ -237,14 +238,14 @@ class CheckpointStorage(ABC):
         """Return the newest version of the job's manifest, or ``None`` if the job has none.
 
         Raises:
-            CheckpointCorruptedError: It is damaged. An older version is never returned instead.
+            CheckpointCorruptedError: The manifest is damaged. An older version is never returned instead.
         """
 
     def delete_manifests(self, job_id: str, below: int) -> None:
-        """Remove the versions of the job's manifest below a version; the newest one is always kept.
+        """Remove versions of the job's manifest below a version; the newest one is always kept.
 
-        Putting a version that was removed succeeds. So a process that removes versions has to check, after each put,
-        that its version is the newest one. The default does nothing.
+        A removed version can be put again. Therefore a process that removes versions must check after each put that its
+        version is the newest. The default does nothing.
         """
 
     @abstractmethod
@@ -253,13 +254,14 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def store_attachment(self, job_id: str, body: bytes) -> str:
-        """Store an immutable object that lives as long as its job; it is durable when the call returns.
+        """Store an immutable object that exists as long as its job. Durable when the call returns.
 
         Returns:
-            Its name: the SHA-256 of ``body``, 64 lowercase hex digits. Storing the same body again is a no-op.
+            The name of the object: the SHA-256 of ``body`` as 64 lowercase hex digits. Storing the same body again is a
+                no-op.
 
         Raises:
-            CheckpointCorruptedError: The stored object of that name is damaged.
+            CheckpointCorruptedError: The stored object with that name is damaged.
         """
 
     @abstractmethod
@@ -267,17 +269,17 @@ class CheckpointStorage(ABC):
         """Return the body of an attachment.
 
         Raises:
-            AttachmentNotFoundError: The job has no attachment of that name.
-            CheckpointCorruptedError: It is damaged.
+            AttachmentNotFoundError: The job has no attachment with that name.
+            CheckpointCorruptedError: The attachment is damaged.
         """
 
     # -- the end
 
     @abstractmethod
     def close(self) -> None:
-        """Release all resources; stored objects remain. A second call is a no-op.
+        """Release all resources; stored objects remain.
 
-        Any other method raises ``StorageClosedError`` afterwards.
+        May be called twice. Afterwards, all other methods raise ``StorageClosedError``.
         """
 
     def __enter__(self) -> Self:
@@ -334,7 +336,7 @@ class CheckpointStorage(ABC):
 
 
 def vanishing(job_id: str) -> StorageUnavailableError:
-    """Return the error of a reader when listed objects were removed ``MOST_LISTINGS`` times before it read them."""
+    """Return the error for a reader whose listed objects were removed before it read them, ``MOST_LISTINGS`` times."""
     return StorageUnavailableError(
         f"cannot read job {job_id!r}: its objects were removed {MOST_LISTINGS} times between listing and reading. "
         "Raise max-retained or the checkpoint interval"
@@ -342,37 +344,37 @@ def vanishing(job_id: str) -> StorageUnavailableError:
 
 
 class CheckpointStorageFactory(ABC):
-    """Creates checkpoint storages of one kind. A plugin registers this."""
+    """Factory of checkpoint storages of one kind, registered by a plugin."""
 
     @property
     @abstractmethod
     def factory_identifier(self) -> str:
-        """The ``type`` in the configuration, and the name of the plugin's entry point."""
+        """``type`` of the storage in the configuration, and name of the plugin's entry point."""
 
     @abstractmethod
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
         """Return a new storage, independent of all others; ``configuration`` is not changed.
 
-        Detect here what can be detected, instead of at the first checkpoint an hour later: a bad key, a missing bucket,
-        a folder that is not writable.
+        Detect problems here where possible, instead of at the first checkpoint an hour later: an invalid key, a missing
+        bucket, a folder that is not writable.
 
         Args:
             configuration: ``namespace``, ``max-retained`` (see ``seatunnel_storage_api.configuration``) and the
-                backend's own keys. An unknown key is a warning. With ``read-only: true`` nothing is created, or tested
-                by writing, and storing is refused; a plugin need not support this key.
+                backend's own keys. An unknown key causes a warning. With ``read-only: true``, nothing is created, no
+                test write is made, and storing is rejected; a plugin need not support this key.
 
         Raises:
             StorageConfigurationError: The configuration is invalid; the message contains the remedy.
             StorageAccessError: The location exists but denies access.
-            StorageUnavailableError: The location does not answer.
+            StorageUnavailableError: The location does not respond.
         """
 
     def idle_keys(self, configuration: Mapping[str, str]) -> Mapping[str, str]:
         """Return the keys without effect, each with a sentence that explains it and contains no value.
 
-        It makes no connection. The default is empty: a plugin without this method warns about such keys in ``create``.
+        Makes no connection. The default is empty; a plugin without this method warns about such keys in ``create``.
 
         Raises:
-            StorageConfigurationError: As ``create``, if the configuration alone shows the mistake.
+            StorageConfigurationError: As ``create``, if the mistake is visible in the configuration alone.
         """
         return {}

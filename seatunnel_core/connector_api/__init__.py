@@ -1,4 +1,4 @@
-"""The interface of connectors: everything that an author of a source, sink or transform imports.
+"""The connector interface: everything that the author of a source, sink or transform imports.
 
-``__all__`` of each module lists its stable names. The package contains no Spark and nothing of the engine.
+``__all__`` of each module lists its stable names. The package imports neither Spark nor the engine.
 """

@@ -28,14 +28,14 @@ __all__ = [
 
 @runtime_checkable
 class SupportsSaveMode(Protocol):
-    """A sink that can change existing data of its target before the job writes."""
+    """A sink that can change existing data in its target before the job writes."""
 
     @abstractmethod
     def apply_save_mode(self, context: SinkContext) -> None:
         """Change existing data as the save mode requires.
 
-        Called once for a job and a target, before any of its pipelines publishes there; again only if the process was
-        killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks whose tables are not known yet.
+        Called once per job and target, before any pipeline of the job publishes there; called again only if the process
+        was killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks whose tables are not known yet.
 
         Raises:
             SinkError: The change is not possible, or another engine continues the job.
@@ -44,15 +44,14 @@ class SupportsSaveMode(Protocol):
 
 @runtime_checkable
 class SupportsRollback(Protocol):
-    """A sink that can roll back published output, so that its pipeline can return to an older checkpoint."""
+    """A sink that can roll back published output, so that its pipeline can be restored from an older checkpoint."""
 
     @abstractmethod
     def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
-        """Remove the output that ``retraction`` selects of all that this sink published for this pipeline.
+        """Remove the output of this pipeline that ``retraction`` selects, and return the number of removed outputs.
 
-        The removal is durable when this returns the number of removed outputs. Output that is already missing counts as
-        rolled back: the engine may call this again after a crash in the middle, and a replaced engine may do so while
-        the newer one runs.
+        The removal is durable when this returns. Output that is already missing counts as rolled back: the engine may
+        call this again after a crash in the middle, and a replaced engine may do so while the newer one runs.
 
         Raises:
             SinkError: The rollback failed; ``retryable`` if another attempt may succeed.
@@ -61,14 +60,14 @@ class SupportsRollback(Protocol):
 
 @runtime_checkable
 class SupportsComplete(Protocol):
-    """A sink that publishes rows when all have arrived, such as one that replaces the rows of its target."""
+    """A sink that publishes its rows only when all have arrived, such as one that replaces the rows of its target."""
 
     @abstractmethod
     def complete(self, context: SinkContext) -> None:
         """Publish the rows of the whole run.
 
-        Called in the driver when the sources have ended and every row is committed, before the last sweep; again by a
-        later process if this one was killed before the pipeline was recorded as finished.
+        Called in the driver when the sources have ended and every row is committed, before the last sweep; called again
+        by a later process if this one was killed before the pipeline was recorded as finished.
 
         Raises:
             SinkError: Publishing failed; ``retryable`` if another attempt may succeed.
@@ -114,28 +113,28 @@ class SupportsProbe(Protocol):
 
     @abstractmethod
     def probe(self, context: SinkContext, token: str) -> None:
-        """Leave ``token`` in the target. Runs in a Spark task, before data moves."""
+        """Write ``token`` to the target. Runs in a Spark task, before data moves."""
 
     @abstractmethod
     def prove(self, context: SinkContext, token: str) -> None:
         """Check in the driver that the token of ``probe`` is visible.
 
         Raises:
-            SinkError: It is not visible: tasks may write to a disk of another machine.
+            SinkError: It is not visible, for example because tasks write to a local disk of another machine.
         """
 
 
 @runtime_checkable
 class SupportsPublishedQuery(Protocol):
-    """A sink whose target shows which committables are published."""
+    """A sink that can determine from its target which committables are published."""
 
     @abstractmethod
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return the IDs of this pipeline's committables that the target shows to be published.
+        """Return the IDs of this pipeline's committables that are published according to the target.
 
         Also recognize them by the entries of ``context.recognised_before``. Called before a restored pipeline does
         anything else: an ID that the newest checkpoint does not contain was published after a checkpoint that was
-        removed. Must not create or fence off anything.
+        removed. Must neither create nor fence off anything.
 
         Raises:
             SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.
@@ -148,7 +147,7 @@ class SupportsConclude(Protocol):
 
     @abstractmethod
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:
-        """Act on the end of a bounded pipeline, once its last rows are committed.
+        """Run final checks or actions, once the last rows of a bounded pipeline are committed.
 
         Args:
             committed_rows: Rows committed by the pipeline, including all restarts.
@@ -160,5 +159,5 @@ class SupportsConclude(Protocol):
 
 
 def can_roll_back(sink: object) -> TypeGuard[SupportsRollback]:
-    """Return True if this sink can roll back published output with its options."""
+    """Return True if this sink, with its options, can roll back published output."""
     return isinstance(sink, SupportsRollback) and SupportsRollback not in getattr(sink, "disabled_capabilities", ())

@@ -1,4 +1,4 @@
-"""Sources that read increments: each job reads the rows that are new since the previous job.
+"""Incremental sources: each job reads the rows that are new since the previous job.
 
 Such a source derives from ``Incremental`` and declares the option ``INCREMENTAL``. When a job is planned, the engine
 passes the cursor at which the previous increment ended, and stores the returned window with the job. A process that
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MOST_DIGESTS = 20_000
-"""Maximum number of rows that the state distinguishes by their digests."""
+"""Maximum number of row digests in the state."""
 
 _DIGEST_BYTES = 12
 _KEYS = ("column", "start", "lag", "key", "nulls")
@@ -41,23 +41,23 @@ _NULLS = ENUM("FAIL", "SKIP")
 
 @frozen(kw_only=True)
 class Increment:
-    """The block ``incremental`` of a source."""
+    """The ``incremental`` block of a source."""
 
     column: str
     start: str | None = None
-    """First value read by the first job; ``None`` to read everything."""
+    """First value that the first job reads; ``None`` to read everything."""
 
     lag: str = "0"
-    """Maximum delay of rows behind the largest value: a duration, or a number for a column of numbers."""
+    """Maximum delay with which rows arrive behind the largest value: a duration, or a number for a numeric column."""
 
     key: tuple[str, ...] = ()
     """Columns that identify a row; by default the primary key."""
 
     param: str | None = None
-    """Request parameter of a service for the first value; ``None`` to request everything."""
+    """Request parameter of the service that receives the first value; ``None`` to request everything."""
 
     skips_nulls: bool = False
-    """True to skip rows without a value in the cursor column; otherwise such rows make the job fail at its start."""
+    """True to skip rows that are null in the cursor column; if False, such rows make the job fail at its start."""
 
     @property
     def lag_ms(self) -> int:
@@ -90,7 +90,7 @@ def _increment(value: Any, keys: Mapping[str, None]) -> Increment:
 
 
 def incremental_option(doc: str, *more: str) -> Option[Increment]:
-    """Return the option ``incremental`` of a source, whose block has additional keys."""
+    """Return the option ``incremental`` of a source; ``more`` lists further keys of its block."""
     keys = dict.fromkeys((*_KEYS, *more))
     parse = partial(_increment, keys=keys)
     block = OptionType(name="block", parse=parse, textual=True, nested=True, keys=keys, shape=BLOCK(keys).shape)
@@ -105,21 +105,21 @@ INCREMENTAL = incremental_option(
 
 
 class Incremental(ABC):
-    """Additional methods of a source that can read increments."""
+    """Additional interface of a source that can read increments."""
 
     @property
     @abstractmethod
     def increment(self) -> Increment | None:
-        """The block ``incremental`` of the job; ``None`` to read everything."""
+        """Return the ``incremental`` block of the job; ``None`` to read everything."""
 
     @property
     def increment_key(self) -> tuple[str, ...]:
-        """Columns that identify a row, if the options define them."""
+        """Return the columns that identify a row, if the options define them."""
         return () if self.increment is None else self.increment.key
 
     @abstractmethod
     def reads(self) -> Mapping[str, str]:
-        """Describe the data that is read and the cursor column; a cursor is valid only for these.
+        """Describe the data that is read and the cursor column; a cursor is valid only for the same description.
 
         Raises:
             SourceError: The source cannot read increments.
@@ -147,11 +147,11 @@ class Increments(Protocol):
 
     @property
     def increment(self) -> Increment:
-        """The block ``incremental`` of the job."""
+        """Return the ``incremental`` block of the job."""
 
     @property
     def reads(self) -> Mapping[str, str]:
-        """The data for which a cursor is valid: ``Window.reads``."""
+        """Return the data for which a cursor is valid only for the same description., as in ``Window.reads``."""
 
 
 IncrementsT = TypeVar("IncrementsT", bound=Increments)
@@ -179,12 +179,12 @@ class OptionIncrements(Incremental, Generic[IncrementsT]):
 
 
 def reads_in_increments(source: object) -> TypeGuard[Incremental]:
-    """Return True if a source can read in increments, and its job says so."""
+    """Return True if a source supports increments and its job uses them."""
     return isinstance(source, Incremental) and source.increment is not None
 
 
 def digest(values: Iterable[Any]) -> str:
-    """Return the digest that identifies a row, from the values of its key and of its cursor column."""
+    """Return the digest that identifies a row, computed from its key and its value in the cursor column."""
     text = json.dumps([None if value is None else str(value) for value in values])
     return urlsafe_b64encode(hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()).decode()
 
@@ -193,7 +193,7 @@ def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
     """Require that the digests fit into the state.
 
     Raises:
-        SourceError: There are too many; the message contains the alternative.
+        SourceError: There are too many; the message suggests an alternative.
     """
     if len(digests) > MOST_DIGESTS:
         raise SourceError(

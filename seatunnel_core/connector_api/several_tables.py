@@ -36,7 +36,7 @@ ROW_ERRORS = "row_error_handle_way"
 _BESIDE = {TABLES, ROW_ERRORS}
 
 RUN_BYTES = 32 << 20
-"""Number of bytes read from one table before the next one follows, so that small tables are read as a whole."""
+"""Number of bytes read from one table before the reader moves to the next, so that small tables are read as a whole."""
 
 
 def tables_option(declared: Iterable[Option[Any]]) -> Option[Any]:
@@ -103,8 +103,8 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
 class SeveralTables(Source):
     """A source that delegates each call to the source of the table concerned.
 
-    Discovered objects and split bodies contain the name of their table. So a job can still read the splits of its
-    previous tables after its tables were changed.
+    Discovered objects and split bodies contain the name of their table. This lets a job read the splits of its previous
+    tables after its tables were changed.
     """
 
     identifier: str  # type: ignore[misc]
@@ -275,7 +275,7 @@ class SeveralTables(Source):
 
 
 def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
-    """Return the splits of a table in the form of its own source."""
+    """Return the splits of a table in the format of the table's own source."""
     own = (split for split in splits if split.body["table"] == table)
     return [evolve(split, body=stored.below(split.body, "split")) for split in own]
 

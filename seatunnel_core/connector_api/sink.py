@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Guarantee(enum.Enum):
-    """Guarantee of a sink when work is repeated."""
+    """Delivery guarantee of a sink when work is repeated."""
 
     EXACTLY_ONCE = "exactly-once"
     """Two-phase: rows are staged, and published once."""
@@ -78,7 +78,7 @@ class SaveMode:
     """The action of a sink on existing data of its target when the job first starts."""
 
     target: str
-    """Path of a folder or name of a table; equal for two sinks that change the same target."""
+    """Path of a folder or name of a table; equal for any two sinks that change the same target."""
 
     does: str = ""
     """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
@@ -103,11 +103,11 @@ class Sink(ABC):
     """Warnings about options that work but may surprise the user; issued when the job is planned."""
 
     weakness: str = ""
-    """Reason why it is not exactly-once, as words that follow its name; empty if ``guarantee`` explains it."""
+    """Reason why the sink is not exactly-once: a phrase that follows its name; empty if ``guarantee`` explains it."""
 
     isolates_bad_rows: bool = False
-    """True if a writer that raises ``RowError`` has written no row of that batch, so that bad rows can be found and
-    then skipped or written as null, as configured by ``row_error_handle_way``. If False, that option is rejected."""
+    """True if a writer that raises ``RowError`` has written no row of that batch. The engine can then find bad rows and
+    skip them or write them as null, as configured by ``row_error_handle_way``. If False, that option is rejected."""
 
     keeps_absent: bool = False
     """True if a writer handles ``Batch.absent``: the target keeps its value where none arrived. If False, rows
@@ -123,13 +123,13 @@ class Sink(ABC):
     publishes there, and that a replaced engine changes nothing."""
 
     expires_commit_records: ClassVar[bool] = True
-    """True if ``sweep`` also deletes commit records, so that ``keep`` must contain every committable that a live
+    """True if ``sweep`` also deletes commit records: ``keep`` must then contain every committable that a live
     checkpoint refers to. ``False`` if the target keeps these records permanently: then ``keep`` only needs the
     committables of the restored state."""
 
     needs_order: bool = False
-    """True if the order of rows affects the target, as when the last row of a key wins: then units are forwarded in
-    split order, regardless of the source's guarantee, and a second source is rejected."""
+    """True if the order of rows affects the target, for example if the last row with a key wins. Units are then
+    forwarded in split order, regardless of the source's guarantee, and a second source is rejected."""
 
     needs_end: bool = False
     """True if rows are only published by ``SupportsComplete.complete``, when all have arrived. A pipeline that never
@@ -139,8 +139,8 @@ class Sink(ABC):
     """``SupportsRollback``, if the options of this sink rule it out although the class implements it."""
 
     prunes: bool = False
-    """True if it adds no rows, and at the end deletes the target rows whose key was not received: then no row may be
-    skipped on the way to it, and another sink may write to the same target."""
+    """True if the sink adds no rows, and at the end deletes the target rows whose key was not received. No row may then
+    be skipped before the sink, but another sink may write to the same target."""
 
     task_modules: tuple[str, ...] = ()
     """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
@@ -161,15 +161,15 @@ class Sink(ABC):
 
     @property
     def target_folder(self) -> str | None:
-        """Folder with the staging area ``.seatunnel/``; ``None`` for a sink that stages nothing, or stages elsewhere.
+        """Return the folder with the staging area ``.seatunnel/``; ``None`` if the sink has none.
 
-        The job's manifest records it, so that garbage of an aborted job can be found.
+        The job's manifest records it, so that leftovers of an aborted job can be found.
         """
         return None
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Options that define where and how staged output is published.
+        """Return the options that define where and how staged output is published.
 
         The values are readable strings without secrets. The job's manifest stores them, and a committable is never
         passed to a sink whose values differ. By default, all options that differ from their defaults are returned. A
@@ -179,12 +179,12 @@ class Sink(ABC):
 
     @property
     def recognises_by(self) -> Mapping[str, str]:
-        """Options that identify published output, in addition to ``bound_to`` and in the same form."""
+        """Return the options that identify published output, in addition to ``bound_to`` and in the same form."""
         return {}
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """Target and action of ``apply_save_mode``; ``None`` if there is nothing to do.
+        """Return the target and the action of ``apply_save_mode``; ``None`` if there is nothing to do.
 
         ``apply_save_mode`` is called for one of the sinks of a job that share a target. By default, sinks with equal
         ``bound_to`` share one.
@@ -211,8 +211,8 @@ class Sink(ABC):
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         """Create missing tables, and reject tables that do not match the existing ones.
 
-        Runs in the driver once the schemas are known and before any task writes; called for each source, and again at
-        every start. The sink is shipped to its tasks after this, so attributes set here reach the tasks.
+        Runs in the driver once the schemas are known and before any task writes; called for each source, at every
+        start. The sink is shipped to its tasks after this, so attributes set here reach the tasks.
 
         Raises:
             SinkError: A table cannot be created or does not match; the message states what is required and what was
@@ -224,7 +224,7 @@ class Sink(ABC):
         """Return a writer that stages one unit. Runs in a Spark task."""
 
     def merge(self, parts: Sequence[Staged]) -> Staged:
-        """Combine the output that several tasks staged for the same work unit, as after a Spark shuffle.
+        """Combine the output that several tasks staged for the same work unit, for example after a Spark shuffle.
 
         By default, lists in the bodies are joined and everything else in them must be equal.
 
@@ -251,7 +251,7 @@ class Sink(ABC):
         )
 
     def show(self, shown: Sequence[str]) -> None:
-        """Show the strings of ``Staged.shown`` of a finished unit.
+        """Show the strings in ``Staged.shown`` of a finished unit.
 
         Runs in the driver before the unit is committed, and again if the unit is repeated after a failure.
         """
@@ -259,9 +259,9 @@ class Sink(ABC):
     def prepare(self, context: SinkContext) -> None:
         """Create the staging folder, and check that the target is writable. Runs in the driver, at the start.
 
-        The engine checks between this and ``apply_save_mode`` that it still owns the job. It may be suspended after
-        that check and resume after it was replaced. To prevent it from emptying the target then, create a fence here
-        and remove the fences of smaller epochs: see ``docs/start/write-a-connector.md``.
+        Between this call and ``apply_save_mode``, the engine checks that it still owns the job. The process may be
+        suspended after that check and resume once another has replaced it. To keep it from emptying the target then,
+        create a fence here and remove the fences of smaller epochs: see ``docs/start/write-a-connector.md``.
         """
 
     @abstractmethod
@@ -303,7 +303,7 @@ class FrameSink(Sink):
 
     @abstractmethod
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Prepare the target, instead of ``create_tables``; ``empty`` has the first schema and no rows.
+        """Prepare the target. Called instead of ``create_tables``; ``empty`` has the first schema and no rows.
 
         Raises:
             SinkError: As ``create_tables``; the engine converts exceptions of Spark.
@@ -318,7 +318,7 @@ class FrameSink(Sink):
         *,
         may_be_committed: bool,
     ) -> None:
-        """Publish the committables with Spark, instead of ``commit``.
+        """Publish the committables with Spark. Called instead of ``commit``.
 
         Raises:
             CommitError: As ``commit``; the engine converts exceptions of Spark.

@@ -9,8 +9,8 @@ A source is planned in three steps, so that the driver never opens data:
 The enumeration is frozen: it is written once and every restart reads it back (protocol rule R12).
 ``read`` then runs in Spark tasks, once per split, and again for each retry.
 
-A source that never ends by itself is unbounded (``bounded`` is false). Its enumeration gives the schemas, and the
-splits that exist from the start. While the job runs, the driver calls ``poll`` to learn what has been added since.
+A source that never ends by itself is unbounded (``bounded`` is false). Its enumeration returns the schemas and the
+initial splits. While the job runs, the driver calls ``poll`` to find data that was added since.
 """
 
 from abc import ABC, abstractmethod
@@ -51,7 +51,7 @@ PollCursor = Mapping[str, Any]
 class Enumeration:
     """The schemas and splits of a source, fixed at the start of the pipeline.
 
-    For a bounded source the splits are all that it will read; for an unbounded one, those that exist from the start.
+    For a bounded source these are all splits; for an unbounded one, the initial splits.
     """
 
     schemas: tuple[TableSchema, ...]
@@ -63,11 +63,11 @@ class Enumeration:
 
 @frozen(kw_only=True)
 class PollResult:
-    """The new objects that a poll of an unbounded source found."""
+    """New objects found by a poll of an unbounded source."""
 
     items: tuple[DiscoveredObject, ...] = field(default=(), repr=False)
-    """New objects for ``enumerate``, in reading order. Limit their number to about a thousand: the next poll returns
-    the rest. Until they are emitted, their splits are part of every checkpoint."""
+    """New objects for ``enumerate``, in reading order. Limit their number to about a thousand; the next poll returns
+    the rest. Until they are read, their splits are part of every checkpoint."""
 
     inspect: bool = False
     """True if tasks must inspect the objects first: ``enumerate`` then receives the results of ``inspect``."""
@@ -76,7 +76,7 @@ class PollResult:
     """Cursor for the next poll, as JSON values. Part of every checkpoint, so its size must be bounded.
 
     Values may also be ``bytes``, which are stored once; checkpoints refer to them. They are retained for the life of
-    the job, so return the same ones each time, and rarely new ones.
+    the job, so reuse the same objects and add new ones rarely.
     """
 
     again_ms: int | None
@@ -88,16 +88,16 @@ class PollResult:
 
 @frozen(kw_only=True)
 class PlanningContext:
-    """Limits of the job, for choosing the size of splits."""
+    """Limits of the job that determine the size of splits."""
 
     parallelism: int
     """Maximum number of tasks that read the source at the same time."""
 
     rows_per_second: int | None = None
-    """Rate limit in rows per second, ``None`` for none: a split should contain at most about one second of it."""
+    """Rate limit in rows per second; ``None`` for none. A split should contain at most one second's worth of rows."""
 
     bytes_per_second: int | None = None
-    """Rate limit in bytes per second, ``None`` for none."""
+    """Rate limit in bytes per second; ``None`` for none."""
 
 
 class Source(ABC):
@@ -130,7 +130,7 @@ class Source(ABC):
     """Sentence that states when ``replayable`` does not hold, printed by ``--check``; empty if it always holds."""
 
     beside_tables: ClassVar[frozenset[str]] = frozenset()
-    """Options that are allowed in addition to ``tables_configs``, because ``tables`` copies them into each entry."""
+    """Options that are allowed next to ``tables_configs``, because ``tables`` copies them into each entry."""
 
     acknowledges: bool = False
     """True if the engine calls ``acknowledge``."""
@@ -139,9 +139,9 @@ class Source(ABC):
     """True if rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
     waits: bool | None = None
-    """True if ``read`` mostly waits, for a network or a clock. If True, splits are read concurrently in as many threads
-    as the source's parallelism, each by an unpickled copy of the source. If False, the duration of splits is
-    proportional to their size, and as many tasks as there are processors read them. With ``None``, the engine measures
+    """True if ``read`` mostly waits for a network or a clock. Splits are then read concurrently in as many threads as
+    the source's parallelism, each by its own unpickled copy of the source. If False, the time to read a split is
+    proportional to its size, and as many tasks as there are processors read them. With ``None``, the engine measures
     this while the job runs."""
 
     def __init__(self, options: Options) -> None:
@@ -162,7 +162,7 @@ class Source(ABC):
 
     @classmethod
     def meet(cls, sources: Sequence["Source"]) -> None:
-        """Let all sources of this class in a job share state in the driver.
+        """Let the sources of this class in a job share state in the driver.
 
         Called once, when the job is planned. Each source is closed separately.
         """
@@ -176,12 +176,12 @@ class Source(ABC):
 
     @property
     def read_path(self) -> str | None:
-        """Local path or path pattern that it reads; ``None`` for a source that reads no local files."""
+        """Return the local path or path pattern that is read; ``None`` for a source that reads no local files."""
         return None
 
     @property
     def read_paths(self) -> tuple[str, ...]:
-        """The ``read_path`` of each of its tables."""
+        """Return the ``read_path`` of each table."""
         return () if self.read_path is None else (self.read_path,)
 
     def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
@@ -249,7 +249,7 @@ class Source(ABC):
         """
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
-        """Describe the splits for a user who searches for unreadable data: files and positions, never rows.
+        """Describe the location of splits to help the user find unreadable data: files and positions, never rows.
 
         Adjacent splits may share one description.
         """
@@ -259,8 +259,8 @@ class Source(ABC):
         """Report the position of a checkpoint to the external system, once all rows of that checkpoint are published.
 
         Runs in the driver concurrently with the work, and only if ``acknowledges`` is true. The engine may skip
-        checkpoints, and may report one twice. The external system must not discard data because of the report, as a job
-        may be restored from an older checkpoint.
+        checkpoints, and may report one twice. The report must not cause the external system to discard data, because a
+        job may be restored from an older checkpoint.
 
         Args:
             planned: Splits of the enumeration.
@@ -297,7 +297,7 @@ class Source(ABC):
 
 
 class FrameSource(Source):
-    """A source that Spark itself reads as a ``DataFrame``, so its operator chain takes the DataFrame path.
+    """A source that Spark itself reads as a ``DataFrame``; its operator chain takes the DataFrame path.
 
     It has a single split, so one work unit reads all of it, and a retry reads it again from the beginning.
     """
@@ -309,7 +309,7 @@ class FrameSource(Source):
     @property
     @abstractmethod
     def table(self) -> str:
-        """Path of the table."""
+        """Return the path of the table."""
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         raise NotImplementedError(f"only Spark reads the columns of {self.identifier}")
@@ -322,17 +322,17 @@ class FrameSource(Source):
 
 
 class ReadContext(ABC):
-    """Services of the engine for ``Source.read`` and for transforms inside a task."""
+    """Services of the engine for sources and transforms that run in a task."""
 
     @abstractmethod
     def skip(self, error: Exception, rows: int = 1) -> None:
-        """Count a bad row that is left out, or raise ``error`` if the job is set to ``FAIL`` (the default)."""
+        """Count a skipped bad row, or raise ``error`` if ``row_error_handle_way`` is ``FAIL`` (the default)."""
 
     def leave_out(self, what: str, example: str) -> None:
-        """Count a row that the options of the job exclude; independent of ``skip``.
+        """Count a row that the options of the job exclude. These rows are counted separately from ``skip``.
 
         Args:
-            what: End of a sentence that starts with the number of rows; the same for all rows of a kind.
+            what: End of a sentence that starts with the number of rows; the same for all rows excluded for one reason.
             example: Position of the row.
         """
         self.note(what, example)
@@ -355,12 +355,12 @@ class ReadContext(ABC):
         """Count rows that were read only partly; each work unit reports the count to the user once.
 
         Args:
-            what: End of a sentence that starts with the number of rows; the same for all rows of a kind.
+            what: End of a sentence that starts with the number of rows; the same for all rows with one reason.
             example: Position of one of them.
             rows: Number of rows to add to the count.
         """
 
 
 def discovered(names: Iterable[str]) -> tuple[DiscoveredObject, ...]:
-    """Return discovered objects with a name only, for sources that need no more."""
+    """Return discovered objects that have only a name."""
     return tuple({"name": name} for name in names)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Transform(ABC):
-    """A transform of Arrow batches; it must be picklable."""
+    """A transform of Arrow batches; must be picklable."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
@@ -43,7 +43,7 @@ class Transform(ABC):
         """
 
     def output_schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return all output tables of an input table; for most transforms the one of ``output_schema``.
+        """Return the schemas of all output tables of an input table; by default, only ``output_schema``.
 
         Raises:
             TransformError: The transform cannot be applied.
@@ -68,7 +68,7 @@ SCOPE = Option(
 
 
 class DataFrameTransform(ABC):
-    """A transform from ``DataFrame`` to ``DataFrame`` that Spark runs; its chain takes the DataFrame path."""
+    """A transform of a ``DataFrame`` that Spark runs; its operator chain takes the DataFrame path."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]

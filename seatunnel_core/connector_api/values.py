@@ -1,4 +1,4 @@
-"""Values that pass between the engine and connectors."""
+"""Values that the engine and connectors exchange."""
 
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.retraction import Retraction

@@ -1,7 +1,7 @@
-"""Reject values that a sink cannot hold: dates and times that would change, and values that did not arrive.
+"""Reject values that a sink cannot store: dates and times that would change, and values that did not arrive.
 
-Sources and transforms may return dates and timestamps in Arrow's full range, but most targets, and Python's values,
-only support the years 1 to 9999. A row with a value outside of them is rejected with an error that contains the column.
+Sources and transforms may return dates and timestamps in Arrow's full range, but most targets and Python's types only
+support the years 1 to 9999. A row with a value outside this range is rejected with an error that contains the column.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ _BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which this sink
 
 
 def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
-    """Return the writer of a sink; it rejects values that the sink does not accept."""
+    """Return the writer of a sink, wrapped to reject values that the sink does not accept."""
     return WithinExtent(sink, sink.open_writer(schemas, context), context)
 
 
 @frozen
 class WithinExtent(SinkWriter):
-    """Writer that rejects values which the inner writer cannot write."""
+    """Writer that rejects values that its inner writer cannot write."""
 
     sink: Sink
     inner: SinkWriter
@@ -47,11 +47,11 @@ class WithinExtent(SinkWriter):
         self.inner.write(batch)
 
     def _limited(self, kind: pa.DataType) -> bool:
-        """Return True if values of a type are limited; a time of 24 hours or more is valid for no sink."""
+        """Return True if values of a type are restricted; no sink accepts a time of 24 hours or more."""
         return not self.sink.takes_any_moment or pa.types.is_time(kind)
 
     def _row(self, values: pa.Array) -> int:
-        """Return the number, from 1, of the first rejected row."""
+        """Return the number of the first rejected row, from 1."""
         first = 0
         while len(values) > 1:
             half = len(values) // 2

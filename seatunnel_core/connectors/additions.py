@@ -1,4 +1,4 @@
-"""Existing content of a target to which the rows of a job are added."""
+"""Existing content of a target to which a job adds rows."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,23 +7,23 @@ from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.quantity import count, pick
 
 MOST_TABLES = 5
-"""Maximum number of tables listed one by one; further tables are only counted."""
+"""Maximum number of tables to list individually; the others are only counted."""
 
 
 class AddingSink(Sink):
     """A sink that inspects existing content of its targets, in the driver and before rows move.
 
-    A process that resumes a job inspects a target only if it can recognise the job's own output.
+    A process that resumes a job inspects a target only if it can distinguish the job's own output.
     """
 
     adds_to: Mapping[str, str] = MappingProxyType({})
-    """Description of the existing content, by the name of the table; the name ``""`` means all rows. Set when the
-    target is prepared.
+    """Descriptions of the existing content, by table name; the name ``""`` applies to all rows. Set when the target is
+    prepared.
     """
 
 
 def files_in_words(found: int) -> str:
-    """Return the number of existing files in a target, in the form of ``adds_to``; empty for none."""
+    """Describe the number of existing files in a target, in the format of ``adds_to``; empty for none."""
     if not found:
         return ""
     return "1 existing file" if found == 1 else f"{count(found)} existing files"

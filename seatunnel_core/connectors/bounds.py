@@ -1,4 +1,4 @@
-"""Window boundaries, for sources that compare the values of their cursor themselves instead of in a database."""
+"""Window boundaries for sources that compare cursor values themselves, without a database."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,16 +10,16 @@ from seatunnel_core.connector_api.values import Cursor, Window
 
 @frozen(kw_only=True)
 class Bounds:
-    """Order of the values of one source."""
+    """Window comparison for the cursor values of one source."""
 
     read: Callable[[str], Any]
-    """Returns the value of a cursor's text; raises ``SourceError`` for an invalid one."""
+    """Function that parses a cursor string into a value; raises ``SourceError`` for an invalid string."""
 
     start: str | None
     """Inclusive start of the first window; ``None`` for everything."""
 
     def is_new(self, value: Any, digest: str, after: Cursor | None) -> bool:
-        """Return True if a value is after a cursor and was not delivered."""
+        """Return True if a value is after a cursor and was not delivered before."""
         if after is None:
             return self.start is None or bool(value >= self.read(self.start))
         if after.since is None:
@@ -27,10 +27,9 @@ class Bounds:
         return value >= self.read(after.since) and digest not in after.delivered
 
     def has(self, value: Any, digest: str, window: Window) -> bool:
-        """Return True if a window contains a value. Values that arrive after its planning belong to the next one.
+        """Return True if a window contains a value.
 
-        It never ends below the cursor: if only late values arrived, all between them and the cursor would be read
-        again.
+        Values that arrive after the window was planned belong to the next window.
         """
         upto = window.upto
         if upto is None or upto.since is None or not self.is_new(value, digest, window.after):
@@ -40,8 +39,8 @@ class Bounds:
     def last(self, new: Iterable[Any], after: Cursor | None) -> Any:
         """Return the end of a window, from its new values; ``None`` if there are no values yet.
 
-        It is never below the cursor: if only late values arrived, all values between them and the cursor would be read
-        again.
+        It is never below the cursor: otherwise, if only late values arrived, all values between them and the cursor
+        would be read again.
         """
         known = () if after is None else (self.read(after.value),)
         return max((*new, *known), default=None)

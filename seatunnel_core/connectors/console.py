@@ -1,8 +1,8 @@
 """The sink ``Console``: prints the rows of a work unit when the unit ends.
 
-A writer compresses the lines of its rows, which are sent to the driver with the unit's result and are not stored in
-checkpoints. A unit that is repeated after a failure prints again. A row looks as in SeaTunnel; ``subtaskIndex`` is the
-number of the unit, and ``rowIndex`` counts the rows of the unit.
+A writer compresses the printed lines. They are sent to the driver with the unit's result and are not stored in
+checkpoints. A unit that is repeated after a failure prints again. Rows have SeaTunnel's format; ``subtaskIndex`` is the
+number of the unit, and ``rowIndex`` the number of the row in the unit.
 """
 
 import base64
@@ -59,7 +59,7 @@ class ConsoleSink(Sink):
 
 
 class ConsoleWriter(SinkWriter):
-    """Compresses the lines of a unit's rows, for ``ConsoleSink.show``."""
+    """Compresses the printed lines of a unit, for ``ConsoleSink.show``."""
 
     def __init__(self, options: Options, unit: int) -> None:
         self._unit = unit

@@ -1,4 +1,4 @@
-"""Options of a module in declaration order, so that no second list of them is needed."""
+"""Collect the options of a module in declaration order, so that they need not be listed twice."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -12,7 +12,7 @@ STATE = (
 
 
 def extract() -> Any:
-    """Return dlt's module with its classes; it is imported only if a job uses it."""
+    """Return dlt's ``extract`` module, imported only if a job uses dlt."""
     import dlt.extract
 
     return dlt.extract
@@ -24,7 +24,7 @@ def unfit(source: Any, *, made_once: bool) -> str:
     Args:
         source: A ``DltSource`` of dlt with one selected resource. The resources from which it takes its data are
             checked, too.
-        made_once: True if the object belongs to a module, so that each read uses the same one.
+        made_once: True if the object is an attribute of a module, so that every read uses the same object.
     """
     (chosen,) = source.selected_resources.values()
     if chosen.has_dynamic_table_name:
@@ -51,7 +51,10 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return True if it declares ``dlt.sources.incremental``; its state shows one that is created at run time."""
+    """Return True if it declares ``dlt.sources.incremental``.
+
+    One that is created at run time is detected by its state.
+    """
     step = resource.incremental
     if step is None:
         return False

@@ -1,4 +1,4 @@
-"""The source ``Dlt``: the rows of a resource of dlt, which runs as it is in a task, without a pipeline of dlt."""
+"""The source ``Dlt``: runs a dlt resource unchanged in a task, without a dlt pipeline."""
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ RESOURCE = Option("resource", STRING, doc="Resource of a dlt source; required if
 
 
 class DltSource(PythonFunctionSource):
-    """Iterates over one resource in a task. A task that fails begins again, and so does the resource."""
+    """Iterates over one resource in a task. If the task fails, the resource is read again from its beginning."""
 
     identifier: ClassVar[str] = "Dlt"
     declared: ClassVar[tuple[Option[Any], ...]] = (
@@ -54,7 +54,7 @@ class DltSource(PythonFunctionSource):
         return DltRows(place=options[PLACE], arguments=options[ARGUMENTS] or {}, resource=options[RESOURCE])
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return declared columns; also inspect the resource, so that ``--check`` reports its errors."""
+        """Return the declared columns; also inspect the resource, so that ``--check`` reports its errors."""
         self.require_input()
         return super().planned_schemas()
 
@@ -66,7 +66,7 @@ class DltSource(PythonFunctionSource):
 
     @property
     def _resource(self) -> "Said":
-        """Properties of the resource: read once, in the driver or in a task."""
+        """Return the properties of the resource, determined once in the driver or in a task."""
         if self._said is None:
             self._said = self._function.said()
         return self._said
@@ -87,26 +87,26 @@ class DltSource(PythonFunctionSource):
 
 @frozen(kw_only=True)
 class Said:
-    """Properties of a resource's rows, known before it runs."""
+    """Properties of a resource's rows that are known before it runs."""
 
     table: str
     key: tuple[str, ...]
-    """Columns of ``primary_key``."""
+    """Columns of the resource's ``primary_key``."""
 
     remarks: tuple[str, ...]
-    """Further properties, which have no effect in this engine."""
+    """Descriptions of further properties, which have no effect in this engine."""
 
 
 @frozen(kw_only=True, slots=False)
 class DltRows:
-    """A resource of dlt, which is sent to tasks by name."""
+    """A dlt resource, sent to tasks by name."""
 
     place: str
     arguments: Mapping[str, Any]
     resource: str | None
 
     schema: None = None
-    """Columns, as for a function with ``@st.source``."""
+    """Declared columns, as in ``SourceFunction``; always ``None``."""
 
     replayable: None = None
 
@@ -118,7 +118,7 @@ class DltRows:
         """Return the properties of the resource's rows.
 
         Raises:
-            SourceError: It cannot be imported or created, or is not supported.
+            SourceError: The resource cannot be imported or created, or is not supported.
         """
         resource = _only(self._opened({}))
         with self._named_errors():
@@ -131,7 +131,7 @@ class DltRows:
         )
 
     def rows(self, split: Any) -> Iterator[Row]:
-        """Yield the rows; errors of the resource contain its name, and keep their cause."""
+        """Yield the rows; errors of the resource contain its name and keep their cause."""
         state: dict[str, Any] = {}
         source = self._opened(state)
         _only(source).add_map(self._refuse_table)
@@ -144,10 +144,10 @@ class DltRows:
         self._refuse_state(state)
 
     def _opened(self, state: dict[str, Any]) -> Any:
-        """Return a source of dlt that selects only this resource and has not started; a copy that may be changed.
+        """Return a ``DltSource`` that selects only this resource and has not started. It is a copy and may be changed.
 
         Raises:
-            SourceError: It cannot be imported or created, or is not supported.
+            SourceError: The resource cannot be imported or created, or is not supported.
         """
         found = self._imported()
         with self._named_errors(), _state_of_dlt(state):
@@ -169,7 +169,7 @@ class DltRows:
         return found
 
     def _is_called(self, found: Any) -> bool:
-        """Return True if the object must be called; raise ``SourceError`` for an object that dlt has not decorated."""
+        """Return True if the object must be called; raise ``SourceError`` if dlt has not decorated it."""
         if isinstance(found, extract().DltSource):
             if self.arguments:
                 raise SourceError(f"{self.place}: it is already a source, so it takes no arguments; remove them")
@@ -186,7 +186,7 @@ class DltRows:
         return True
 
     def _chosen(self, made: Any) -> Any:
-        """Return a source of dlt with only the configured resource, created as in a pipeline of dlt."""
+        """Return a ``DltSource`` with only the configured resource, created as in a dlt pipeline."""
         if isinstance(made, extract().DltResource):
             if self.resource not in (None, made.name):
                 raise SourceError(
@@ -206,7 +206,7 @@ class DltRows:
         return made.with_resources(self.resource)
 
     def _refuse_table(self, item: Any, meta: Any = None) -> Any:
-        """Return an item; reject one that its resource sends to another table, or with other hints."""
+        """Return an item; reject it if its resource sends it to another table or with other hints."""
         if meta is not None:
             raise SourceError(
                 f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; a "
@@ -221,7 +221,7 @@ class DltRows:
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """Add the name of the resource to errors of the resource and of dlt; do not change the engine's own errors."""
+        """Add the resource's name to errors of the resource and of dlt; do not change the engine's own errors."""
         try:
             yield
         except Exception as error:
@@ -239,7 +239,7 @@ def _only(source: Any) -> Any:
 
 @contextmanager
 def _state_of_dlt(state: dict[str, Any]) -> Iterator[None]:
-    """Make dlt keep the state of its resources in an accessible mapping."""
+    """Make dlt keep the state of its resources in a given mapping."""
     from dlt.common.configuration.container import Container
     from dlt.common.pipeline import StateInjectableContext
 
@@ -270,7 +270,7 @@ def _without_effect(hints: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _rows_of(item: Any) -> Iterator[Row]:
-    """Yield the rows of an item that is a mapping, or a table with the Arrow interface, such as a DataFrame."""
+    """Yield the rows of an item: a mapping, or a table with the Arrow interface such as a DataFrame."""
     if not hasattr(item, "__arrow_c_stream__") and not isinstance(item, pa.RecordBatch):
         yield item
         return
@@ -286,7 +286,7 @@ def _rows_of(item: Any) -> Iterator[Row]:
 
 
 def _raised_by_resource(error: Exception) -> BaseException:
-    """Return the original error of the code of a resource, without dlt's wrapper."""
+    """Return the original error raised by a resource's code, without dlt's wrapper."""
     from dlt.extract.exceptions import ResourceExtractionError
 
     return (error.__cause__ or error) if isinstance(error, ResourceExtractionError) else error

@@ -1,4 +1,4 @@
-"""Rows from JSON objects, and notes about values that are dropped when they are read.
+"""Convert JSON objects to rows, and note values that are dropped.
 
 With inferred columns, these are values that the contract discards; with declared columns, keys without a column.
 """
@@ -15,16 +15,16 @@ from seatunnel_core.rows.inference.fitting import Fitting
 from seatunnel_core.rows.native_json import glanced
 
 _NAMED = 10
-"""Maximum number of fields in a note."""
+"""Maximum number of field names in a note."""
 
 _SAMPLE = 1_000
-"""Number of rows with null to inspect among rows that Arrow's parser read at once."""
+"""Number of rows with null to inspect in a batch that Arrow's parser read."""
 
 
 def fitted(
     fitting: Fitting, document: dict[str, Any], where: Callable[[], str], context: ReadContext
 ) -> dict[str, Any]:
-    """Return the values of a row; ``context`` counts dropped values.
+    """Return the values of a row; dropped values are counted in ``context``.
 
     Args:
         fitting: the columns and their contract.
@@ -43,7 +43,7 @@ def fitted(
 
 
 class UnreadKeys:
-    """Keys of JSON objects that no declared column reads.
+    """Collector of keys in JSON objects for which no column is declared.
 
     A key that differs from the name of an absent column only in case is noted at once. Other keys are counted, and
     noted together by ``note_others``.
@@ -73,10 +73,10 @@ class UnreadKeys:
             self._others.update(others)
 
     def see_parsed(self, rows: pa.RecordBatch, lines: bytes, where: Callable[[int], str]) -> None:
-        """Add keys that differ only in case, from the lines of rows that were read at once, with one object per line.
+        """Add keys that differ only in case, from the lines of a batch that was parsed at once.
 
-        Only rows with null can have such keys. If there are many rows, a sample is inspected; all are inspected if the
-        sample contains such a key.
+        Each line is one object. Only rows with null can have such keys. If there are many, a sample is inspected; all
+        are inspected if the sample contains such a key.
         """
         lacking = np.flatnonzero(_lacking(rows))
         if not len(lacking):
@@ -90,7 +90,7 @@ class UnreadKeys:
     def note_others(self) -> None:
         """Note the rows with fields that the schema does not declare, and at most ten names of such fields.
 
-        The names are sorted, so that the splits of a unit give the same note.
+        The names are sorted, so that all splits of a unit produce the same note.
         """
         if not self._others:
             return
@@ -112,12 +112,12 @@ class _Level:
     """Names of the columns, or of the fields of a row inside a column."""
 
     names: Mapping[str, "_Level | None"]
-    """Each name, with the fields below it if its values are rows or lists of rows."""
+    """Each name, with the level below it if its values are rows or lists of rows."""
 
     lowered: Mapping[str, str]
 
     def alike(self, key: str, document: Mapping[str, Any]) -> str | None:
-        """Return the name that differs from a key only in case and is absent from the object."""
+        """Return the declared name that differs from a key only in case and is absent from the object."""
         name = self.lowered.get(key.lower())
         return name if name is not None and name not in document else None
 
@@ -134,7 +134,7 @@ def _below(kind: pa.DataType) -> _Level | None:
 
 
 def _differing(level: _Level, value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys that differ in case, each with the path of its column."""
+    """Yield the keys that differ from a declared name only in case, each with the path of the column."""
     if isinstance(value, list):
         for element in value:
             yield from _differing(level, element, path)
@@ -150,7 +150,7 @@ def _differing(level: _Level, value: Any, path: str) -> Iterator[tuple[str, str]
 
 
 def _lacking(rows: pa.RecordBatch) -> Any:
-    """Return for each row True if it may contain null, at any level."""
+    """Return a mask of the rows that may contain null at any level."""
     found = np.zeros(rows.num_rows, bool)
     for column in rows.columns:
         if column.null_count:

@@ -1,4 +1,4 @@
-"""The source ``PythonFunction``: the rows of a function in Python."""
+"""The source ``PythonFunction``: rows returned by a Python function."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ NOT_SAID = (
 
 
 _ROWS, _ROW_BYTES = 10_000, 100
-"""Assumed rows and bytes of a split, whose size is unknown; they decide how splits are packed into work units."""
+"""Rows and bytes assumed for a split, whose size is unknown; they determine how splits are grouped into work units."""
 
 
 class PythonFunctionSource(Source):
@@ -81,7 +81,7 @@ class PythonFunctionSource(Source):
         self._table = self._schema.table if self._schema else table_without_name(options)
 
     def _given(self, options: Options) -> Any:
-        """Return the ``SourceFunction`` of the options, or an object with the same interface."""
+        """Return the ``SourceFunction`` in the options, or an object with the same interface."""
         given: Any = options[FUNCTION_OPTION]
         return given if isinstance(given, SourceFunction) else SourceFunction(function=given)
 
@@ -103,11 +103,11 @@ class PythonFunctionSource(Source):
         return None if self._schema is None else self._tables(self._schema)
 
     def _table_name(self) -> str:
-        """Return the name of the rows' table."""
+        """Return the table name of the rows."""
         return self._table
 
     def _key(self, columns: pa.Schema) -> tuple[str, ...]:
-        """Return the key of rows whose schema has none."""
+        """Return the key for rows whose schema has none."""
         return ()
 
     def _tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
@@ -166,13 +166,13 @@ class PythonFunctionSource(Source):
 
 
 def _identified(rows: pa.RecordBatch, columns: pa.Schema, place: tuple[str, str], first: int) -> pa.RecordBatch:
-    """Return rows preceded by their ids; ``first`` is the number of the first row in its split."""
+    """Return the rows with an id column in front; ``first`` is the number of the first row in its split."""
     ids = [row_id(*place, first + number, repr(row)) for number, row in enumerate(rows.to_pylist())]
     return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *rows.columns], schema=columns)
 
 
 def _named(split: Split) -> str:
-    """Return the description of a split for messages; empty for the only split of a function without splits."""
+    """Return a description of the split for messages; empty if the function has no splits."""
     value = stored.member(split.body, "split")
     shown = json.dumps(value, ensure_ascii=False)
     return "" if value is None else f"split {shown if len(shown) <= 60 else shown[:57] + '...'}: "

@@ -1,4 +1,4 @@
-"""Options of sources that infer their columns: the size of the sample, and the handling of rows that do not fit."""
+"""Options of sources that infer their columns: the sample size, and the handling of rows that do not fit."""
 
 from typing import Any
 
@@ -53,24 +53,24 @@ COLUMN_NAMES = Option(
     doc="Naming of json columns: unchanged, or in small letters, digits and _ alone.",
 )
 INFERENCE: tuple[Option[Any], ...] = (SCHEMA_SAMPLE, SCHEMA_CONTRACT, NESTING, MAX_NESTING, COLUMN_NAMES)
-"""All options for inference, in the order of the pages."""
+"""All inference options, in the order of the reference pages."""
 
 
 def nesting_of(options: Options) -> Nesting:
-    """Return a source's handling of objects, lists and names."""
+    """Return how a source handles objects, lists and names."""
     return Nesting(kind=options[NESTING], safe_names=options[COLUMN_NAMES] == "safe")
 
 
 def check_sampling(
     options: Options, *, declared: bool, format: str | None, alone: tuple[Option[Any], ...] = ()
 ) -> None:
-    """Check the options of a source that infers columns only with ``schema_sample``.
+    """Check the options of a source that infers columns only if ``schema_sample`` is set.
 
     Args:
         options: The options of the source.
         declared: True if ``schema`` declares the columns.
         format: The format of the data; ``None`` if it is not set.
-        alone: The options that also apply to declared columns.
+        alone: Options that also apply to declared columns.
 
     Raises:
         UsageError: Options contradict each other.

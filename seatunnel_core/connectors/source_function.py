@@ -1,4 +1,4 @@
-"""Functions that return rows, as sources of jobs in Python: ``@st.source``."""
+"""The decorator ``@st.source``: Python functions that return rows, as sources of jobs."""
 
 import functools
 import importlib
@@ -22,9 +22,9 @@ Splits = Sequence[Any] | Callable[..., Iterable[Any]]
 
 @frozen(kw_only=True, slots=False, repr=False)
 class SourceFunction(RowGiver, Generic[P]):
-    """A function that yields rows, for ``Job.source``; calling it with arguments returns a copy that has them.
+    """A function that yields rows, for ``Job.source``; calling it returns a copy bound to the arguments.
 
-    Iterating over it yields its rows without a job, split by split.
+    Iterate over it to get its rows without a job, split by split.
     """
 
     function: Callable[..., Iterable[Row]]
@@ -36,7 +36,7 @@ class SourceFunction(RowGiver, Generic[P]):
     named_arguments: Mapping[str, Any] = {}
 
     def __reduce__(self) -> Any:
-        """Pickle functions of modules by name, and others by value, as Spark does with those of a notebook."""
+        """Pickle functions of modules by name, and other functions by value, as Spark does with those of a notebook."""
         module = self.function.__module__
         found = getattr(sys.modules.get(module), self.name, None)
         if module != "__main__" and getattr(found, "function", None) is self.function:
@@ -58,7 +58,7 @@ class SourceFunction(RowGiver, Generic[P]):
         """Return the splits as JSON values, or a single ``None`` if the function has none.
 
         Raises:
-            UsageError: a split is not a JSON value, so that a checkpoint could not contain it; or there is no split.
+            UsageError: A split is not a JSON value and could not be stored in a checkpoint, or there are no splits.
         """
         if self.splits is None:
             return [None]
@@ -69,7 +69,7 @@ class SourceFunction(RowGiver, Generic[P]):
         return [_as_json(split, number, self.place) for number, split in enumerate(found, 1)]
 
     def rows(self, split: Any) -> Iterator[Row]:
-        """Yield the rows of one split; errors of the function contain its name, and keep their cause."""
+        """Yield the rows of one split; errors of the function contain its name and keep their cause."""
         first = () if self.splits is None else (split,)
         try:
             yield from self.function(*first, *self.arguments, **self.named_arguments)

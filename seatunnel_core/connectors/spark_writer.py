@@ -1,8 +1,8 @@
 """The sink ``Spark``: any format that PySpark writes, including Python Data Sources.
 
 Tasks stage rows in Parquet files of a separate folder. When a checkpoint is complete, Spark reads its staged rows and
-writes them through its DataFrame writer; the staged files are removed only after that. So a repeated commit duplicates
-only rows that an earlier commit had written without removing their staged files.
+writes them through its DataFrame writer; the staged files are removed only after that. A repeated commit therefore
+duplicates only rows that an earlier commit wrote before it was interrupted.
 """
 
 import hashlib
@@ -76,13 +76,13 @@ IDEMPOTENT = Option(
 
 _making = threading.Lock()
 _made: set[tuple[str, int, str]] = set()
-"""Targets that this process has created: job, process and target of the save mode."""
+"""Targets that this process has created: the job, the process number and the target of the save mode."""
 
 _PATTERN_SIGNS = set("{}[]*?\\")
 
 
 class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
-    """Writes the rows of each checkpoint when it is complete; a commit that was broken off writes them again."""
+    """Writes the rows of a checkpoint when it is complete; an interrupted commit is repeated in full."""
 
     identifier: ClassVar[str] = "Spark"
     isolates_bad_rows = True
@@ -112,7 +112,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise UsageError("option 'table': cannot be combined with path; remove one of the two")
         self.root = self._checked_root()
         self._makes_target = self._made_target = False
-        """True if the target is to be created as ``mode`` requires; and True if this process has created it."""
+        """True if ``mode`` requires the target to be created; True if this process has created it."""
 
         self._columns: pa.Schema | None = None
         self.weakness = "may write a checkpoint's rows again if it is stopped before it records the write"
@@ -210,9 +210,9 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             _made.add(target)
 
     def _require_target(self, spark: "SparkSession", context: SinkContext, kind: type[SinkError]) -> None:
-        """Raise ``kind`` if rows were published to the table and it no longer exists: Spark would create it again.
+        """Raise ``kind`` if rows were published to the table and it no longer exists; Spark would create it again.
 
-        Spark's default in-memory catalog lacks the tables of an earlier process.
+        For example, Spark's default in-memory catalog loses its tables when the process ends.
         """
         table = self.options[TABLE]
         lasts = spark.conf.get("spark.sql.catalogImplementation") == "hive" or (table or "").count(".") > 1
@@ -220,7 +220,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise kind(lost(self._target(context).who, table, exists=False))
 
     def _rows_in_words(self, empty: "DataFrame") -> str:
-        """Return the content of a local folder or a table, for ``adds_to``; empty if there is none or it is unknown."""
+        """Describe the content of a local folder or a table for ``adds_to``; empty if there is none or unknown."""
         spark, table = empty.sparkSession, self.options[TABLE]
         if table is not None:
             has_rows = spark.catalog.tableExists(table) and not spark.table(table).isEmpty()
@@ -345,7 +345,7 @@ def _refuse_other(columns: pa.Schema, schema: TableSchema) -> None:
 
 
 def _fingerprint(columns: pa.Schema) -> str:
-    """Return a hash that is equal for equal columns: Spark reads files with different columns separately."""
+    """Return a hash of the columns: Spark reads files with different columns separately."""
     return hashlib.sha256(columns.remove_metadata().serialize()).hexdigest()[:12]
 
 

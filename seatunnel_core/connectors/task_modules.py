@@ -1,6 +1,6 @@
-"""Modules that tasks of plugins import beyond pyarrow; they are checked in the driver, with the packages to install.
+"""Check in the driver that the modules imported by plugins' tasks, in addition to pyarrow, are installed.
 
-On the executors, the probe of the Spark layer checks the same modules.
+The probe of the Spark layer checks the same modules on the executors.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,16 @@ _OTHER_NAMES = {
     "psycopg": "'psycopg[binary]'",
     "dlt": "'dlt>=1.31'",
 }
-"""Name of a module's pip package, if it differs and the module is not installed."""
+"""Pip packages of modules whose package has a different name, used if the module is not installed."""
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:
-    """Return each module that tasks of these plugins import, with its plugin: ``{"duckdb": "the transform Sql"}``."""
+    """Return the modules that tasks of these plugins import, with the plugin: ``{"duckdb": "the transform Sql"}``."""
     return {module: _title(plugin) for plugin in plugins for module in plugin.task_modules}
 
 
 def missing(plugin: Any) -> str | None:
-    """Return a message about modules that a plugin's tasks import and this Python lacks; ``None`` if there are none."""
+    """Return a message about missing modules that a plugin's tasks import; ``None`` if all are installed."""
     lacking = [module for module in plugin.task_modules if find_spec(module) is None]
     if not lacking:
         return None

@@ -1,4 +1,4 @@
-"""Warnings about options that have no effect together with others."""
+"""Warnings about options that have no effect because another option is not set."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def without_effect(options: Options, *needed: tuple[Option[Any], str, Any]) -> t
 
     Args:
         options: The options of a source or sink.
-        needed: An option, the description of its prerequisite, and a true value if that is set.
+        needed: Triples of an option, the description of its prerequisite, and a true value if the prerequisite is met.
     """
     return tuple(
         f"option {option.key!r} has no effect: it requires {what}"

@@ -1,4 +1,4 @@
-"""Write modes: a sink adds rows, replaces the existing rows of its target, or merges rows into it by a key.
+"""Write modes: a sink adds rows, replaces the existing rows of its target, or merges rows into it by key.
 
 The older options ``data_save_mode`` and ``schema_save_mode`` define what happens before the first row, and keep their
 meaning; a write mode that contradicts them is rejected.
@@ -80,7 +80,7 @@ class WriteMode:
     """Columns of ``replace_partitions``; empty to replace all rows."""
 
     history: tuple[str, ...] = ()
-    """History columns: valid from, valid until, and is current; empty to keep no old versions."""
+    """History columns: valid from, valid until, and is current; empty to keep only current versions."""
 
     @property
     def appends(self) -> bool:
@@ -94,21 +94,21 @@ class WriteMode:
 
     @property
     def replaces(self) -> bool:
-        """True if the rows of the run replace the existing ones after the last row has arrived."""
+        """True if the rows of the run replace the existing ones once the last row has arrived."""
         return self.name == "replace"
 
     @property
     def prunes(self) -> bool:
-        """True if rows are keys, and existing rows with other keys are deleted after the last row has arrived."""
+        """True if incoming rows are keys; existing rows with other keys are deleted once the last row has arrived."""
         return self.name == "prune"
 
     @property
     def collects(self) -> bool:
-        """True if rows are collected until the last one has arrived, and only then change the target."""
+        """True if rows are collected, and change the target only once the last row has arrived."""
         return self.replaces or self.prunes
 
     def key_of(self, schema: TableSchema) -> tuple[str, ...]:
-        """Return the key columns by which rows of a table are merged; empty for other modes."""
+        """Return the key columns for merging rows of a table; empty for other modes."""
         if schema.root is not None:
             return ()
         return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
@@ -177,7 +177,7 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
     """Return the write mode in the options of a sink.
 
     Raises:
-        UsageError: Options contradict each other; the message contains the one to remove.
+        UsageError: Options contradict each other; the message states which one to remove.
     """
     name = options[WRITE_MODE] or default
     if options.get(PARTITIONS_COMPLETE.key) and not options.get(REPLACE_PARTITIONS.key):
@@ -199,7 +199,7 @@ def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
 
 
 def _history(options: Options) -> tuple[str, ...]:
-    """Return the names of the history columns; none if history is not kept."""
+    """Return the names of the history columns; empty if history is not kept."""
     named = tuple(options.get(HISTORY_COLUMNS.key) or ())
     if not options.get(KEEP_HISTORY.key):
         if named:
@@ -213,7 +213,7 @@ def _history(options: Options) -> tuple[str, ...]:
 
 
 def _refuse_early(options: Options, mode: str) -> None:
-    """Reject save modes that change the target before the first row, if the write mode does so after the last."""
+    """Reject save modes that change the target before the first row, if the write mode changes it after the last."""
     early: dict[str, tuple[Any, ...]] = {
         "data_save_mode": ("DROP_DATA", "CUSTOM_PROCESSING", "ERROR_WHEN_DATA_EXISTS"),
         "schema_save_mode": ("RECREATE_SCHEMA",),

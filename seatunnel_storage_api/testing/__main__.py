@@ -1,4 +1,4 @@
-"""``python -m seatunnel_storage_api.testing FILE…``: print the page of the reports that ``--promise-report`` wrote."""
+"""``python -m seatunnel_storage_api.testing FILE…``: print a page with the reports written by ``--promise-report``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Direct access of the suite to stored bytes, bypassing the storage."""
+"""Direct access of the suite to the stored bytes, bypassing the storage."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -30,7 +30,7 @@ class Backdoor(ABC):
 
 
 class FolderBackdoor(Backdoor):
-    """Backdoor for storages that keep files below a folder."""
+    """Backdoor to storages that keep files below a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class FolderBackdoor(Backdoor):
 
 
 class DictionaryBackdoor(Backdoor):
-    """Backdoor for storages that keep everything in a dictionary."""
+    """Backdoor to storages that keep everything in a dictionary."""
 
     def __init__(self, blobs: dict[str, bytes]) -> None:
         self.blobs = blobs

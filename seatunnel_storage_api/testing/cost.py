@@ -11,16 +11,17 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint
 
 
 class Cost(StorageFixtures):
-    """Requests are counted by ``requests``, as calls of the primitives or, in a suite that overrides it, on the wire.
+    """Promise 12.
 
-    A storage whose primitives send several requests must override it, or the number of requests is not checked.
+    ``requests`` counts calls of the primitives or, in a suite that overrides it, requests on the wire. A storage whose
+    primitives send several requests must override it; otherwise only calls are counted.
     """
 
     cost_of_pruning: ClassVar[Mapping[str, int]] = {"delete": 1}
-    """Requests in addition to the store, if something is to be removed. A log writes instead of deleting."""
+    """Additional requests if a store removes something. A log writes instead of deleting."""
 
     cost_of_a_payload: ClassVar[Mapping[str, int]] = {"read": 1}
-    """Requests to read a payload; empty if the data that this process has written is still in its memory."""
+    """Requests to read a payload; empty if data written by this process is still in its memory."""
 
     def test_p12_a_store_is_one_put_and_one_listing(
         self, storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch

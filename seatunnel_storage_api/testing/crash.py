@@ -1,4 +1,4 @@
-"""Promise 1 under ``kill -9``: acknowledged checkpoints exist completely; others may if they were in progress."""
+"""Promise 1 under ``kill -9``: acknowledged checkpoints exist and are complete; one in progress may exist, too."""
 
 import random
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures
 
 
 class Crash(StorageFixtures):
-    """Writers in separate processes, one after the other, each killed at a random time."""
+    """Promise 1, with writers in separate processes, one after the other, each killed at a random time."""
 
     def test_p01_a_killed_process_leaves_every_checkpoint_that_it_acknowledged(
         self,

@@ -1,4 +1,4 @@
-"""Fixtures of all parts of the suite: a storage, its factory, its configuration, a backdoor."""
+"""Fixtures of all parts of the suite: a storage, its factory, its configuration and a backdoor."""
 
 import collections
 import contextlib
@@ -22,19 +22,20 @@ Answer = TypeVar("Answer")
 
 
 class StorageFixtures(ABC):
-    """The three fixtures that an author supplies, and the fixtures derived from them."""
+    """Three fixtures that the author of a storage supplies, and fixtures derived from them."""
 
     backend: str = ""
-    """Name of the tested storage in the table of promises: ``"S3 (MinIO)"``. Default: the name of the class."""
+    """Name of the tested storage in the table of promises, such as ``"S3 (MinIO)"``; by default, the name of the
+    class."""
 
     backend_version: str = ""
-    """Version of server and client. A class-scoped fixture that queries the server may set it on the class."""
+    """Versions of server and client. A class-scoped fixture that queries the server may set this on the class."""
 
     secrets: tuple[str, ...] = ()
-    """Secret values of the configuration, which no output may contain."""
+    """Secret values in the configuration, which no output may contain."""
 
     large_state_bytes: int = 32 * 2**20
-    """Size of the large state in its test, in bytes; the promise covers up to 1 GiB."""
+    """Size of the large state in its test, in bytes. The promise covers up to 1 GiB."""
 
     model_examples: int = 20
     """Number of random histories in the model test."""
@@ -48,7 +49,7 @@ class StorageFixtures(ABC):
 
     @abstractmethod
     def configuration(self) -> dict[str, str]:
-        """Return a configuration with the ``namespace`` of an empty folder, without ``max-retained`` (a fixture)."""
+        """Return a configuration whose ``namespace`` is an empty folder, without ``max-retained`` (a fixture)."""
 
     @abstractmethod
     def backdoor(self) -> Backdoor:
@@ -58,7 +59,7 @@ class StorageFixtures(ABC):
     def open_storage(
         self, factory: CheckpointStorageFactory, configuration: dict[str, str]
     ) -> Iterator[Callable[..., CheckpointStorage]]:
-        """Yield a function that returns storages of the namespace, or of one below it; close them after the test."""
+        """Yield a function that opens storages in the namespace, or in one below it; close them after the test."""
         with contextlib.ExitStack() as storages:
 
             def make(max_retained: int = 3, below: str = "") -> CheckpointStorage:
@@ -83,7 +84,7 @@ class StorageFixtures(ABC):
     def requests(
         self, storage: CheckpointStorage, monkeypatch: pytest.MonkeyPatch
     ) -> Iterator[collections.Counter[str]]:
-        """Count a storage's requests to its backend while the context is open, as put, read, list and delete.
+        """Count a storage's requests to its backend while the context is open, by kind: put, read, list and delete.
 
         The default counts calls of the primitives of a ``BlobStorage``. Override it for any other storage, or to
         count requests on the wire.
@@ -103,14 +104,14 @@ class StorageFixtures(ABC):
         error: Exception,
         times: int = sys.maxsize,
     ) -> Iterator[None]:
-        """Make the backend answer the next ``times`` requests of one kind with an error while the context is open.
+        """Make the next ``times`` requests of one kind fail with an error while the context is open.
 
         The default replaces a primitive of a ``BlobStorage``. Override it for any other storage.
 
         Args:
             storage: The storage with failing requests.
             monkeypatch: Pytest's fixture.
-            kind: ``put``, ``read``, ``list`` or ``delete``, as ``requests`` counts them.
+            kind: ``put``, ``read``, ``list`` or ``delete``, as in ``requests``.
             error: The error that each failing request raises.
             times: Number of failing requests; all of them by default.
         """
@@ -175,7 +176,7 @@ def refs(storage: CheckpointStorage, *, job_id: str = JOB, pipeline_id: int = 1)
 
 
 def at_once(*calls: Callable[[], Answer]) -> list[Answer | Exception]:
-    """Run all calls concurrently in one thread each, and return the result or exception of each, in order."""
+    """Run each call concurrently in its own thread; return the results or exceptions in order."""
     with ThreadPoolExecutor(len(calls)) as threads:
         futures = [threads.submit(call) for call in calls]
     outcomes: list[Answer | Exception] = []

@@ -1,4 +1,4 @@
-"""A random history of engines on one storage, compared with an oracle that knows the expected content.
+"""Random histories of engines on one storage, compared with an oracle that knows the expected content.
 
 The oracle shares no code with the storage: it records the base of each epoch as seen by the engines, and implements
 the rules of lineage and retention independently.
@@ -27,7 +27,7 @@ Key = tuple[int, int]
 
 @define
 class Oracle:
-    """The expected content of one pipeline."""
+    """Expected content of one pipeline."""
 
     kept: dict[Key, PipelineState] = Factory(dict)
     base_of: dict[int, Key | None] = Factory(dict)
@@ -47,7 +47,10 @@ class Oracle:
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """Record a checkpoint and expire once; a lineage that this disconnects is orphaned only at the next store."""
+        """Record a checkpoint and expire once.
+
+        A lineage that this disconnects is treated as orphaned only at the next store.
+        """
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()
@@ -62,7 +65,7 @@ class Oracle:
         return [key for key in self.kept if key not in spared]
 
     def _ways(self) -> list[Key]:
-        """Return the last checkpoint of each epoch, from the newest epoch back to that of a live savepoint."""
+        """Return the last checkpoint of each epoch, from the newest epoch back to the epoch of a live savepoint."""
         living = [key for key in self.kept if self.is_live(key)]
         savepoints = [key for key in self._of(CheckpointType.SAVEPOINT) if self.is_live(key)]
         epochs = {epoch for epoch, _ in living if savepoints and min(savepoints)[0] < epoch < max(living)[0]}
@@ -81,7 +84,7 @@ class Engine:
 
 
 class History(RuleBasedStateMachine):
-    """Starts, stores, zombies, deletions and damage, in any order."""
+    """A history of starts, stores, zombies, deletions and damage, in any order."""
 
     engines = Bundle[Engine]("engines")
     open_storage: Callable[[], CheckpointStorage]
@@ -109,7 +112,7 @@ class History(RuleBasedStateMachine):
 
     @rule(engine=engines, number=st.integers(0, 9), kind=_TYPES, states=st.binary(max_size=3))
     def store(self, engine: Engine, number: int, kind: CheckpointType, states: bytes) -> None:
-        """Store a checkpoint as one of the engines: it succeeds, conflicts, or is too late."""
+        """Store a checkpoint as one of the engines; the store succeeds, conflicts, or is too late."""
         oracle = self.oracles[engine.pipeline]
         base = oracle.base_of[engine.epoch]
         state = checkpoint(
@@ -132,7 +135,7 @@ class History(RuleBasedStateMachine):
             oracle.store(state)
 
     def _store_too_late(self, state: PipelineState, there: PipelineState | None) -> None:
-        """Store as a fenced engine, which must raise; the checkpoint may remain, or a conflict may be found first."""
+        """Store as a fenced engine, which must fail. The checkpoint may remain, or a conflict may be found first."""
         with pytest.raises((StaleEpochError, CheckpointConflictError)):
             self.storage.store_checkpoint(state)
         left = self.storage.get_checkpoint(self.job, state.pipeline_id, state.checkpoint_id, state.epoch)
@@ -187,7 +190,7 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def the_storage_holds_what_the_oracle_knows(self) -> None:
-        """Compare checkpoints, the latest one and the newest epoch of each pipeline with the oracle's."""
+        """Compare the checkpoints, the latest one and the newest epoch of each pipeline with the oracle's."""
         for pipeline, oracle in self.oracles.items():
             everything = self.storage.get_all_checkpoints(self.job, pipeline)
             assert everything == tuple(oracle.kept[key] for key in sorted(oracle.kept))
@@ -200,7 +203,7 @@ class History(RuleBasedStateMachine):
         self.storage.delete_job(self.job)
 
     def _path_of(self, pipeline: int, key: Key) -> str:
-        """Return the backend's path of a checkpoint, whatever the backend puts between the parts of the name."""
+        """Return the backend's path of a checkpoint, whatever the backend inserts between the parts of the name."""
         name = f"{key[0]:010d}-{key[1]:020d}."
         candidates = [path for path in self.backdoor.paths() if self.job in path and name in path]
         (path,) = (p for p in candidates if f"{pipeline:06d}" in p.partition(self.job)[2].partition(name)[0])

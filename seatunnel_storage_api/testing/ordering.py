@@ -1,4 +1,4 @@
-"""Promises 3 and 7: the latest checkpoint and the identity of a key; and the job's own objects."""
+"""Promises 3 and 7: the latest checkpoint, and the identity of a key. Also tests a job's manifest and attachments."""
 
 import hashlib
 

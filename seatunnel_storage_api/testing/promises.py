@@ -1,4 +1,4 @@
-"""The promises by number: their texts, and which of them a test checks."""
+"""The promises by number: their wording, and which of them a test checks."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ def _read(contract: str) -> dict[int, str]:
 
 
 PROMISES: Mapping[int, str] = _read(storage.__doc__ or "")
-"""Promises of every storage, as listed in ``seatunnel_storage_api.storage``."""
+"""The promises of all storages, as listed in ``seatunnel_storage_api.storage``."""
 
 
 def promises_of(test: str) -> tuple[int, ...]:
@@ -24,12 +24,12 @@ def promises_of(test: str) -> tuple[int, ...]:
 
 
 def short_name(number: int) -> str:
-    """Return the first words of a promise, which are in italics in its text."""
+    """Return the short name of a promise: its first words, which are in italics."""
     return PROMISES[number].split("*")[1]
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return numbers in short form: ``1-4, 7`` for 1, 2, 3, 4 and 7."""
+    """Return numbers in a compact form: ``1-4, 7`` for 1, 2, 3, 4 and 7."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][-1] == number - 1:

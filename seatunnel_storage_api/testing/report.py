@@ -1,4 +1,4 @@
-"""Report of kept and broken promises: a pytest plugin and the file that it writes.
+"""Report of kept and broken promises: a pytest plugin, and the file that it writes.
 
 Enable it in the ``conftest.py`` at the root of a project's tests::
 
@@ -27,7 +27,7 @@ PASSED, FAILED, NOT_PROMISED, NOT_RUN = "passed", "failed", "not promised", "not
 NOT_SELECTED = "it was not selected"
 
 _ATTACHED = "seatunnel_promises"
-"""Attribute of pytest's report that carries storage and version from the worker to the controller."""
+"""Attribute of a pytest report that carries the storage's name and version from the worker to the controller."""
 
 
 @define
@@ -36,7 +36,7 @@ class Verdicts:
 
     version: str = ""
     tests: dict[str, tuple[str, str]] = Factory(dict)
-    """Outcome by pytest's ID, and the reason if it is not ``passed``."""
+    """Outcome by pytest ID, and the reason if the outcome is not ``passed``."""
 
     def note(self, test: str, outcome: str, why: str = "") -> None:
         """Record the outcome of one phase of a test. A failure is final, and "not run" does not replace "passed"."""
@@ -61,11 +61,11 @@ class PromiseReport:
     storages: dict[str, Verdicts] = Factory(dict)
 
     def of(self, storage: str) -> Verdicts:
-        """Return the verdicts of one storage; they are created empty on first use."""
+        """Return the verdicts of one storage; on first use, create empty ones."""
         return self.storages.setdefault(storage, Verdicts())
 
     def take_over(self, later: "PromiseReport") -> None:
-        """Replace the outcomes with those of a later run, except for tests that it did not run."""
+        """Replace outcomes with those of a later run, except for tests that the later run did not execute."""
         for name, verdicts in later.storages.items():
             mine = self.of(name)
             mine.version = verdicts.version or mine.version
@@ -74,7 +74,7 @@ class PromiseReport:
                     mine.tests[test] = (outcome, why)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values, sorted by storage; ``from_json`` reads them."""
+        """Return the report as JSON values, sorted by storage, for ``from_json``."""
         return {
             name: {"version": verdicts.version, "tests": {test: list(said) for test, said in verdicts.tests.items()}}
             for name, verdicts in sorted(self.storages.items())
@@ -82,7 +82,7 @@ class PromiseReport:
 
 
 def from_json(written: dict[str, Any]) -> PromiseReport:
-    """Return the report that ``as_json`` wrote."""
+    """Return the report from the JSON values of ``as_json``."""
     storages = {
         name: Verdicts(each["version"], {test: (outcome, why) for test, (outcome, why) in each["tests"].items()})
         for name, each in written.items()
@@ -118,14 +118,14 @@ class Observer:
         self._report = PromiseReport()
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Record a collected test as not run, until a phase of it ends."""
+        """Record a collected test as not run, until one of its phases ends."""
         suite = _suite(item)
         if suite is not None:
             self._report.of(suite.backend or suite.__name__).note(item.nodeid, NOT_RUN, NOT_SELECTED)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the storage's name and version to the test's report, which may go to another process."""
+        """Attach the storage's name and version to the test's report, which may be sent to another process."""
         report = yield
         suite = _suite(item)
         if suite is not None:
@@ -142,7 +142,7 @@ class Observer:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Merge the report of a worker of pytest-xdist: only the worker knows the tests that were not selected."""
+        """Merge the report of a pytest-xdist worker; only the worker knows which tests were not selected."""
         self._report.take_over(from_json(getattr(node, "workeroutput", {}).get(_ATTACHED, {})))
 
     @pytest.hookimpl(trylast=True)
@@ -159,7 +159,7 @@ class Observer:
             path.write_text(json.dumps(everything.as_json(), indent=1) + "\n", encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write one line for each storage, and one in red for each broken promise."""
+        """Print one line for each storage, and one in red for each broken promise."""
         lines = [line for name, verdicts in sorted(self._report.storages.items()) for line in summary(name, verdicts)]
         if lines:
             terminalreporter.section("promises of checkpoint storages")
@@ -168,7 +168,7 @@ class Observer:
 
 
 def summary(name: str, verdicts: Verdicts) -> list[str]:
-    """Return the lines about one storage for the end of a run; none if no test of it ran."""
+    """Return the lines about one storage for the end of a run; empty if none of its tests ran."""
     by_outcome = {
         outcome: [number for number in PROMISES if verdicts.of(number) == outcome]
         for outcome in (PASSED, FAILED, NOT_PROMISED)

@@ -52,7 +52,7 @@ class Retention(StorageFixtures):
     def test_p05_a_savepoint_can_be_restored_after_any_number_of_starts(
         self, open_storage: Callable[..., CheckpointStorage], max_retained: int
     ) -> None:
-        """Check that each later epoch keeps a checkpoint, because only their names show that the savepoint is live."""
+        """Check that each later epoch keeps a checkpoint: only checkpoint names show that the savepoint is live."""
         storage = open_storage(max_retained)
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1, checkpoint_type=CheckpointType.SAVEPOINT))
@@ -67,7 +67,7 @@ class Retention(StorageFixtures):
         assert len(refs(storage)) == len(kept) - 1 + max_retained
 
     def test_p05_void_ones_go_first(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Expire 4 and 5, which the first engine stored after the second one had chosen 3 as its base."""
+        """Expire checkpoints 4 and 5, which the first engine stored after the second had chosen 3 as its base."""
         storage = open_storage(5)
         first = claim(storage)
         for number in (1, 2, 3, 4, 5):
@@ -131,7 +131,7 @@ class Retention(StorageFixtures):
     def test_p05_a_reader_whose_checkpoint_was_removed_lists_again(
         self, open_storage: Callable[..., CheckpointStorage], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Expire the checkpoint between the reader's listing and its read by storing a newer one."""
+        """Expire the checkpoint between a reader's listing and its read, by storing a newer one."""
         writing, reading = open_storage(1), open_storage(1)
         epoch = claim(writing)
         readers: list[Callable[[], object]] = [

@@ -21,7 +21,7 @@ def _flipped(body: bytes, position: int) -> bytes:
 
 
 class Sealing(StorageFixtures):
-    """Promises 2 and 4, with damage done through ``backdoor``."""
+    """Promises 2 and 4, with data damaged through ``backdoor``."""
 
     def test_p02_a_flipped_byte_anywhere(self, storage: CheckpointStorage, backdoor: Backdoor) -> None:
         storage.store_checkpoint(checkpoint(claim(storage), 1, b"the states of every vertex"))

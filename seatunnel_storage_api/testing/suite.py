@@ -1,4 +1,4 @@
-"""The complete suite as one class to subclass."""
+"""The complete suite, as one class to subclass."""
 
 from seatunnel_storage_api.testing.concurrency import Concurrency
 from seatunnel_storage_api.testing.cost import Cost
@@ -16,4 +16,4 @@ from seatunnel_storage_api.testing.sealing import Sealing
 class CheckpointStorageConformance(
     Durability, Crash, Sealing, Ordering, Retention, Isolation, Fencing, Concurrency, Mistakes, Cost, Model
 ):
-    """Tests of every externally observable guarantee. Supply ``factory``, ``configuration`` and ``backdoor``."""
+    """Tests of all externally observable guarantees. Supply ``factory``, ``configuration`` and ``backdoor``."""

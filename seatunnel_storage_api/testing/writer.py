@@ -1,4 +1,4 @@
-"""Processes that the suite starts: a writer that can be killed, and a process that claims epochs."""
+"""Processes that the suite starts: writers that can be killed, and processes that claim epochs."""
 
 import importlib
 import json
@@ -42,7 +42,7 @@ def kill(process: subprocess.Popen[str], *, after_lines: int, after_s: float) ->
 
 
 def run(order: str) -> None:
-    """Run an order of ``start`` in this process; print each line when its change is durable."""
+    """Run the command of ``start`` in this process; print each line once its change is durable."""
     wanted = json.loads(order)
     factory = getattr(importlib.import_module(wanted["module"]), wanted["factory"])()
     with factory.create(wanted["configuration"]) as storage:
@@ -68,5 +68,5 @@ def _say(line: str) -> None:
 
 
 def states_of(number: int) -> bytes:
-    """Return the 100 kB that ``store`` stores under an ID, different for each ID."""
+    """Return the 100 kB that ``store`` stores under an ID; they differ for each ID."""
     return number.to_bytes(4, "big") * 25_000

@@ -1,1 +1,1 @@
-"""Jobs of a cluster as tasks of Apache Airflow: a hook, an operator, and the trigger that waits for it."""
+"""Run cluster jobs as Apache Airflow tasks: a hook, an operator, and a trigger that waits for the end of a job."""

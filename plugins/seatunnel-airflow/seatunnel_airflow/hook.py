@@ -1,4 +1,4 @@
-"""The cluster of an Airflow connection."""
+"""The hook for a cluster that an Airflow connection describes."""
 
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,19 @@ from seatunnel_core.control.rest_client import RestAddress, RestClient
 from seatunnel_core.errors import UsageError
 
 EXTRA = frozenset({"context_path", "https", "ca_file", "certificate"})
-"""Keys of the field Extra of a connection."""
+"""Keys of the Extra field of a connection."""
 
 
 class SeaTunnelHook(BaseHook):
-    """Client for the cluster of a connection of the type ``seatunnel``.
+    """Client for the cluster of a connection of type ``seatunnel``.
 
-    Host is a node, or several with commas between them, each with its port or with that of the field Port, else 8080.
-    Login and Password are those of ``http.basic-auth-username`` and ``-password``. Extra may have ``context_path``,
-    ``https`` (true or false), ``ca_file`` and ``certificate``, the last two files on the workers and the triggerer.
+    Host is a comma-separated list of nodes, each with an optional port; the default port is the Port field, else 8080.
+    Login and Password are ``http.basic-auth-username`` and ``-password``. Extra may contain ``context_path``, ``https``
+    (true or false), ``ca_file`` and ``certificate``; the last two are files on the workers and the triggerer.
 
     Args:
-        seatunnel_conn_id: the connection.
-        patience_s: time for which requests are retried while the cluster does not answer or has no leader.
+        seatunnel_conn_id: The connection.
+        patience_s: Time for which requests are retried while the cluster does not respond or has no leader, in seconds.
     """
 
     conn_name_attr = "seatunnel_conn_id"
@@ -41,7 +41,7 @@ class SeaTunnelHook(BaseHook):
         """Return the client for the jobs of the cluster.
 
         Raises:
-            UsageError: a field of the connection is invalid.
+            UsageError: A field of the connection is invalid.
         """
         return self.jobs_of(self.get_connection(self.seatunnel_conn_id))
 
@@ -50,10 +50,10 @@ class SeaTunnelHook(BaseHook):
         return self.jobs_of(await self.aget_connection(self.seatunnel_conn_id))
 
     def jobs_of(self, connection: Any) -> ClusterJobs:
-        """Return the client for the jobs of the cluster of a connection.
+        """Return the client for the jobs of a connection's cluster.
 
         Raises:
-            UsageError: a field of the connection is invalid.
+            UsageError: A field of the connection is invalid.
         """
         try:
             return ClusterJobs(RestClient(_address(connection)), patience_s=self.patience_s)
@@ -61,7 +61,7 @@ class SeaTunnelHook(BaseHook):
             raise UsageError(f"the connection {self.seatunnel_conn_id}: {error}") from error
 
     def test_connection(self) -> tuple[bool, str]:
-        """Test if a node answers, for the test button of Airflow's connection page; return the result and a message."""
+        """Check that a node responds, for the test button of Airflow's connection page; return result and message."""
         try:
             ClusterJobs(RestClient(_address(self.get_connection(self.seatunnel_conn_id))), patience_s=0.0).view("0")
         except Exception as error:

@@ -26,25 +26,25 @@ from seatunnel_core.errors import SeaTunnelError, UsageError
 
 
 class SeaTunnelOperator(BaseOperator):
-    """Runs a job on a cluster and follows it to its end.
+    """Runs a job on a cluster and waits for its end.
 
-    A retried task finds its job by the ID and does what is left to do: it follows a running job, returns the result of
-    a finished one, resumes one that failed or was stopped, and submits one that the cluster does not know. Its result
-    is a mapping with ``job_id``, ``state``, ``rows_read``, ``rows_written``, ``rows_committed``, ``last_checkpoint``,
-    ``duration_s`` and others.
+    A retried task finds its job by ID: it waits for a running job, returns the result of a finished one, resumes one
+    that failed or was stopped, and submits one that the cluster does not know. The result is a mapping with ``job_id``,
+    ``state``, ``rows_read``, ``rows_written``, ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
 
     Args:
-        job: the job: its text, a mapping, or the name of a file next to the Dag, such as ``orders.conf``. A template.
-        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the file's extension, else HOCON or JSON.
-        variables: values for ``${…}`` in the job. A template.
-        job_name: the job's name, replacing the one in the file. A template.
-        job_id: ID of the job; ``None``: derived from the Dag, the run, the task and the map index. A template.
-        seatunnel_conn_id: the connection of the cluster.
-        poll_interval_s: time between two status requests.
-        patience_s: time for which requests are retried while the cluster does not answer or has no leader.
+        job: The job: its text, a mapping, or the name of a file next to the Dag, such as ``orders.conf``. Templated.
+        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None`` to derive it from the file's extension, else HOCON or
+            JSON.
+        variables: Values for ``${…}`` in the job. Templated.
+        job_name: Name of the job, replacing the one in the file. Templated.
+        job_id: ID of the job; ``None`` to derive it from the Dag, the run, the task and the map index. Templated.
+        seatunnel_conn_id: The connection of the cluster.
+        poll_interval_s: Time between two status requests, in seconds.
+        patience_s: Time for which requests are retried while the cluster does not respond or has no leader, in seconds.
         cancel_on_kill: True to cancel the job when the task is killed, marked or cleared while it runs, or
             exceeds its ``execution_timeout``. The next attempt then continues it.
-        deferrable: True to wait in the triggerer instead of a worker; ``None``: as configured in Airflow.
+        deferrable: True to wait in the triggerer instead of a worker; ``None`` to use Airflow's configuration.
     """
 
     template_fields: Sequence[str] = ("job", "variables", "job_name", "job_id")
@@ -71,7 +71,7 @@ class SeaTunnelOperator(BaseOperator):
         self.job = job
         self.format = format or (format_of(job) if isinstance(job, str) else "json")
         self._file = job if isinstance(job, str) and job.endswith(tuple(self.template_ext)) else ""
-        """Name of the job file; the file's text replaces it when the template is rendered."""
+        """Name of the job file. When the template is rendered, the file's text replaces the name."""
 
         self.variables = variables
         self.job_name = job_name
@@ -83,7 +83,7 @@ class SeaTunnelOperator(BaseOperator):
         self.deferrable = conf.getboolean("operators", "default_deferrable") if deferrable is None else deferrable
         self._jobs: ClusterJobs | None = None
         self._running = ""
-        """ID of the job while it may run."""
+        """ID of the job while it may be running."""
 
         self._killed = False
 
@@ -133,7 +133,7 @@ class SeaTunnelOperator(BaseOperator):
         return view
 
     def _defer(self, job_id: str) -> None:
-        """Defer the task to the triggerer, by an exception."""
+        """Defer the task to the triggerer by raising an exception."""
         timeout = self.execution_timeout
         self.defer(
             trigger=SeaTunnelJobTrigger(
@@ -148,7 +148,7 @@ class SeaTunnelOperator(BaseOperator):
         )
 
     def execute_complete(self, context: Any, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Resume the task after its trigger fired, and return the metrics of the job."""
+        """Resume the task after its trigger fired, and return the job's metrics."""
         if "timeout" in event:
             raise AirflowTaskTimeout(f"the job took longer than {self.execution_timeout}: {event['timeout']}")
         if "error" in event:

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def get_provider_info() -> dict[str, Any]:
-    """Return the description of the provider, with its connection type."""
+    """Return the metadata of the provider, including its connection type."""
     return {
         "package-name": "seatunnel-airflow",
         "name": "SeaTunnel",

@@ -13,17 +13,17 @@ from seatunnel_core.errors import SeaTunnelError
 
 
 class SeaTunnelJobTrigger(BaseTrigger):
-    """Fires when a job has ended or can no longer be followed.
+    """Fires when a job has ended or its state can no longer be requested.
 
-    Its state consists of its arguments, so another triggerer can continue it. Its event has ``job`` with the final
-    state, or ``timeout``, or ``error`` with the reason why the final state is unknown.
+    Its state consists only of its arguments, so another triggerer can continue it. Its event contains ``job`` with the
+    final state, or ``timeout``, or ``error`` with the reason why the final state is unknown.
 
     Args:
-        seatunnel_conn_id: the connection of the cluster.
+        seatunnel_conn_id: The connection of the cluster.
         job_id: ID of a job that the cluster knows.
-        poll_interval_s: time between two status requests.
-        patience_s: time for which requests are retried while the cluster does not answer.
-        until: time at which the job is cancelled, in seconds since 1970; ``None``: never.
+        poll_interval_s: Time between two status requests, in seconds.
+        patience_s: Time for which requests are retried while the cluster does not respond, in seconds.
+        until: Time at which the job is cancelled, in seconds since 1970; ``None`` for never.
         cancel_on_kill: True to cancel the job when the task is marked or cleared.
     """
 
@@ -51,7 +51,7 @@ class SeaTunnelJobTrigger(BaseTrigger):
         return "seatunnel_airflow.trigger.SeaTunnelJobTrigger", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Follow the job and yield one event."""
+        """Wait for the end of the job and yield one event."""
         try:
             yield TriggerEvent(await self._event(await self._jobs()))
         except SeaTunnelError as error:

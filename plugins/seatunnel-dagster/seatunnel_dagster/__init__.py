@@ -1,1 +1,1 @@
-"""Cluster jobs as Dagster assets: a resource, a function that creates an asset from a job, and a component."""
+"""Run cluster jobs as Dagster assets: a resource, a function that creates an asset from a job, and a component."""

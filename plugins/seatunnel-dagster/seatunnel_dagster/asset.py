@@ -1,4 +1,4 @@
-"""A Dagster asset that a job materializes."""
+"""Dagster assets that are materialized by running a job."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,25 +28,26 @@ def seatunnel_asset(
     partitions_def: Any = None,
     **spec: Any,
 ) -> dg.AssetsDefinition:
-    """Return an asset that a job of a cluster materializes, or several assets of one job.
+    """Return an asset, or several assets, materialized by running a job on a cluster.
 
     The metadata of the materialization contains the job's metrics: ``rows_read``, ``rows_written``,
     ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
 
     Args:
-        key: key of the asset; not allowed with ``specs``.
-        job: the text of the job, or the ``Path`` of its file, which is read at each materialization.
-        specs: specifications of the assets if there are several.
-        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None``: by the file's extension, else HOCON or JSON.
-        variables: values for ``${…}``. A function receives the step's context; by default, the partition key is the
+        key: Key of the asset; not allowed with ``specs``.
+        job: The text of the job, or the ``Path`` of its file, which is read at each materialization.
+        specs: Specifications of the assets if there are several.
+        format: ``hocon``, ``json``, ``yaml`` or ``sql``; ``None`` to derive it from the file's extension, else HOCON or
+            JSON.
+        variables: Values for ``${…}``. A function receives the step's context; by default, the partition key is the
             variable ``partition``.
-        job_name: name that replaces the job's own.
-        timeout_s: time after which the job is cancelled and the step fails.
+        job_name: Name that replaces the one in the job.
+        timeout_s: Time after which the job is cancelled and the step fails, in seconds.
         cancel_when_interrupted: True to cancel the job when the run is terminated.
-        resource_key: key of the ``SeaTunnelCluster``.
-        retry_policy: retry policy of the step.
-        partitions_def: partitions of the assets.
-        spec: arguments of ``dagster.AssetSpec``: ``deps``, ``group_name``, ``description``, …
+        resource_key: Key of the ``SeaTunnelCluster``.
+        retry_policy: Retry policy of the step.
+        partitions_def: Partitions of the assets.
+        spec: Arguments of ``dagster.AssetSpec``: ``deps``, ``group_name``, ``description``, …
     """
     step = _Step(
         job=job,
@@ -83,7 +84,7 @@ def _name(made: Sequence[dg.AssetSpec]) -> str:
 
 @frozen(kw_only=True)
 class _Step:
-    """Configuration of the assets of a job; its fields are arguments of ``seatunnel_asset``."""
+    """Settings of a job's step; the fields are arguments of ``seatunnel_asset``."""
 
     job: str | Path = field(repr=False)
     format: str | None

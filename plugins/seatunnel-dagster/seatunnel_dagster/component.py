@@ -1,4 +1,4 @@
-"""A job as a Dagster component: assets defined in YAML."""
+"""A Dagster component for a job, whose assets are defined in YAML."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ from seatunnel_core.control.rest_client import RestAddress, RestClient
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 _ROOT_RUN_ID = "dagster/root_run_id"
-"""Tag of a re-executed run, with the ID of the original run."""
+"""Tag of a re-executed run that contains the ID of the original run."""
 
 
 class SeaTunnelCluster(dg.ConfigurableResource):
@@ -52,7 +52,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         """Return the client for the jobs of the cluster.
 
         Raises:
-            UsageError: the address is invalid, or a certificate file cannot be read.
+            UsageError: The address is invalid, or a certificate file cannot be read.
         """
         address = RestAddress.of(
             self.nodes,
@@ -78,25 +78,25 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         timeout_s: float | None = None,
         cancel_when_interrupted: bool = True,
     ) -> dict[str, Any]:
-        """Run a job for the assets of a step, follow it to its end, and return its metrics for their metadata.
+        """Run a job for a step's assets, wait for its end, and return its metrics for the assets' metadata.
 
-        A retried step, or a run that is re-executed after a failure, finds the job by its ID: it follows a running job,
-        returns the result of a finished one, resumes one that failed or was stopped, and submits one that the cluster
-        does not know.
+        A retried step, or a run that is re-executed after a failure, finds the job by its ID: it waits for a running
+        job, returns the result of a finished one, resumes one that failed or was stopped, and submits one that the
+        cluster does not know.
 
         Args:
-            context: context of the step.
-            text: text of the job.
+            context: Context of the step.
+            text: Text of the job.
             format: ``hocon``, ``json``, ``yaml`` or ``sql``.
-            variables: values for ``${…}`` in the job.
-            job_name: name that replaces the job's own.
-            job_id: ID of the job; ``None``: derived from the assets, the partition and the run.
-            file: name of the job's file, for messages.
-            timeout_s: time after which the job is cancelled and the step fails; ``None``: never.
+            variables: Values for ``${…}`` in the job.
+            job_name: Name that replaces the one in the job.
+            job_id: ID of the job; ``None`` to derive it from the assets, the partition and the run.
+            file: Name of the job's file, for messages.
+            timeout_s: Time after which the job is cancelled and the step fails, in seconds; ``None`` for never.
             cancel_when_interrupted: True to cancel the job when the run is terminated.
 
         Raises:
-            dagster.Failure: the job did not finish. If it was rejected, the step is not retried.
+            dagster.Failure: The job did not finish. If it was rejected, the step is not retried.
         """
         job_id = job_id or job_id_of(context)
         try:
@@ -152,7 +152,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
 
 
 def job_id_of(context: dg.AssetExecutionContext) -> str:
-    """Return the ID of a step's job: the same for all attempts, and for runs that resume a failed one."""
+    """Return the ID of a step's job, which is the same for all attempts and for runs that resume a failed run."""
     assets = sorted(key.to_user_string() for key in context.selected_asset_keys)
     run_id = context.run.tags.get(_ROOT_RUN_ID) or context.run.run_id
     return stable_job_id("dagster", *assets, *_partition(context), run_id)

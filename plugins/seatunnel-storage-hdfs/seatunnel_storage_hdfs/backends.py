@@ -1,6 +1,7 @@
-"""Registry of the backends by ``storage.type``. A new backend is a module with a ``create`` and an entry here.
+"""Registry of the backends by ``storage.type``.
 
-A module and the packages that it needs are imported only when its backend is used.
+To add a backend, write a module with a ``create`` function and add an entry here. A module and the packages that it
+needs are imported only when its backend is used.
 """
 
 import importlib
@@ -17,22 +18,22 @@ STORAGE_TYPE = "storage.type"
 
 @frozen(kw_only=True)
 class Backend:
-    """Backend of one ``storage.type``."""
+    """Backend for one ``storage.type``."""
 
     name: str
-    """Name used in messages."""
+    """Name for messages."""
 
     module: str
-    """Module name relative to this package; the module has ``create(configuration) -> CheckpointStorage``."""
+    """Module name relative to this package. The module has ``create(configuration) -> CheckpointStorage``."""
 
     extra: str | None = None
-    """Extra of the distribution that installs the packages of the module; ``None`` if none are needed."""
+    """Extra of the distribution that installs the module's packages; ``None`` if it needs none."""
 
     keys: frozenset[str] = frozenset()
-    """Keys of ``plugin-config`` that apply to this backend, in addition to the shared ones."""
+    """Keys of ``plugin-config`` for this backend, in addition to the shared keys."""
 
     prefixes: tuple[str, ...] = ()
-    """Prefixes of keys that are passed on unchanged."""
+    """Prefixes of keys that are passed to the backend unchanged."""
 
     def knows(self, key: str) -> bool:
         return key in self.keys or key.startswith(self.prefixes)
@@ -41,7 +42,7 @@ class Backend:
         """Return a storage of this backend.
 
         Raises:
-            StorageConfigurationError: Its packages are not installed, or the backend's ``create`` raised it.
+            StorageConfigurationError: Its packages are not installed, or ``create`` rejected the configuration.
         """
         try:
             module = importlib.import_module(f"seatunnel_storage_hdfs.{self.module}")
@@ -88,11 +89,11 @@ BACKENDS: Mapping[str, Backend] = {
     "oss": OSS,
     "hdfs": HDFS,
 }
-"""Backends by ``storage.type``; the type is resolved from ``file:///`` before."""
+"""Backends by ``storage.type``; the type has been resolved from ``file:///`` before."""
 
 
 def of_type(kind: str) -> Backend:
-    """Return the backend of a ``storage.type``: one of this plugin's, or else fsspec's file system of this name."""
+    """Return the backend for a ``storage.type``: one of this plugin's, else fsspec's file system with this name."""
     return BACKENDS.get(kind) or Backend(
         name=f"storage.type: {kind}",
         module="filesystems",

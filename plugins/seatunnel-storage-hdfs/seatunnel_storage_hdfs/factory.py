@@ -1,4 +1,4 @@
-"""The storage of ``type: hdfs``; it selects the backend of a configuration."""
+"""The storage of ``type: hdfs``, which selects the backend for a configuration."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ class HdfsStorageFactory(CheckpointStorageFactory):
 
 
 def storage_type(configuration: Mapping[str, str]) -> str:
-    """Return the configured backend in lower case; ``hdfs`` with ``file:///`` is ``local``.
+    """Return the configured backend, in lower case; ``hdfs`` with ``file:///`` means ``local``.
 
     Raises:
         StorageConfigurationError: ``storage.type`` and the address contradict each other.

@@ -1,8 +1,8 @@
 """Checkpoints in local files.
 
 A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
-is atomic, so a partial file is never visible, and one of several writers wins. Only the disk then determines which data
-survives a crash. On file systems where a file without a name (``O_TMPFILE``) is not known to be synced like any other,
+is atomic, so a partial file is never visible, and only one of several writers succeeds. What survives a crash then
+depends only on the disk. On file systems that are not known to sync files without a name (``O_TMPFILE``) like others,
 the file first has a name in ``.tmp/`` next to its target.
 """
 
@@ -26,26 +26,31 @@ from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 BACKEND = "hdfs on local files"
 
 _OWN_FILE, _OWN_FOLDER = 0o600, 0o700
-"""Modes of created files and folders, regardless of the umask: checkpoints and jobs may contain secrets and rows."""
+"""Modes of created files and folders, regardless of the umask, because checkpoints and jobs may contain secrets and
+rows."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOOKED_AT = 100
-"""Maximum number of entries of a namespace that are inspected for access by other users."""
+"""Maximum number of entries in a namespace that are checked for access by other users."""
 
 PROBE = ".probe-"
 
 _NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
-"""File systems that sync nameless files. Until 2025, Btrfs did not log them: a crash could leave an empty file."""
+"""File systems that sync files without a name. Until 2025, Btrfs did not log them: a crash could leave an empty
+file."""
 
 _NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV))
-"""Errors of a file system without nameless files: a job's folder may be a link to another file system."""
+"""Errors of file systems without nameless files; a job's folder may be a link to another file system."""
 
 
 class LocalFileStorage(BlobStorage):
-    """A blob is a file below the namespace. Costs one write, fsync, link, folder fsync and listing per checkpoint."""
+    """Storage of blobs as files below the namespace.
+
+    A checkpoint costs one write, fsync, link, folder fsync and listing.
+    """
 
     device: int | None = None
-    """Device of the namespace when it was opened; ``None`` if it is not known to have existed."""
+    """Device of the namespace when it was opened; ``None`` if the namespace is not known to have existed."""
 
     has_nameless_files = False
     """True if a file can be written before it is named, which costs half as much as a rename."""
@@ -110,13 +115,13 @@ class LocalFileStorage(BlobStorage):
                         os.unlink(f"{unfinished}/{name}")
 
     def _own(self, key: str) -> str:
-        """Return the path of a key or prefix; raise if a link of another user is on the path."""
+        """Return the path of a key or prefix; raise an error if the path contains another user's link."""
         path = self.locate(key)
         require_own_links(path)
         return path
 
     def _put_nameless(self, path: str, pieces: Sequence[bytes]) -> bool:
-        """Write a file without a name and then name it; return ``False`` if the file system does not support that."""
+        """Write a file without a name and then name it; return ``False`` if the file system does not support this."""
         folder = os.path.dirname(path)
         try:
             descriptor = self._open_nameless(folder)
@@ -157,15 +162,15 @@ class LocalFileStorage(BlobStorage):
                 os.unlink(draft)
 
     def _make_folder(self, folder: str) -> None:
-        """Create a folder; it is missing once per pipeline."""
+        """Create a folder, which is missing once per pipeline."""
         self._require_namespace()
         _make_folders(folder, within=self.namespace)
 
     def _require_namespace(self) -> None:
         """Check that the namespace is still the folder that was opened.
 
-        A process that mistook an unmounted disk for an empty one would conclude that the job was deleted, and start a
-        second history in addition to the first.
+        Otherwise a process could mistake an unmounted disk for an empty folder, conclude that the job was deleted, and
+        start a second history.
 
         Raises:
             StorageUnavailableError: The folder was moved away, or its disk is not mounted.
@@ -178,20 +183,21 @@ class LocalFileStorage(BlobStorage):
 
 
 _PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE, errno.ETIMEDOUT))
-"""Errors of a usable folder while the disk is full or failing, or the server does not answer."""
+"""Errors of a usable folder while the disk is full or failing, or the server does not respond."""
 
 
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
-    """Return a storage in a folder, tested by writing to it unless the storage is read-only.
+    """Return a storage in a folder, after a test write unless the storage is read-only.
 
     Args:
-        configuration: The keys of every storage; see ``seatunnel_storage_api.configuration``.
+        configuration: The keys that all storages have; see ``seatunnel_storage_api.configuration``.
         backend: The name of the storage in messages.
 
     Raises:
         StorageConfigurationError: A key has a wrong value.
         StorageAccessError: The folder cannot be created or written, or its file system has no hard links.
-        StorageUnavailableError: It cannot be written now: its disk is full or read-only, or a server does not answer.
+        StorageUnavailableError: The folder cannot be written now: its disk is full or read-only, or a server does not
+            respond.
     """
     namespace = shared.namespace(configuration)
     storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
@@ -231,7 +237,7 @@ def _require_usable(namespace: str, backend: str) -> bool:
 
 
 def _exposed(namespace: str) -> list[str]:
-    """Return a warning if other users may replace the namespace's entries, or read existing ones."""
+    """Return a warning if other users can replace the namespace's entries or read existing ones."""
     found = os.stat(namespace)
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX:
         return [f"other users may write to {namespace}, which holds state: chmod go-w {namespace}"]
@@ -249,7 +255,7 @@ def _exposed(namespace: str) -> list[str]:
 
 
 def _probe(namespace: str) -> bool:
-    """Do the steps of a put once, under names that no listing returns; return True if nameless files work."""
+    """Run the steps of a put once, with names that no listing returns; return True if nameless files work."""
     probe = f"{namespace}{PROBE}{os.getpid()}-{secrets.token_hex(4)}"
     try:
         _write_file(probe, [])
@@ -273,7 +279,7 @@ def _probe(namespace: str) -> bool:
 
 
 def _device_of(folder: str) -> int | None:
-    """Return the number of the device that holds a folder, or ``None`` if the folder does not exist."""
+    """Return the number of the device that contains a folder; ``None`` if the folder does not exist."""
     try:
         return os.stat(folder).st_dev
     except FileNotFoundError:
@@ -281,10 +287,10 @@ def _device_of(folder: str) -> int | None:
 
 
 def _open_nameless(folder: str) -> int:
-    """Open a new file without a name; it disappears when it is closed unless it was named.
+    """Open a new file without a name. It disappears when it is closed, unless it was named before.
 
     Raises:
-        OSError: The system, or the folder's file system, does not support it.
+        OSError: The system or the folder's file system does not support this.
     """
     if not hasattr(os, "O_TMPFILE"):
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), folder)
@@ -323,7 +329,7 @@ def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
 
 
 def _make_folders(path: str, *, within: str) -> None:
-    """Create a folder and its parents, each durable in its parent; other users may enter those above the namespace."""
+    """Create a folder and its parents, each durable in its parent. Other users may enter those above the namespace."""
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
         _make_folders(parent, within=within)
@@ -349,10 +355,10 @@ def _files(folder: str, prefix: str) -> Iterator[Blob]:
 
 
 def _entries(folder: str) -> list[tuple[str, os.stat_result]]:
-    """List a folder with the status of each file; list it again if a file was removed before its status was read.
+    """List a folder with the status of each file; start over if a file is removed before its status is read.
 
-    Omitting that file would show a state that never existed: with ``max-retained: 1``, without the old checkpoint and
-    without the new one for which it was removed.
+    Omitting that file would show a state that never existed: with ``max-retained: 1``, neither the old checkpoint nor
+    the new one that replaced it.
     """
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Lookup of the file system that contains a folder."""
+"""Determine the file system that contains a folder."""
 
 import os
 import re
@@ -8,7 +8,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str | None:
-    """Return the type of the network file system of ``folder``, such as ``nfs4``; ``None`` for a local one.
+    """Return the type of a folder's network file system, such as ``nfs4``; ``None`` for a local file system.
 
     Also ``None`` on a system without the file ``mounts``, such as macOS.
     """
@@ -17,7 +17,7 @@ def network_file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> st
 
 
 def file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
-    """Return the type of the file system of ``folder``, such as ``ext4``; empty if it is unknown."""
+    """Return the type of a folder's file system, such as ``ext4``; empty if it is unknown."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             kinds = dict(_mount(line) for line in file)
@@ -30,7 +30,7 @@ def file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
 
 
 def _mount(line: str) -> tuple[str, str]:
-    """Return mount point and type from a line of mountinfo (proc(5)), where the type follows a single hyphen."""
+    """Return the mount point and type in a line of mountinfo (proc(5)), where the type follows a single hyphen."""
     before, _, after = line.partition(" - ")
     point = _OCTAL.sub(lambda match: chr(int(match[1], 8)), before.split(" ")[4])
     return point, after.split(" ")[0]

@@ -1,4 +1,4 @@
-"""Startup test with one fixed key: it runs the operations of a checkpoint, so that problems are found immediately."""
+"""Startup test that runs the operations of a checkpoint with one fixed key, so that problems are found at once."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,10 +7,10 @@ from typing import Protocol
 from seatunnel_storage_api.blob import BlobStorage
 
 KEY = ".probe"
-"""Key below the namespace; no listing returns it, and an access policy can refer to it."""
+"""Key of the probe, below the namespace. No listing returns it, and an access policy can refer to it."""
 
 _ROUNDS = 50
-"""Maximum number of attempts: each storage that starts at the same time may once remove the probe between two puts."""
+"""Maximum number of attempts; each storage that starts at the same time may remove the probe once between two puts."""
 
 
 class Closable(Protocol):
@@ -21,7 +21,7 @@ class Closable(Protocol):
 
 @contextmanager
 def closed_on_failure(held: Closable) -> Iterator[None]:
-    """Close a storage's connections if it cannot be opened, since no caller receives it."""
+    """Close a storage's connections if it cannot be opened, because no caller receives the storage."""
     try:
         yield
     except BaseException:
@@ -39,15 +39,15 @@ def never_overwrites(storage: BlobStorage) -> bool:
 
 
 def probe(storage: BlobStorage, require_put_if_absent: Callable[[], None]) -> None:
-    """Test a storage by one put, read, listing and deletion; only by a listing if it is read-only.
+    """Test a storage with one put, read, listing and deletion; a read-only storage only with a listing.
 
     Args:
         storage: The storage to test.
-        require_put_if_absent: Puts the object, and raises if a put overwrites.
+        require_put_if_absent: Function that puts the object, and raises an error if a put overwrites.
 
     Raises:
         StorageAccessError: One of these operations is denied, or a put overwrites.
-        StorageUnavailableError: The server does not answer.
+        StorageUnavailableError: The server does not respond.
     """
     if not storage.read_only:
         storage.attempt("put", KEY, require_put_if_absent)

@@ -1,4 +1,4 @@
-"""The database of the key ``url`` and its user."""
+"""The database in the key ``url``, and the login."""
 
 from collections.abc import Mapping
 
@@ -19,8 +19,8 @@ def address_of(configuration: Mapping[str, str]) -> Address:
     """Return the address in the keys ``url``, ``user`` and ``password``.
 
     Raises:
-        StorageConfigurationError: The url is missing or invalid; the message shows the expected form without the url,
-            since a url may contain a password.
+        StorageConfigurationError: The URL is missing or invalid. The message shows the expected form instead of the
+            URL, which may contain a password.
     """
     user, password = configuration.get(USER), configuration.get(PASSWORD)
     try:

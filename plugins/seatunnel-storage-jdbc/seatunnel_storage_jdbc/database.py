@@ -19,7 +19,7 @@ from seatunnel_storage_jdbc.databases.postgresql import PostgreSQL
 from seatunnel_storage_jdbc.databases.sqlite import SQLite
 
 PART_BYTES = 1 << 20
-"""Maximum number of bytes in one row: far below the packet limit of MySQL (16 MiB on MariaDB), also when escaped."""
+"""Maximum number of bytes in one row. Even when escaped, this is far below MySQL's packet limit (16 MiB on MariaDB)."""
 
 _DIALECTS: Mapping[str, type[Dialect]] = {"postgresql": PostgreSQL, "mysql": MySQL, "sqlite": SQLite}
 _POOL = {"pool_size": 4, "max_overflow": 12, "pool_timeout": 60, "pool_pre_ping": True}
@@ -27,16 +27,16 @@ _WRITES = "seatunnel_writes"
 
 
 class Database:
-    """Connections of this process to one database, shared by all objects with equal addresses. Thread-safe.
+    """Connections of this process to one database.
 
-    It connects at the first transaction.
+    Objects with equal addresses share them. Thread-safe. Connects at the first transaction.
 
     Args:
         address: Address of the database.
-        answer_s: Time limit of a connection attempt and of a response, in seconds.
+        answer_s: Timeout of a connection attempt and of a response, in seconds.
 
     Raises:
-        StorageConfigurationError: The driver is not installed, or a property of the url is wrong.
+        StorageConfigurationError: The driver is not installed, or a property of the URL is invalid.
     """
 
     def __init__(self, address: Address, answer_s: int = STATEMENT_S) -> None:
@@ -53,11 +53,11 @@ class Database:
     def transaction(self, *, writes: bool = False) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction, which is committed at the end, and rolled back if an error is raised.
 
-        Each statement sees what was committed before it.
+        Each statement sees everything that was committed before it started.
 
         Raises:
-            StorageUnavailableError: The database does not answer, or a deadlock or a timeout ended the transaction.
-                If this happened during the commit, it is unknown whether the transaction is durable.
+            StorageUnavailableError: The database does not respond, or a deadlock or a timeout ended the transaction. If
+                this happened during the commit, it is unknown whether the transaction is durable.
             StorageAccessError: The database denies access.
             sqlalchemy.exc.IntegrityError: A row with this key exists.
         """
@@ -67,16 +67,16 @@ class Database:
                 yield connection
 
     def exists(self) -> bool:
-        """Return True if the database exists; opening an SQLite file would create it."""
+        """Return True if the database exists; opening a missing SQLite file would create it."""
         return self.dialect.exists(self.address)
 
     def has(self, table: sa.Table) -> bool:
-        """Return True if a table exists; raise as ``transaction`` does."""
+        """Return True if a table exists. Raises the errors of ``transaction``."""
         with self.transaction() as connection:
             return sa.inspect(connection).has_table(table.name)
 
     def require(self, *tables: sa.Table) -> None:
-        """Create missing tables; several processes may do so at once.
+        """Create missing tables; several processes may do this concurrently.
 
         Raises:
             StorageUnavailableError, StorageAccessError: As ``transaction``.
@@ -97,7 +97,7 @@ class Database:
             return self.dialect.weaknesses(connection)
 
     def close(self) -> None:
-        """Release the connections; the last user closes them. May be called twice."""
+        """Release the connections, which are closed with the last user. May be called twice."""
         if not self._closed:
             self._closed = True
             _let_go(self._key)
@@ -128,7 +128,7 @@ class Database:
 
 @define
 class _Users:
-    """An engine with its connection pool and the number of objects that use it."""
+    """An engine with its connection pool, and the number of objects that use it."""
 
     engine: sa.Engine
     dialect: Dialect

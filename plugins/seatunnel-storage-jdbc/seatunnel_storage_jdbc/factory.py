@@ -24,7 +24,7 @@ DEFAULT_PREFIX = "seatunnel"
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}", re.ASCII)
 _LONGEST_NAMESPACE = 400
-"""Maximum length in bytes. The longest key below a namespace has about 250."""
+"""Maximum length of a namespace in bytes. The longest key below a namespace has about 250."""
 
 
 class JdbcStorageFactory(CheckpointStorageFactory):
@@ -56,11 +56,12 @@ class JdbcStorageFactory(CheckpointStorageFactory):
 
 
 def open_database(configuration: Mapping[str, str], *, answer_s: int | None = None) -> "Database":
-    """Return the database of the keys ``url``, ``user`` and ``password``; it is not connected yet.
+    """Return the database for the keys ``url``, ``user`` and ``password``, without connecting to it.
 
     Args:
-        configuration: contains the keys.
-        answer_s: time limit of a connection attempt and of a response; ``None``: the limit of checkpoints.
+        configuration: Contains the keys.
+        answer_s: Timeout of a connection attempt and of a response, in seconds; ``None`` for the timeout of
+            checkpoints.
 
     Raises:
         StorageConfigurationError: The keys are invalid, or a package is not installed.
@@ -79,7 +80,7 @@ def open_database(configuration: Mapping[str, str], *, answer_s: int | None = No
 
 
 def table_prefix(configuration: Mapping[str, str]) -> str:
-    """Return the prefix of all table names; absent, null or empty means ``seatunnel``.
+    """Return the prefix of all table names; by default, also for null and empty values, ``seatunnel``.
 
     Raises:
         StorageConfigurationError: The prefix is not valid in a table name.

@@ -1,4 +1,4 @@
-"""Checkpoints in a table: a blob has one row per MiB, written in one transaction."""
+"""Checkpoints in a database table: a blob has one row per MiB, written in one transaction."""
 
 import secrets
 import time
@@ -13,16 +13,16 @@ from seatunnel_storage_jdbc.database import PART_BYTES, Database, bytes_column, 
 
 BACKEND = "jdbc"
 PATH_CHARACTERS = 700
-"""Maximum length of a path: the limit of an InnoDB index."""
+"""Maximum number of characters of a path: the limit of an InnoDB index."""
 
 _READS = 100
-"""Maximum number of restarts of a read when the blob is removed and put again meanwhile."""
+"""Maximum number of restarts of a read when the blob is removed and written again during the read."""
 
 _DELETED_AT_ONCE = 500
 
 
 def checkpoints_table(prefix: str) -> sa.Table:
-    """Return the table of a storage with the parts of all blobs; part 0 contains the metadata."""
+    """Return the table of a storage, with the parts of all blobs; part 0 contains the metadata."""
     return table(
         f"{prefix}_checkpoints",
         key_column("path", PATH_CHARACTERS, primary_key=True),
@@ -36,7 +36,7 @@ def checkpoints_table(prefix: str) -> sa.Table:
 
 
 class JdbcStorage(BlobStorage):
-    """A storage in the table ``<prefix>_checkpoints``. It owns and closes the database.
+    """Storage of blobs in the table ``<prefix>_checkpoints``. Owns and closes the database.
 
     All parts of a blob share a unique ``stamp``, so a reader never mixes two blobs that had the same path.
     """
@@ -49,7 +49,7 @@ class JdbcStorage(BlobStorage):
         self._absent = False
 
     def prepare(self) -> tuple[str, ...]:
-        """Create the table, test a checkpoint's operations, and return a sentence for each guarantee the server lacks.
+        """Create the table, test the operations of a checkpoint, and return a sentence for each missing guarantee.
 
         Raises:
             StorageUnavailableError, StorageAccessError: The database cannot be used.
@@ -128,14 +128,14 @@ class JdbcStorage(BlobStorage):
         )
 
     def _part(self, path: str, number: int) -> Any:
-        """Return stamp, size and body of a part; ``None`` if it does not exist."""
+        """Return the stamp, size and body of a part; ``None`` if the part does not exist."""
         columns = self._table.c
         wanted = sa.select(columns.stamp, columns.size, columns.body)
         with self._database.transaction() as connection:
             return connection.execute(wanted.where(columns.path == path, columns.number == number)).one_or_none()
 
     def _rest(self, path: str, stamp: str, size: int) -> Iterator[bytes]:
-        """Yield the parts after the first one, up to one that is missing or belongs to another blob."""
+        """Yield the parts after the first one, until one is missing or belongs to another blob."""
         for number in range(1, -(-size // PART_BYTES)):
             part = self._part(path, number)
             if part is None or part.stamp != stamp:
@@ -151,7 +151,7 @@ class JdbcStorage(BlobStorage):
         return found
 
     def _confirm(self, path: str) -> None:
-        """Ensure that an observed blob survives a crash of the server, by a commit after that of the blob."""
+        """Ensure that an observed blob survives a crash of the server, by a commit after the blob's commit."""
         if self._database.dialect.shows_before_durable and not self.read_only:
             with self._database.transaction(writes=True) as connection:
                 connection.execute(self._confirming(path))
@@ -163,7 +163,7 @@ class JdbcStorage(BlobStorage):
 
 
 def _parts(pieces: Sequence[bytes]) -> Iterator[bytes]:
-    """Return the concatenation of pieces in parts of ``PART_BYTES``, at least one, without joining them all."""
+    """Divide concatenated pieces into parts of ``PART_BYTES``, at least one, without joining all of them in memory."""
     part = bytearray()
     for piece in pieces:
         view = memoryview(piece)

@@ -1,4 +1,4 @@
-"""The storage of ``type: localfile``: the older name of ``type: hdfs`` with ``storage.type: local``."""
+"""The storage of ``type: localfile``: the deprecated name of ``type: hdfs`` with ``storage.type: local``."""
 
 import itertools
 import warnings
@@ -14,7 +14,7 @@ BACKEND = "localfile"
 
 
 class LocalFileStorageFactory(CheckpointStorageFactory):
-    """The storage of ``type: localfile``. Logs the replacement once per process."""
+    """The storage of ``type: localfile``. Logs its replacement once per process."""
 
     factory_identifier = "localfile"
 
@@ -29,7 +29,7 @@ class LocalFileStorageFactory(CheckpointStorageFactory):
 
 
 def replacement(namespace: str, max_retained: int) -> str:
-    """Return the replacement configuration, which uses the same files and the same code."""
+    """Return the replacement configuration, which uses the same files and code."""
     return f"""the checkpoint storage localfile is deprecated: hdfs keeps the same files. Write in seatunnel.yaml
 seatunnel:
   engine:
@@ -46,7 +46,7 @@ _times_said = itertools.count()
 
 
 def _say_once(sentence: str) -> None:
-    """Log a warning for every user, and issue a Python warning, which only developers see."""
+    """Log a warning for users, and issue a Python warning, which only developers see."""
     if next(_times_said) == 0:
         shared.warn([sentence])
         warnings.warn(sentence, DeprecationWarning, stacklevel=3)

@@ -14,7 +14,7 @@ from seatunnel_storage_mapstore.storage import BELOW, MapStorage
 
 
 class MapStorageFactory(CheckpointStorageFactory):
-    """The storage of ``type: map-store``. It has the keys of ``type: hdfs``: maps work on each of its backends."""
+    """The storage of ``type: map-store``. It has the keys of ``type: hdfs``, and maps can use each of its backends."""
 
     factory_identifier = "map-store"
 

@@ -1,4 +1,4 @@
-"""The folder of a map, and the markers that show its owner.
+"""The folder of a map, and the markers that identify its owner.
 
 ::
 
@@ -7,7 +7,7 @@
     <map>/log/<epoch>-<number of its first group>.segment         groups of changes
     <map>/values/<epoch>-<number>.value                           a value that is too large for the log
 
-The markers have a separate folder, so that finding the owner costs the same for any size of the map.
+The markers have a separate folder, so that the cost of finding the owner does not depend on the size of the map.
 """
 
 import functools
@@ -46,14 +46,14 @@ class Contents:
     """One listing of a map."""
 
     epochs: tuple[int, ...]
-    """Epochs of the markers, sorted."""
+    """Epochs of the markers, in ascending order."""
 
     pieces: tuple[Piece, ...]
     """Snapshots, segments and values, sorted by epoch and number."""
 
     @property
     def newest_epoch(self) -> int:
-        """Largest claimed epoch; 0 if none was claimed."""
+        """Largest claimed epoch; 0 if there is none."""
         return max(self.epochs, default=0)
 
     @property
@@ -77,10 +77,10 @@ class Folder:
         return f"{self.storage.locate(self.prefix + name)} ({self.storage.backend})"
 
     def put(self, name: str, body: bytes, *, epoch: int) -> None:
-        """Store an object with a name that only the writer of this epoch uses; durable when the call returns.
+        """Store an object with a name that only the writer of this epoch uses. Durable when the call returns.
 
         Raises:
-            StaleEpochError: The object was removed: a newer writer removes the objects of older ones.
+            StaleEpochError: The object was removed, as a newer writer does with the objects of older ones.
             CheckpointCorruptedError: The object exists with other content.
         """
         if self.put_if_absent(name, body):
@@ -98,7 +98,7 @@ class Folder:
             )
 
     def put_if_absent(self, name: str, body: bytes) -> bool:
-        """Put the bytes unless the object exists; return True if it now has these bytes, as after a repeated put."""
+        """Put an object unless it exists; return True if it now has this content, as after a repeated put."""
         key = self.prefix + name
         put = functools.partial(self.storage.put_if_absent, key, body)
         return self.storage.attempt("put", key, put) or self.read(name) == body
@@ -113,7 +113,7 @@ class Folder:
             self.storage.attempt("delete", keys[0], functools.partial(self.storage.delete, keys))
 
     def sweep_unfinished(self, epoch: int) -> None:
-        """Remove the unfinished objects that dead writers of older epochs left."""
+        """Remove the unfinished objects of dead writers of older epochs."""
         for below in ("log/", "values/", "epochs/"):
             folder = self.prefix + below
             sweep = functools.partial(self.storage.sweep_unfinished, folder, f"{epoch:010d}")
@@ -124,14 +124,14 @@ class Folder:
         return _contents(self._names(below))
 
     def newest_epoch(self) -> int:
-        """Return the largest claimed epoch, or 0 if none was claimed, with one small listing."""
+        """Return the largest claimed epoch, or 0 if there is none, with one small listing."""
         return self.contents("epochs/").newest_epoch
 
     def require_newest(self, epoch: int) -> None:
         """Check that this writer still owns the map.
 
         Raises:
-            StaleEpochError: Another writer claimed it, or it was removed.
+            StaleEpochError: Another writer claimed the map, or the map was removed.
         """
         newest = self.newest_epoch()
         if newest != epoch:
@@ -142,10 +142,10 @@ class Folder:
             )
 
     def claim(self) -> int:
-        """Claim and return a new epoch, larger than any before; no change of an older writer succeeds afterwards.
+        """Claim and return a new epoch, the largest so far; changes of older writers fail afterwards.
 
-        A marker counts only if it is still the newest after it was put: a number that was claimed, superseded and
-        removed between our listing and our put could be claimed twice.
+        A marker is valid only if it is still the newest after it was put. Otherwise a number could be claimed twice, if
+        it was claimed, superseded and removed between our listing and our put.
         """
         for _ in range(_CLAIMS):
             epoch = self.contents().highest_epoch + 1
@@ -169,7 +169,7 @@ def marker_name(epoch: int) -> str:
 
 
 def _contents(names: Iterable[str]) -> Contents:
-    """Sort names into markers and pieces, ignoring foreign files; a lost piece is a gap in the group numbers."""
+    """Parse names into markers and pieces; ignore foreign files. A lost piece is a gap in the group numbers."""
     epochs, pieces = [], []
     for name in names:
         if match := _EPOCH.fullmatch(name):

@@ -15,9 +15,9 @@ A frame is the unit of writing: a group of changes, or a snapshot of all entries
     end               1 byte      a line feed
 
 The CRC covers only the header, so a length is used only after it was verified, and is then compared with the available
-bytes: damaged data cannot make a reader allocate memory. The name of the map is part of both checksums but is not
-stored, so a frame copied from another map is detected as damage. The end is not zero, so a complete frame can be
-distinguished from one that a crash cut off on a file system that then shows zeros.
+bytes: damaged data cannot make a reader allocate excessive memory. The name of the map is part of both checksums but is
+not stored, so a frame copied from another map is detected as damage. The end is not zero, which distinguishes a
+complete frame from one truncated by a crash on a file system that then shows zeros.
 
 The body contains records: operation (1 byte), length of the key (2 bytes), length of the value (4 bytes), the key in
 UTF-8, the value. The value of a *remote* record is the location of the bytes: their length (8 bytes), SHA-256 and name.
@@ -45,7 +45,7 @@ _CRC = struct.Struct(">I")
 _DIGEST_BYTES = 32
 _BODY_AT = _HEADER.size + _CRC.size + _DIGEST_BYTES
 OVERHEAD_BYTES = _BODY_AT + len(_END)
-"""Size of a frame without its records."""
+"""Size of a frame without its records, in bytes."""
 
 _RECORD = struct.Struct(">BHI")
 _REMOTE = struct.Struct(">Q32s")
@@ -64,7 +64,7 @@ class Remote:
     """A value that is too large for the log and is stored in a separate object."""
 
     name: str
-    """Path of the object, below the folder of the map."""
+    """Path of the object, below the map's folder."""
 
     size_bytes: int
     sha256: bytes
@@ -72,12 +72,12 @@ class Remote:
 
 Entry = bytes | Remote
 Change = tuple[str, Entry | None]
-"""A key and its new value; ``None`` removes the key."""
+"""A key and its new value; ``None`` to remove the key."""
 
 
 @frozen
 class Frame:
-    """One frame whose bytes are all verified."""
+    """A frame whose bytes have all been verified."""
 
     kind: Kind
     epoch: int
@@ -86,11 +86,11 @@ class Frame:
 
 
 class IncompleteFrameError(Exception):
-    """The bytes end before the frame does: its writer died before it reported the frame as durable."""
+    """The data ends within a frame, because its writer died before it reported the frame as durable."""
 
 
 def record(key: str, entry: Entry | None) -> bytes:
-    """Return the bytes of one change.
+    """Encode one change.
 
     Raises:
         StorageUsageError: The key is longer than ``MAX_KEY_BYTES``, or cannot be encoded as UTF-8.
@@ -113,12 +113,12 @@ def record(key: str, entry: Entry | None) -> bytes:
 
 
 def snapshot_body(entries: Mapping[str, Entry]) -> bytes:
-    """Return the bytes of all entries, one record each."""
+    """Encode all entries, one record each."""
     return b"".join(record(key, entry) for key, entry in entries.items())
 
 
 def changes(body: memoryview, where: str) -> Iterator[Change]:
-    """Yield the changes of a frame, in the order in which they were made.
+    """Yield the changes in a frame, in the order in which they were made.
 
     Raises:
         CheckpointCorruptedError: The records do not fill the body exactly, which the checksum cannot detect.
@@ -155,7 +155,7 @@ def _unpacked(structure: struct.Struct, body: memoryview, at: int, where: str) -
 
 
 def sealed(kind: Kind, body: Iterable[bytes], *, map_name: str, epoch: int, number: int) -> bytes:
-    """Return the bytes of a frame."""
+    """Encode a frame."""
     parts = list(body)
     header = _HEADER.pack(_MAGIC, FORMAT_VERSION, kind, 0, epoch, number, sum(map(len, parts)))
     header += _CRC.pack(zlib.crc32(header, _seed(map_name)))
@@ -166,11 +166,11 @@ def sealed(kind: Kind, body: Iterable[bytes], *, map_name: str, epoch: int, numb
 
 
 def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
-    """Return the frame at the beginning of ``data``, and its length in bytes.
+    """Decode the frame at the beginning of ``data``; return it and its length in bytes.
 
     Raises:
         IncompleteFrameError: ``data`` ends before the frame does.
-        CheckpointCorruptedError: A byte differs from the written one.
+        CheckpointCorruptedError: A byte differs from what was written.
         UnsupportedFormatError: The frame is intact but has a newer format.
     """
     if len(data) < _BODY_AT:

@@ -1,8 +1,8 @@
-"""The write-ahead log of one map, from one writer's claim to its end.
+"""The write-ahead log of one map, from a writer's claim until it is closed.
 
 **Opening.** A writer claims an epoch, *then* reads (``recovery``), puts all entries as the first snapshot of its own
 epoch, and checks that its epoch is still the newest. Only then does it serve requests and remove the objects of older
-epochs. So a map is always read from a single epoch: its newest snapshot and the groups after it.
+epochs. Thus a map is always read from a single epoch: its newest snapshot and the groups after it.
 
 **Group commit.** Threads that change the map while a group is being written form the next group; the first of them
 leads it. One frame, one fsync (one PUT on object stores), then one listing of the markers: the group is acknowledged
@@ -54,14 +54,14 @@ logger = logging.getLogger("seatunnel.storage")
 
 SEGMENT_BYTES = 2**20
 MOST_SEGMENTS = 256
-"""Number of segments at which even a small log is compacted: a reader makes one request for each."""
+"""Number of segments at which even a small log is compacted, because a reader makes one request for each segment."""
 
 _Compaction = threading.Thread
 
 
 @frozen(kw_only=True)
 class Limits:
-    """Limits on the size of a log. The defaults fit every use; tests set smaller ones."""
+    """Limits on the size of a log. The defaults suit every use; tests set smaller limits."""
 
     segment_bytes: int = SEGMENT_BYTES
     most_segments: int = MOST_SEGMENTS
@@ -83,13 +83,13 @@ class _Group:
     """Held until the group is written. A plain lock, because an event wakes its waiters more slowly."""
     error: Exception | None = None
     replaced: list[Remote] = field(factory=list)
-    """Values outside the log that are no longer referenced once the group is acknowledged."""
+    """Values stored outside the log that are no longer referenced once the group is acknowledged."""
 
 
 class Journal:
     """A writer's access to a map. Thread-safe.
 
-    ``entries`` is the acknowledged content; only commits change it, and it may be read without a lock.
+    ``entries`` is the acknowledged content. Only commits change it, and it may be read without a lock.
     """
 
     def __init__(self, folder: Folder, *, append: bool, limits: Limits) -> None:
@@ -105,7 +105,7 @@ class Journal:
         """Guards ``_forming`` and the sizes."""
         self._forming = _Group()
         self._committing = threading.Lock()
-        """Held while a group is written: one at a time."""
+        """Held while a group is written, so that only one is written at a time."""
         self._failure: Exception | None = None
         self._compaction: threading.Thread | None = None
         self._live_bytes = len(frames.snapshot_body(self.entries)) + frames.OVERHEAD_BYTES
@@ -115,7 +115,7 @@ class Journal:
     # -- changes
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Make the changes durable atomically, together with changes of other threads.
+        """Make the changes durable atomically, possibly together with changes of other threads.
 
         Raises:
             StaleEpochError: The map has another writer, or was removed.
@@ -143,12 +143,12 @@ class Journal:
         """Check that this writer still owns the map, so that every reader sees ``entries``.
 
         Raises:
-            StaleEpochError: Another writer claimed it, or it was removed.
+            StaleEpochError: Another writer claimed the map, or the map was removed.
         """
         self.folder.require_newest(self.epoch)
 
     def close(self) -> None:
-        """Release the map after the group that is being written; later changes raise."""
+        """Release the map once the group that is being written is complete; later changes raise errors."""
         with self._committing:
             self._failure = self._failure or StorageClosedError(
                 f"cannot write to {self.folder.where('')}: this map was released. Open it again"
@@ -159,12 +159,13 @@ class Journal:
             running.join()
 
     def erase(self) -> None:
-        """Remove everything except the newest marker permanently. Call it after ``close``.
+        """Permanently remove everything except the newest marker. Call this after ``close``.
 
-        It puts an empty snapshot first: if the removal is interrupted by a crash, the map remains empty.
+        An empty snapshot is put first, so that the map remains empty if a crash interrupts the removal.
 
         Raises:
-            StaleEpochError: The map has another writer. If that one claimed it only now, it may find the map empty.
+            StaleEpochError: The map has another writer. If that writer claimed the map during this call, it may find
+                the map empty.
         """
         self.confirm()
         self._number += 1
@@ -216,7 +217,7 @@ class Journal:
         self._compact_if_due()
 
     def _apply(self, group: _Group) -> int:
-        """Apply a group to the entries, and return the growth of the live entries in bytes."""
+        """Apply a group to the entries; return the growth of the live entries in bytes."""
         grown = 0
         for (key, entry), record in zip(group.changes, group.records, strict=True):
             old = self.entries.get(key)
@@ -240,7 +241,7 @@ class Journal:
     # -- snapshots
 
     def _begin(self) -> None:
-        """Put the epoch's first snapshot, from which the map is read afterwards, and remove older objects."""
+        """Put the epoch's first snapshot, from which the map is read from then on, and remove older objects."""
         self._put_snapshot(self.entries, 0)
         contents = self.folder.contents()
         named = {entry.name for entry in self.entries.values() if isinstance(entry, Remote)}
@@ -264,7 +265,7 @@ class Journal:
         return piece
 
     def _compact_if_due(self) -> None:
-        """Start a compaction at half of the allowed garbage, and wait for it only when the limit is reached."""
+        """Start a compaction at half of the allowed garbage; wait for it only when the limit is reached."""
         garbage_bytes = self._garbage_bytes()
         segments = self._segments.segments - self._segments_compacted
         if self._compaction is None and (
@@ -276,7 +277,7 @@ class Journal:
             running.join()
 
     def _garbage_bytes(self) -> int:
-        """Return the number of bytes by which the log exceeds twice its live entries."""
+        """Return the number of bytes by which the log exceeds twice the size of its live entries."""
         with self._gate:
             return self._snapshot_bytes + self._group_bytes - 2 * self._live_bytes
 
@@ -315,7 +316,7 @@ class Journal:
 
 
 def _again(error: Exception) -> Exception:
-    """Return a copy of an error for another thread: threads that raise the same exception mix up its tracebacks."""
+    """Return a copy of an error for another thread; threads that raise the same exception mix up its tracebacks."""
     return _caused(type(error)(*error.args), error)
 
 

@@ -1,8 +1,8 @@
 """The ``map:`` block of ``hazelcast.yaml``: which maps are stored, and their storage.
 
-The block with a map's name applies to it; if there is none, the block with the best matching pattern; if none matches,
-``default``. In a pattern one ``*`` matches any characters, and the pattern with the most literal characters matches
-best; these are Hazelcast's rules. Two patterns that match equally well are an error.
+The block with a map's name applies to the map; if there is none, the block with the best matching pattern; if none
+matches, ``default``. In a pattern, one ``*`` matches any characters, and the pattern with the most literal characters
+is the best match; these are Hazelcast's rules. Two patterns that match equally well are an error.
 """
 
 import difflib
@@ -20,7 +20,7 @@ FACTORIES = {
     "org.apache.seatunnel.engine.server.persistence.FileMapStoreFactory": FileMapStoreFactory,
     "seatunnel_storage_mapstore.maps.FileMapStoreFactory": FileMapStoreFactory,
 }
-"""Factories by ``factory-class-name``: SeaTunnel's name, and ours for the same factory."""
+"""Factories by ``factory-class-name``: SeaTunnel's name, and this project's name for the same factory."""
 
 _DEFAULT = "default"
 _KEYS = ("enabled", "initial-mode", "factory-class-name", "properties")
@@ -30,22 +30,22 @@ class InitialMode(enum.Enum):
     """Time at which a map is read."""
 
     EAGER = "EAGER"
-    """The creation of the map."""
+    """At the creation of the map."""
 
     LAZY = "LAZY"
-    """The first use of the map."""
+    """At the first use of the map."""
 
 
 @frozen(kw_only=True)
 class MapConfig:
-    """The ``map-store`` block of one pattern."""
+    """The ``map-store`` block for one pattern."""
 
     pattern: str
     enabled: bool = True
     initial_mode: InitialMode = InitialMode.LAZY
     factory_class_name: str
     properties: Mapping[str, str] = field(factory=dict, repr=lambda properties: f"<{len(properties)} keys>")
-    """Omitted from ``repr``, because they may contain secrets."""
+    """Properties. ``repr`` shows only their number, because they may contain secrets."""
 
     def open(self, name: str) -> MapStore:
         """Return the map store of a map. Properties may refer to secrets; see ``seatunnel_storage_api.secret``."""
@@ -60,10 +60,10 @@ class MapConfigs:
     """All ``map-store`` blocks of a file."""
 
     configs: Mapping[str, MapConfig]
-    """Blocks by pattern; only patterns that have such a block."""
+    """Blocks by pattern; only patterns with a ``map-store`` block."""
 
     def of(self, name: str) -> MapConfig | None:
-        """Return the block that applies to a map, or ``None`` if none does; such a map is not stored.
+        """Return the block that applies to a map; ``None`` if none does, so that the map is not stored.
 
         Raises:
             StorageConfigurationError: Two patterns match equally well.
@@ -81,20 +81,20 @@ class MapConfigs:
         return self.configs[best[0]] if best else self.configs.get(_DEFAULT)
 
     def open(self, name: str) -> MapStore | None:
-        """Return the map store of a map, or ``None`` if no block applies or it has ``enabled: false``."""
+        """Return the map store of a map; ``None`` if no block applies or the block has ``enabled: false``."""
         config = self.of(name)
         return config.open(name) if config is not None and config.enabled else None
 
 
 def matching_characters(pattern: str, name: str) -> int | None:
-    """Return the number of literal characters of a matching pattern; ``None`` if it has no ``*`` or does not match."""
+    """Return the number of literal characters of a pattern; ``None`` if it has no ``*`` or does not match."""
     before, star, after = pattern.partition("*")
     fits = star and name.startswith(before) and name.endswith(after) and len(before) + len(after) <= len(name)
     return len(before) + len(after) if fits else None
 
 
 def parse(document: object) -> MapConfigs:
-    """Parse the content of a YAML file, with ``map:`` at the top or below ``hazelcast:``.
+    """Parse the content of a YAML file, with ``map:`` at the top level or below ``hazelcast:``.
 
     Raises:
         StorageConfigurationError: A block is invalid; the message contains the remedy.

@@ -33,16 +33,16 @@ class FileMapStoreFactory(MapStoreFactory):
     factory_identifier = "hdfs"
 
     def create(self, name: str, configuration: Mapping[str, str]) -> LoggedMap:
-        """Return a map that opens at its first use or by ``open``."""
+        """Return a map that opens at its first use, or when ``open`` is called."""
         require_map_name(name)
         return LoggedMap(_storage(configuration), f"{name}/")
 
 
 def require_map_name(name: str) -> str:
-    """Return the name unchanged, after a check by the rules of job IDs, because it is the name of a folder.
+    """Return the name unchanged if it follows the rules for job IDs, because it is used as a folder name.
 
     Raises:
-        InvalidIdError: It could lead out of the namespace, or a backend could reject it.
+        InvalidIdError: The name could lead out of the namespace, or a backend could reject it.
     """
     try:
         return require_job_id(name)

@@ -1,11 +1,11 @@
-"""The map of one pipeline, used by many processes although a map has one writer.
+"""The map of one pipeline, shared by several processes although a map has only one writer.
 
-A process that changes the map first claims it, unless it owns it, and keeps it until another process claims it. A
-change that another process's claim supersedes is not acknowledged; it is repeated on the new content of the map. So
-each change is atomic for all processes, as with a lock, but without a lock that a dead process could keep.
+A process that changes the map first claims it, unless it owns it already, and keeps it until another process claims it.
+A change that is superseded by another process's claim is not acknowledged; it is repeated on the map's new content.
+Each change is therefore atomic for all processes, as with a lock, but a dead process cannot keep the map locked.
 
 A process that only reads claims nothing: it reads the log between two checks of the markers. If both show the epoch of
-the log, everything read was durable before any newer writer's claim, and so the newer writer keeps it.
+the log, everything that was read was durable before any newer writer's claim, so a newer writer keeps it.
 """
 
 import itertools
@@ -27,7 +27,8 @@ Answer = TypeVar("Answer")
 
 _TAKEOVERS = 100
 _PATIENCE = 20
-"""Number of times a reader waits for a writer that has claimed the map and is not ready. Then it claims the map."""
+"""Number of times that a reader waits for a writer that has claimed the map but is not ready; after that, it claims the
+map."""
 _WAIT_S = 0.002
 
 
@@ -44,8 +45,8 @@ class PipelineMap:
         """Return a copy of the map's entries.
 
         Args:
-            newest: The newest marker in a listing that the caller has just made. If it is this process's own, no other
-                process has changed the map by then, and no further listing is needed.
+            newest: The newest marker in a listing that the caller has just made. If it belongs to this process, no
+                other process had changed the map by then, and no further listing is needed.
         """
         with self._lock:
             if self._journal is not None and self._journal.epoch == newest:
@@ -53,9 +54,9 @@ class PipelineMap:
             return dict(self._read())
 
     def changed(self) -> dict[str, Entry] | None:
-        """Return a copy of the entries after a change of this process, or ``None`` if the map was lost since.
+        """Return a copy of the entries after a change by this process; ``None`` if the map was lost since then.
 
-        The change itself listed the markers afterwards, so no further listing is needed.
+        The change has itself listed the markers, so no further listing is needed.
         """
         with self._lock:
             return None if self._journal is None else dict(self._journal.entries)
@@ -63,8 +64,8 @@ class PipelineMap:
     def load(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None``.
 
-        A stored value never changes, so one that this process has in memory is returned without a listing; its removal
-        by another process may go unnoticed.
+        A stored value never changes, so a value in this process's memory is returned without a listing. Its removal by
+        another process may go unnoticed.
         """
         with self._lock:
             known = None if self._journal is None else self._journal.entries.get(key)
@@ -82,7 +83,7 @@ class PipelineMap:
             raise vanishing(self._folder.map_name)
 
     def store_if_absent(self, key: str, value: bytes) -> bool:
-        """Store a value unless the key exists, and return True if this call stored it."""
+        """Store a value unless the key exists; return True if this call stored it."""
 
         def change(journal: Journal) -> bool:
             if key in journal.entries:
@@ -119,7 +120,7 @@ class PipelineMap:
         return self._as_writer(_confirmed)
 
     def _as_writer(self, action: Callable[[Journal], Answer]) -> Answer:
-        """Run an action on this process's journal; retry with growing delays if another process claimed the map."""
+        """Run an action on this process's journal; retry with increasing delays if another process claimed the map."""
         wait_s = _WAIT_S
         for _ in range(_TAKEOVERS):
             began = time.monotonic()

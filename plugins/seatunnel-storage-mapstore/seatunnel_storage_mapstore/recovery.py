@@ -1,4 +1,4 @@
-"""Reading of a map's content from its folder."""
+"""Read a map's content from its folder."""
 
 from collections.abc import Iterator
 
@@ -15,20 +15,20 @@ class Recovered:
     """The entries of a map, as of one listing."""
 
     epoch: int
-    """Epoch that wrote the entries; 0 if the map never had a writer that became ready."""
+    """Epoch that wrote the entries; 0 if no writer of the map has ever become ready."""
 
     entries: dict[str, Entry]
 
 
 class _MovedError(Exception):
-    """Listed objects were removed or are incomplete: a writer is compacting."""
+    """Listed objects were removed or are incomplete, because a writer is compacting."""
 
 
 def recover(folder: Folder) -> Recovered:
     """Read the newest snapshot of the newest epoch that has one, and the groups after it.
 
-    A writer must have claimed the map before. If a listed object no longer exists, a writer has compacted it away, and
-    the folder is listed again.
+    A writer must have claimed the map before. If a listed object no longer exists, because a writer has compacted the
+    log, the folder is listed again.
 
     Raises:
         CheckpointCorruptedError: A byte is damaged, or a group is missing.
@@ -84,7 +84,7 @@ def _groups(folder: Folder, base: Piece, segments: list[Piece]) -> Iterator[tupl
 
 
 def _frames(folder: Folder, segment: Piece, *, last: bool) -> Iterator[Frame]:
-    """Yield the frames of a segment. Only the last segment may end with a torn frame, but not start with one.
+    """Yield the frames of a segment. Only the last segment may end with an incomplete frame, but not start with one.
 
     A segment is created with its first group, by one atomic put; later groups are appended to it.
     """

@@ -1,4 +1,4 @@
-"""Durable writing of groups, which differs between local files and object stores."""
+"""Durable writing of groups, to local files or to object stores."""
 
 import os
 from abc import ABC, abstractmethod
@@ -12,23 +12,23 @@ from seatunnel_storage_mapstore.folder import SEGMENT, Folder, Piece
 
 
 class SegmentWriter(ABC):
-    """Writes the groups of one epoch. Not thread-safe, and unusable after an error."""
+    """Writer of one epoch's groups. Not thread-safe, and unusable after an error."""
 
     def __init__(self, folder: Folder, epoch: int) -> None:
         self._folder = folder
         self._epoch = epoch
         self.segments = 0
-        """Number of segments that were started."""
+        """Number of segments started so far."""
 
     @abstractmethod
     def write(self, number: int, frame: bytes) -> None:
-        """Write a group, durable when the call returns; after an error, the group may or may not be durable."""
+        """Write a group. It is durable when the call returns; after an error, it may or may not be durable."""
 
     def roll(self) -> None:
         """Start a new segment with the next group."""
 
     def close(self) -> None:
-        """Release open files; a second call is a no-op."""
+        """Release open files. May be called twice."""
 
     def _begin(self, number: int, frame: bytes) -> str:
         name = Piece(self._epoch, number, SEGMENT).name
@@ -38,14 +38,14 @@ class SegmentWriter(ABC):
 
 
 class ObjectPerGroup(SegmentWriter):
-    """Writer for storages that can only put: every group is a segment."""
+    """Writer for storages that only support puts: every group is a segment."""
 
     def write(self, number: int, frame: bytes) -> None:
         self._begin(number, frame)
 
 
 class AppendedFiles(SegmentWriter):
-    """Writer for local files: the first group creates the file, later ones are appended by a write and an fsync."""
+    """Writer for local files: the first group creates a file, later ones are appended with a write and an fsync."""
 
     def __init__(self, folder: Folder, epoch: int, segment_bytes: int) -> None:
         super().__init__(folder, epoch)
@@ -89,5 +89,5 @@ class AppendedFiles(SegmentWriter):
 
 
 def can_append(storage: BlobStorage) -> bool:
-    """Return True if the objects of a storage are files of this machine."""
+    """Return True if the objects of a storage are files on this machine."""
     return isinstance(storage, LocalFileStorage)

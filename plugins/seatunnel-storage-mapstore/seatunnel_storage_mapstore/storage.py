@@ -1,7 +1,7 @@
-"""The checkpoint storage of type ``map-store``: a map contains the checkpoints and markers of each pipeline.
+"""The checkpoint storage of type ``map-store``. Each pipeline's checkpoints and markers are in a map.
 
-A checkpoint is an entry, with the name that ``layout`` gives it. The manifests and attachments of a job are put once
-and never changed, so they need no map and are stored next to the maps as plain objects.
+A checkpoint is an entry with the name defined by ``layout``. The manifests and attachments of a job are put once and
+never changed, so they need no map and are stored next to the maps as plain objects.
 """
 
 import itertools
@@ -19,21 +19,21 @@ from seatunnel_storage_mapstore.frames import Entry, Remote
 from seatunnel_storage_mapstore.pipeline_map import PipelineMap
 
 BELOW = "map-store/"
-"""Folder of all objects, so that this storage and one of another type are independent in the same namespace."""
+"""Folder of all objects, which keeps this storage independent of a storage of another type in the same namespace."""
 
 DAMAGED = "damaged-map.ckpt"
-"""Entry for an unreadable map in a listing of many maps: the job remains in the list of jobs, damage in one pipeline
-does not hide the others, and the pipeline is not treated as empty."""
+"""Entry that represents an unreadable map in a listing of many maps. The job remains in the list of jobs, damage in one
+pipeline does not hide the others, and the pipeline is not treated as empty."""
 
 _ENTRY = re.compile(r"([^/]+/\d{6}/)([^/]+)", re.ASCII)
 _PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs/(\d{10})\.epoch|(?:epochs|log|values)/[^/]+)", re.ASCII)
 
 
 class MapStorage(BlobStorage):
-    """The operations of ``BlobStorage`` on maps.
+    """Implementation of ``BlobStorage`` on maps.
 
     Args:
-        beneath: stores the objects of the maps in the folder ``BELOW``; closed with this storage.
+        beneath: Stores the objects of the maps in the folder ``BELOW``; closed with this storage.
     """
 
     def __init__(self, beneath: BlobStorage, *, namespace: str, max_retained: int) -> None:
@@ -98,7 +98,7 @@ class MapStorage(BlobStorage):
             raise
 
     def delete_job(self, job_id: str) -> None:
-        """Remove a job; one with a damaged map remains complete until its file is restored."""
+        """Remove a job. A job with a damaged map remains complete until the damaged file is restored."""
         self._require_readable(self.holdings(job_id))
         super().delete_job(job_id)
 
@@ -113,7 +113,7 @@ class MapStorage(BlobStorage):
         return super().verify(holding)
 
     def locate(self, key: str) -> str:
-        """Return the address of a key, or the folder of an unreadable map, which has no object of this name."""
+        """Return the address of a key; for an unreadable map, its folder, because there is no object with this name."""
         return self._beneath.locate(key.removesuffix(DAMAGED))
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
@@ -143,7 +143,7 @@ class MapStorage(BlobStorage):
             return [Blob(key=folder + DAMAGED, size_bytes=0)]
 
     def _require_readable(self, holdings: Iterable[Holding]) -> None:
-        """Read the damaged maps of a listing again, to raise an error with the damage and the file."""
+        """Read the damaged maps of a listing again, to raise an error that describes the damage and the file."""
         for holding in holdings:
             if holding.kind is HoldingKind.MISNAMED and holding.key.endswith("/" + DAMAGED):
                 self._map(holding.key.removesuffix(DAMAGED)).entries()
@@ -152,9 +152,9 @@ class MapStorage(BlobStorage):
 class _Verb(threading.local):
     """The operation in progress on this thread, which puts and then lists.
 
-    A put into a map is acknowledged by a check of its markers, and this check replaces the listing that the operation
-    makes next: a process that claimed the map before it made the put fail, and one that claims it later reads what was
-    put (R5). Outside of an operation the next call is unknown, so each listing checks the markers itself.
+    A put into a map is acknowledged after a check of the map's markers. This check replaces the operation's next
+    listing: if a process had claimed the map earlier, the put would have failed; a process that claims it later reads
+    what was put (R5). Outside of an operation, the next call is unknown, so each listing checks the markers itself.
     """
 
     def __init__(self) -> None:
@@ -171,7 +171,7 @@ class _Verb(threading.local):
         self._changed = folder
 
     def just_changed(self, folder: str) -> bool:
-        """Return True if the operation changed this map and has read nothing else since."""
+        """Return True if the operation changed this map and has read nothing else since then."""
         changed, self._changed = self._changed, None
         return self._is_on and changed == folder
 

@@ -16,19 +16,19 @@ from seatunnel_storage_mapstore.journal import Journal, Limits
 from seatunnel_storage_mapstore.segments import can_append
 
 INLINE_BYTES = 2**16
-"""Size from which a value is a separate object: it is written once and never again by a compaction."""
+"""Size in bytes from which a value is a separate object, which is written once and not rewritten by compactions."""
 
 
 class LoggedMap(MapStore):
-    """A map in a write-ahead log (``journal``). All its keys and its small values are in memory.
+    """A map in a write-ahead log (``journal``). All keys and small values are in memory.
 
-    It has one writer at a time: a process that opens the map claims it. From then on, every change of the previous
-    writer raises ``StaleEpochError``, and its reads return the content of the map at that time.
+    A map has one writer at a time: a process that opens the map claims it. From then on, every change by the previous
+    writer raises ``StaleEpochError``, and its reads return the map's content at the time of the claim.
 
     Args:
-        storage: stores the objects; closed with the map.
-        prefix: the folder of the map, below the storage's namespace; ends with "/".
-        append: True to append groups to files; by default where possible, which is on local files.
+        storage: Stores the objects; closed with the map.
+        prefix: The folder of the map, below the storage's namespace; ends with "/".
+        append: True to append groups to files; by default, this is done on local files.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class LoggedMap(MapStore):
         self._values = itertools.count(1)
 
     def open(self) -> None:
-        """Claim the map and read it; the first use of a map does this too.
+        """Claim the map and read it. The first use of a map does this implicitly.
 
         Raises:
-            StaleEpochError: Another writer claimed it meanwhile.
-            CheckpointCorruptedError: Its log is damaged.
-            UnsupportedFormatError: A newer version wrote it.
+            StaleEpochError: Another writer claimed the map in the meantime.
+            CheckpointCorruptedError: The log is damaged.
+            UnsupportedFormatError: A newer version wrote the map.
         """
         self._opened()
 
@@ -79,10 +79,10 @@ class LoggedMap(MapStore):
         return frozenset(self._opened().entries)
 
     def destroy(self, *, delete_files: bool = False) -> None:
-        """Release the map; a second call is a no-op.
+        """Release the map. May be called twice.
 
-        With ``delete_files`` its data is removed permanently. One marker of a few hundred bytes remains, so that an
-        earlier writer still detects that it lost the map.
+        With ``delete_files``, its data is permanently removed. One marker of a few hundred bytes remains, so that an
+        earlier writer can still detect that it lost the map.
 
         Raises:
             StaleEpochError: With ``delete_files``, if another writer has the map.
@@ -117,11 +117,11 @@ class LoggedMap(MapStore):
 
 
 def place(journal: Journal, number: int, value: bytes) -> Entry:
-    """Return a value as an entry: the value itself or, if it is large, the name of the object that now stores it.
+    """Return the entry for a value: the value itself or, if it is large, the name of an object that stores it.
 
     Args:
         journal: The map's journal.
-        number: A number that the journal's owner has not used before.
+        number: A number that the owner of the journal has not used before.
         value: The bytes to store.
     """
     if len(value) <= INLINE_BYTES:
@@ -132,7 +132,7 @@ def place(journal: Journal, number: int, value: bytes) -> Entry:
 
 
 def fetch(folder: Folder, entry: Entry) -> bytes | None:
-    """Return the bytes of an entry, or ``None`` if they were removed since the entry was read.
+    """Return the bytes of an entry; ``None`` if they have been removed since the entry was read.
 
     Raises:
         CheckpointCorruptedError: They differ from the stored bytes.
@@ -158,5 +158,5 @@ def _value(journal: Journal, key: str) -> bytes | None:
 
 
 def missing(folder: Folder, key: str) -> CheckpointCorruptedError:
-    """Return the error for a missing value that the log refers to and that was not replaced."""
+    """Return the error for a value that is missing although the log refers to it and it was not replaced."""
     return frames.damaged(folder.where("values/"), f"the value of {key!r} does not exist")

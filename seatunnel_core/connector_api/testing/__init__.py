@@ -1,7 +1,7 @@
-"""A test kit for connectors, which calls them as the engine does, in one process and without Spark.
+"""A test kit that calls connectors as the engine does, in one process and without Spark.
 
 Subclass ``SourceConformance``, ``EndlessSourceConformance`` or ``SinkConformance``, describe your connector in the
-abstract methods, and run pytest. Transforms have ``TransformConformance``.
+abstract methods, and run pytest. For transforms, subclass ``TransformConformance``.
 """
 
 from seatunnel_core.connector_api.testing.drive import Skipped, commit, options_of, plan, read, stage

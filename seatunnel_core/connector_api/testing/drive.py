@@ -1,4 +1,4 @@
-"""Call a connector as the engine does: options, planning, reading, staging, committing."""
+"""Call a connector as the engine does: parse options, plan, read, stage and commit."""
 
 import json
 import pickle
@@ -51,7 +51,7 @@ class Declaring(Protocol):
 
 
 class Skipped(ReadContext):
-    """A context that collects the errors of bad rows, or raises them as a job without ``row_error_handle_way`` does.
+    """A ``ReadContext`` that collects errors of bad rows, or raises them, as without ``row_error_handle_way``.
 
     It also collects reported facts.
     """
@@ -71,7 +71,7 @@ class Skipped(ReadContext):
 
 
 def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
-    """Return the options of a plugin for values as a configuration file has them.
+    """Parse the options of a plugin from values in configuration-file form.
 
     Raises:
         KeyError: The plugin does not declare a key.
@@ -83,14 +83,17 @@ def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
 
 
 def through_json(value: T) -> T:
-    """Return a body as storage returns it; fail if JSON changes it."""
+    """Return a body as read back from storage; fail if JSON changes it."""
     kept: T = json.loads(json.dumps(value))
     assert kept == value, f"JSON does not keep {value!r}: use texts, numbers, truth values, lists and dicts"
     return kept
 
 
 def through_checkpoint(cursor: PollCursor) -> PollCursor:
-    """Return a cursor as the next poll receives it after a restart: the engine stores ``bytes`` apart from the JSON."""
+    """Return a cursor as the first poll after a restart receives it.
+
+    The engine stores ``bytes`` apart from the JSON.
+    """
     parts: list[bytes] = []
 
     def store(part: bytes) -> str:
@@ -103,12 +106,12 @@ def through_checkpoint(cursor: PollCursor) -> PollCursor:
 
 
 def shipped(value: T) -> T:
-    """Return a value as it arrives in a task."""
+    """Return a value as a task receives it: pickled and unpickled."""
     return pickle.loads(pickle.dumps(value))  # type: ignore[no-any-return] # noqa: S301 - our own bytes
 
 
 def plan(source: Source, planning: PlanningContext | None = None) -> Enumeration:
-    """Discover, inspect and enumerate; the source is pickled and the items go through JSON, as in the engine."""
+    """Discover, inspect and enumerate. As in the engine, the source is pickled and the items pass through JSON."""
     planning = planning or PlanningContext(parallelism=1)
     in_task = shipped(source)
     inspected = [
@@ -126,7 +129,7 @@ def read(
     splits: Iterable[Split] | None = None,
     context: ReadContext | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of splits, all of a new plan by default, in order and as dicts.
+    """Return the rows of splits, in order and as dicts; by default, of all splits of a new plan.
 
     Args:
         source: The source; it is pickled for each split.
@@ -152,7 +155,7 @@ def read(
 def place(
     *, epoch: int = 1, unit: int = 1, attempt: str = "1-0", job_id: str = "job", pipeline_id: int = 1
 ) -> WriterContext:
-    """Return the context of a writer, as the engine makes it."""
+    """Return the context of a writer, as the engine creates it."""
     return WriterContext(
         job_id=job_id,
         pipeline_id=pipeline_id,
@@ -165,7 +168,7 @@ def place(
 
 
 def sink_place(staging: WriterContext) -> SinkContext:
-    """Return the context of the sink in the driver, for that of a writer."""
+    """Return the driver's context of the sink that corresponds to a writer's context."""
     return SinkContext(
         job_id=staging.job_id,
         pipeline_id=staging.pipeline_id,
@@ -187,7 +190,7 @@ def begin(sink: Sink, schema: TableSchema, staging: WriterContext) -> SinkWriter
 
 
 def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: WriterContext) -> Committable:
-    """Stage rows as a task does, and return the committable as a checkpoint returns it."""
+    """Stage rows as a task does, and return the committable as read back from a checkpoint."""
     writer = begin(sink, schema, staging)
     for rows in batches:
         writer.write(Batch(table=schema.table, rows=rows))
@@ -195,7 +198,7 @@ def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], st
 
 
 def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
-    """Finish a writer, and return its committable as a checkpoint returns it."""
+    """Finish a writer, and return its committable as read back from a checkpoint."""
     staged = writer.finish()
     return Committable(
         id=f"{staging.source_ordinal}-{staging.epoch}-{staging.unit}",

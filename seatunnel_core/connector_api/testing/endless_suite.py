@@ -32,21 +32,21 @@ __all__ = ["EndlessSourceConformance"]
 
 MOST_LOOKS = 100
 IDLE_LOOKS = 4
-"""Number of consecutive polls without objects after which the source is assumed to have returned all its data."""
+"""Number of consecutive empty polls after which the source is assumed to have returned all its data."""
 
 
 class EndlessSourceConformance(ABC):
-    """A suite to subclass in your tests. Name the class ``Test…``; define the source, its options and its rows."""
+    """Test suite to subclass in your tests. Name the class ``Test…``; define the source, its options and its rows."""
 
     source_class: type[Source]
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options in configuration-file form for a source that needs at least two polls."""
+        """Return options in configuration-file form, for a source that needs at least two polls."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """Return all rows that it returns at parallelism 2, in any order."""
+        """Return all rows that the source returns at parallelism 2, in any order."""
 
     def wait(self, pause_ms: int) -> None:
         """Wait before the next poll; override this if no wait is necessary."""
@@ -100,7 +100,7 @@ class EndlessSourceConformance(ABC):
         return read(source, found)
 
     def enumeration(self, source: Source, polled: Sequence[PollResult]) -> Enumeration:
-        """Return the enumeration of all discovered objects, with splits as the engine creates them."""
+        """Return an enumeration with splits for all discovered objects, created as the engine does."""
         splits: list[Split] = []
         for each in polled:
             in_task = shipped(source)
@@ -120,7 +120,7 @@ class EndlessSourceConformance(ABC):
         assert _multiset(self.rows(source, self.looks(source, {}))) == _multiset(self.expected())
 
     def test_what_a_crash_forgets_is_found_again(self) -> None:
-        """Restore after each poll: another process finds all remaining objects once."""
+        """Restore from the cursor of each poll, and check that another process finds every remaining object once."""
         source = self.source()
         polled = self.looks(source, {})
         finds = [at for at, each in enumerate(polled, 1) if each.items]

@@ -24,16 +24,15 @@ _ROWS = 3
 
 
 class SinkKills(ABC):
-    """The tests of ``SinkConformance`` that kill the sink; each attempt is a separate job with the same target."""
+    """Tests of ``SinkConformance`` that kill the sink; each attempt is a separate job with the same target."""
 
     sink_class: type[Sink]
     kills = 25
-    """Number of lines before which a job is killed, spread evenly over the lines that the sink executes; each kill
-    runs three processes."""
+    """Number of kill points, spread evenly over the lines that the sink executes; each kill runs three processes."""
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows that a reader of the target sees now."""
+        """Return the rows that are currently visible to readers of the target."""
 
     @abstractmethod
     def staged(self) -> int:
@@ -44,7 +43,7 @@ class SinkKills(ABC):
         """Return a new sink for the options."""
 
     def test_killed_between_any_two_lines_it_has_every_row_once(self) -> None:
-        """Kill a job, kill the process that recovers it, and let a third process run to the end."""
+        """Kill a job, kill the process that recovers it, and let a third process run to completion."""
         lines = _Life(self, 0).live(epoch=1).lines
         assert lines, "no line of the sink's own module ran"
         moments = sorted({1 + number * (lines - 1) // max(1, self.kills - 1) for number in range(self.kills)})
@@ -74,7 +73,7 @@ class SinkKills(ABC):
 
 
 class _Life:
-    """A job with all its processes and the content of its checkpoints."""
+    """A simulated job: its processes and its checkpoints."""
 
     def __init__(self, suite: SinkKills, number: int) -> None:
         self._suite = suite
@@ -84,7 +83,7 @@ class _Life:
         self._ended = False
 
     def live(self, *, epoch: int, kill_at: int | None = None) -> Killing:
-        """Run a process that restores the latest checkpoint, and takes one after each unit."""
+        """Run a process that restores the latest checkpoint, and creates a checkpoint after each unit."""
         with Killing(code_of(self._suite.sink_class, Sink), kill_at) as killing:
             self._run(epoch)
         return killing
@@ -119,6 +118,6 @@ def _ids(job: int, unit: int) -> range:
 
 
 def numbered(start: int, count: int) -> pa.RecordBatch:
-    """Return ``count`` rows of ``SCHEMA`` with ascending ids from ``start``."""
+    """Return ``count`` rows of ``SCHEMA`` with consecutive ids from ``start``."""
     rows = [{"id": number, "name": f"name {number}"} for number in range(start, start + count)]
     return pa.RecordBatch.from_pylist(rows, schema=SCHEMA.columns)

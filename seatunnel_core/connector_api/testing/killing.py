@@ -1,4 +1,4 @@
-"""Stop code between two lines as if the process was killed: earlier effects remain, and no later ones occur."""
+"""Simulate a kill between two lines of code: effects of earlier lines remain, and later lines have none."""
 
 import ast
 import sys
@@ -12,7 +12,7 @@ __all__ = ["Killed", "Killing", "code_of"]
 
 _ENDING = {"open", "socket.connect", "sqlite3.connect", "subprocess.Popen"}
 _ENDING_GROUPS = ("os.", "shutil.", "tempfile.")
-"""Python audit events that are blocked after the kill, so that cleanup in ``finally`` has no effect."""
+"""Python audit events that are blocked after the kill, so that cleanup code in ``finally`` has no effect."""
 
 _dead: list["Killing"] = []
 _watched = False
@@ -37,7 +37,7 @@ class Killing:
 
         Args:
             files: Files or folders whose lines are counted.
-            at: Line count, from 1, before which the code is stopped; ``None`` only counts.
+            at: Number of the executed line, from 1, before which the code is stopped; ``None`` to only count lines.
         """
         self.lines = 0
         self.place: str | None = None

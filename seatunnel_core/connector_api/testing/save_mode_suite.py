@@ -1,4 +1,4 @@
-"""Tests of save modes, and of the binding of committables to a target (protocol rules R4, R6 and R8)."""
+"""Tests of save modes and of the binding of committables to their target (protocol rules R4, R6 and R8)."""
 
 import json
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ __all__ = ["SinkTargets"]
 
 
 class SinkTargets(ABC):
-    """The part of ``SinkConformance`` about targets."""
+    """Tests of ``SinkConformance`` about targets."""
 
     sink_class: type[Sink]
 
@@ -40,22 +40,22 @@ class SinkTargets(ABC):
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows that a reader of the target sees now."""
+        """Return the rows that are currently visible to readers of the target."""
 
     def elsewhere(self) -> Mapping[str, Any] | None:
         """Return options for a target other than that of ``options``; ``None`` if committables have no target."""
         return None
 
     def lose(self) -> bool:
-        """Remove the target with all files of the sink, like an unmounted disk; return True if it was removed."""
+        """Remove the target with all files of the sink, as if a disk were unmounted; return True if it was removed."""
         return False
 
     def lose_table(self) -> bool:
-        """Drop the table that rows were published to, like another user; return True if it was dropped."""
+        """Drop the table that rows were published to, as another user might; return True if it was dropped."""
         return False
 
     def emptying(self) -> Mapping[str, Any] | None:
-        """Return options with which the save mode empties the target; ``None`` if no option does.
+        """Return options whose save mode empties the target; ``None`` if no options do.
 
         By default, ``options``, if its save mode empties the target.
         """
@@ -72,8 +72,8 @@ class SinkTargets(ABC):
     def test_a_sink_whose_options_change_loses_nothing_silently(self) -> None:
         """Pass a committable to a sink with another target.
 
-        The engine only does this if the manifest does not contain the target. Then the sink must publish to the
-        original target or raise an error: the absence of staged output in its own target proves nothing (R8).
+        The engine does this only if the manifest does not contain the target. The sink must then publish to the
+        original target or raise an error: that its own target has no staged output proves nothing (R8).
         """
         other = self.elsewhere()
         if other is None:
@@ -90,7 +90,7 @@ class SinkTargets(ABC):
         self._finish(sink, committable)
 
     def test_a_target_that_was_lost_is_refused_and_not_created_again(self) -> None:
-        """Lose the target between two units: no commit succeeds, and no later start accepts an empty one (R8)."""
+        """Lose the target between two units: no commit may succeed, no later start may accept an empty target (R8)."""
         first = place()
         sink = self._made(self.options())
         sink.prepare(sink_place(first))
@@ -115,7 +115,7 @@ class SinkTargets(ABC):
                 _start(later, here)
 
     def test_a_table_that_was_dropped_is_refused_and_not_created_again(self) -> None:
-        """Drop a table with published rows: no later start may create it again, except without known rows (R8)."""
+        """Drop a table with published rows: later starts may create it only if no published rows are known (R8)."""
         first = place()
         sink = self._made(self.options())
         sink.prepare(sink_place(first))
@@ -158,7 +158,7 @@ class SinkTargets(ABC):
         assert self._found() == Counter([10, 20])
 
     def test_a_save_mode_acts_once_for_the_pipelines_of_a_job(self) -> None:
-        """Create the tables of a second pipeline with the same target after the first one has committed."""
+        """Create the tables of a second pipeline with the same target after the first pipeline has committed."""
         options = self.emptying()
         if options is None:
             return

@@ -37,7 +37,7 @@ __all__ = ["SinkConformance"]
 
 
 class SinkConformance(SinkTargets, SinkKills):
-    """A suite to subclass in your tests. Name the class ``Test…``; define the sink and how to inspect its target.
+    """Test suite to subclass in your tests. Name the class ``Test…``; define the sink and how to inspect its target.
 
     Rows have a column ``id`` of type bigint and a column ``name`` of type string.
     """
@@ -50,7 +50,7 @@ class SinkConformance(SinkTargets, SinkKills):
 
     @abstractmethod
     def visible(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows that a reader of the target sees now, read without the sink."""
+        """Return the rows that are currently visible to readers of the target, read without the sink."""
 
     @abstractmethod
     def staged(self) -> int:
@@ -61,7 +61,7 @@ class SinkConformance(SinkTargets, SinkKills):
         return self.sink_class(options_of(self.sink_class, self.options()))
 
     def started(self, staging: WriterContext) -> Sink:
-        """Return a prepared sink, as at the start of an epoch."""
+        """Return a sink that is prepared as at the start of an epoch."""
         sink = self.sink()
         sink.prepare(sink_place(staging))
         return sink
@@ -95,7 +95,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([10, 11, 20, 21])
 
     def test_what_is_gone_for_no_known_reason_is_an_error(self) -> None:
-        """Commit a committable again without ``may_be_committed``: its staged rows are then missing."""
+        """Commit a committable again without ``may_be_committed``, when its staged rows no longer exist."""
         staging = place()
         sink = self.started(staging)
         committable = stage(sink, SCHEMA, [numbered(0, 1)], staging)
@@ -104,7 +104,7 @@ class SinkConformance(SinkTargets, SinkKills):
             commit(sink, [committable], staging)
 
     def test_attempts_of_a_unit_do_not_meet(self) -> None:
-        """Stage a unit in two attempts, and commit the second one."""
+        """Stage a unit in two attempts, and commit the second."""
         staging = place()
         sink = self.started(staging)
         first = stage(sink, SCHEMA, [numbered(0, 2)], place(attempt="1-0"))
@@ -124,7 +124,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert (list(self.visible()), self.staged()) == ([], 0)
 
     def test_a_sweep_keeps_what_a_checkpoint_names(self) -> None:
-        """Sweep with committables to keep, and commit them."""
+        """Sweep while keeping some committables, and then commit these."""
         sink = self.started(place())
         kept, dropped = (stage(sink, SCHEMA, [numbered(unit * 10, 1)], place(unit=unit)) for unit in (1, 2))
         later = place(epoch=2)
@@ -157,7 +157,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self.staged() == 0
 
     def test_a_sweep_leaves_alone_what_newer_engines_staged(self) -> None:
-        """Resume an engine that was replaced before its sweep; the sweep may raise an error."""
+        """Resume a replaced engine just before its sweep; the sweep may raise an error."""
         old, new = place(), place(epoch=5)
         late = self.started(old)
         sink = self.started(new)
@@ -169,7 +169,11 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(3))
 
     def test_what_the_target_shows_as_published_is_what_was_committed(self) -> None:
-        """Check ``published``: all commits, or none for a sink without records; never staged units or another job's."""
+        """Check ``published``.
+
+        It returns all committed committables, or none if the sink keeps no records; never staged ones or those of
+        another job.
+        """
         first, other = place(), place(job_id="job2")
         assert self._published(first) == set()
         sink = self.started(first)
@@ -209,7 +213,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([0, 20])
 
     def test_what_came_after_a_base_is_taken_back_and_nothing_else(self) -> None:
-        """Roll back to a base of epoch 1 in which unit 2 was in flight and 4 was the next unit."""
+        """Roll back to a base of epoch 1 in which unit 2 was in flight and unit 4 was the next."""
         sink = rolling = self.started(place())
         back = Retraction(
             epoch=3, base_epoch=1, next_units={0: 4}, in_flight={0: frozenset({2})}, named=frozenset({"0-1-3"})
@@ -244,7 +248,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(unit * 10 + number for unit in range(1, 8) for number in range(unit))
 
     def test_units_are_finished_in_threads_while_the_next_are_written(self) -> None:
-        """Finish units in threads, as tasks do; a client that mixes up the responses to two threads hangs here."""
+        """Finish units in threads, as tasks do; a client that mixes up the responses of two threads hangs here."""
         sink = self.started(place())
         sink.create_tables((SCHEMA,), sink_place(place()))
         in_task, finishing = shipped(sink), []

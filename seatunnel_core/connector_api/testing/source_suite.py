@@ -13,21 +13,21 @@ from seatunnel_core.connector_api.testing.drive import Skipped, options_of, plan
 __all__ = ["SourceConformance"]
 
 LARGEST_BODY = 4096
-"""Maximum size of the body of a split, in bytes of JSON."""
+"""Maximum size of a split's body, in bytes of JSON."""
 
 
 class SourceConformance(ABC):
-    """A suite to subclass in your tests. Name the class ``Test…``; define the source, its options and its rows."""
+    """Test suite to subclass in your tests. Name the class ``Test…``; define the source, its options and its rows."""
 
     source_class: type[Source]
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options in configuration-file form for a source with at least two splits at parallelism 2."""
+        """Return options in configuration-file form, for a source that has at least two splits at parallelism 2."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:
-        """Return all rows that it must return at parallelism 2, in any order."""
+        """Return all rows that the source must return at parallelism 2, in any order."""
 
     planning = PlanningContext(parallelism=2)
 
@@ -74,7 +74,7 @@ class SourceConformance(ABC):
             assert repr(read(source, found, [split])) == repr(whole)
 
     def test_splits_can_be_read_at_the_same_time(self) -> None:
-        """Read several splits alternately with one object, as a task may do."""
+        """Read several splits alternately from one object, as a task may do."""
         source = self.source()
         found = plan(source, self.planning)
         in_task = shipped(source)
@@ -87,7 +87,7 @@ class SourceConformance(ABC):
         assert [repr(some) for some in rows] == alone
 
     def test_a_body_is_small(self) -> None:
-        """Check the size of bodies, which are part of every checkpoint while their splits are being read."""
+        """Check the size of the bodies: every checkpoint contains those of the splits being read."""
         for split in plan(self.source(), self.planning).splits:
             assert len(json.dumps(dict(split.body))) <= LARGEST_BODY, f"split {split.index} has a large body"
 

@@ -1,4 +1,4 @@
-"""Conformance tests of transforms on Arrow batches."""
+"""Conformance tests of transforms of Arrow batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ __all__ = ["TransformConformance"]
 
 
 class TransformConformance(ABC):
-    """Base class of tests (name yours ``Test…``) with the transform, its options and some rows."""
+    """Base class of your tests (name them ``Test…``); define the transform, its options and some rows."""
 
     transform_class: type[Transform]
     columns: pa.Schema | None = None
@@ -22,11 +22,11 @@ class TransformConformance(ABC):
 
     @abstractmethod
     def options(self) -> Mapping[str, Any]:
-        """Return options in the form of a configuration file."""
+        """Return options in configuration-file form."""
 
     @abstractmethod
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Return at least three rows of a table with special values: null, the empty string, the smallest number."""
+        """Return at least three rows of a table, including special values: null, an empty string, a minimum."""
 
     @abstractmethod
     def expected(self) -> Sequence[Mapping[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def blocks_of(rule: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """Return the blocks of a list, empty if it is missing; a single block counts as a list of one.
+    """Return the blocks in a list; empty if the key is missing. A single block counts as a list of one.
 
     Raises:
         ValueError: The value is something else.

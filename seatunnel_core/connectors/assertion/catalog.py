@@ -24,7 +24,7 @@ CATALOG_KEYS: Keys = {
     "column_rule": dict.fromkeys(("name", "type", "nullable", "comment", "column_length", "default_value")),
 }
 _SAID = {"comment": "comment", "column_length": "length", "default_value": "default"}
-"""Keys of a rule, and the corresponding keys of a column's metadata."""
+"""Keys of a rule, and the corresponding keys of column metadata."""
 
 
 @frozen(kw_only=True)
@@ -68,7 +68,7 @@ class KeyRule:
 
     @classmethod
     def of(cls, key: ConstraintKey) -> "KeyRule":
-        """Return the rule that only this key satisfies."""
+        """Return the rule that matches exactly this key."""
         return cls(name=key.name, kind=key.kind, columns=key.columns, sort_types=_sorts(key))
 
     def held(self, key: ConstraintKey) -> bool:
@@ -97,7 +97,7 @@ class CatalogRule:
     primary_key: tuple[str, ...] | None = None
     primary_key_name: str | None = None
     constraint_keys: tuple[KeyRule, ...] | None = None
-    """All keys, in any order."""
+    """All keys other than the primary key, in any order."""
 
     columns: tuple[ColumnRule, ...] | None = None
     """All columns, in order."""
@@ -157,7 +157,7 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
     """Return the rule for the value of ``catalog_table_rule``.
 
     Raises:
-        ValueError: A part is missing or invalid.
+        ValueError: A part of the rule is missing or invalid.
     """
     key = name = None
     if rule.get("primary_key_rule") is not None:
@@ -212,7 +212,7 @@ def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
 
 
 def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
-    """Return a column as a rule, with the fields that occur in any of the wanted rules."""
+    """Return a column in the form of a rule, with only the fields that a wanted rule contains."""
     return ColumnRule(
         name=column.name,
         type=column.type,

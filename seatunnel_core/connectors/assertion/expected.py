@@ -1,4 +1,4 @@
-"""Types that a job expects. SeaTunnel compares Java classes, which have neither digits nor a dimension."""
+"""Types that a job expects. Like SeaTunnel, which compares Java classes, ignore precision and dimensions."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 from seatunnel_core.rows.types import LARGEST_DIMENSION, VECTORS, arrow_type, type_name, vector_name
 
 _ANY = dict.fromkeys(VECTORS, LARGEST_DIMENSION)
-"""Dimension of vectors that are expected without one."""
+"""Placeholder dimension of expected vectors that are declared without one."""
 
 
 def expected_type(declaration: Any) -> pa.DataType:
@@ -20,7 +20,7 @@ def expected_type(declaration: Any) -> pa.DataType:
 
 
 def fits(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Return True if a column has the expected type; an expected ``null`` is checked together with the values."""
+    """Return True if a column has the expected type. If ``null`` is expected, the values are checked later."""
     if found == expected or expected == pa.null():
         return True
     if pa.types.is_decimal(expected):
@@ -31,7 +31,7 @@ def fits(found: pa.DataType, expected: pa.DataType) -> bool:
 
 
 def expected_name(expected: pa.DataType) -> str:
-    """Return the name of an expected type for messages; the names of vectors have no dimension."""
+    """Return the name of an expected type for messages; vector types have no dimension in it."""
     return (vector_name(expected) or "") if _of_any_dimension(expected) else type_name(expected)
 
 

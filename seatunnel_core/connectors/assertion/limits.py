@@ -1,4 +1,4 @@
-"""Limits of the rules of ``Assert``, compared with the values of a column without rounding errors."""
+"""Limits in the rules of ``Assert``, compared with column values without rounding errors."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
@@ -53,7 +53,7 @@ def above(values: pa.Array, most: Decimal) -> pa.Array:
 
 
 def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
-    """Return the smallest and the largest number of a type."""
+    """Return the smallest and the largest value of a numeric type."""
     if pa.types.is_floating(kind):
         return Decimal("-inf"), Decimal("inf")
     if pa.types.is_decimal(kind):
@@ -65,9 +65,9 @@ def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
 
 
 def _nearest(limit: Decimal, kind: pa.DataType, rounding: str) -> pa.Scalar:
-    """Return the value of a type for which comparisons have the same results as for a limit.
+    """Return the value of a type that compares like the limit.
 
-    For a float it is the nearest float, so that a limit of 0.1 equals a value that was written as 0.1.
+    For a floating-point type it is the nearest value, so that a limit of 0.1 equals a stored 0.1.
     """
     if pa.types.is_floating(kind):
         return pa.scalar(float(limit), kind)

@@ -1,4 +1,4 @@
-"""The rules of ``Assert`` about values, types, tables and numbers of rows."""
+"""The rules of ``Assert`` about values, types, tables and row counts."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -41,12 +41,12 @@ class ValueRule:
 
     limit: Decimal | None = None
     compares: bool = False
-    """True if there is an ``equals_to``, which may be null."""
+    """True if the rule has ``equals_to``, which may be null."""
 
     expected: Any = None
 
     def check_type(self, kind: pa.DataType) -> None:
-        """Raise ``ValueError`` for a type that the rule does not support."""
+        """Raise ``ValueError`` if the rule does not support the type."""
         if self.kind in _OF_NUMBERS and not _is_number(kind):
             raise ValueError(f"{self.kind} compares numbers, but the column is of type {type_name(kind)}")
         if self.kind in _OF_LENGTHS and _lengths(pa.array([], kind)) is None:
@@ -58,7 +58,7 @@ class ValueRule:
                 raise ValueError(f"equals_to does not have the type of the column: {error}") from error
 
     def broken_at(self, values: pa.Array) -> tuple[int, str] | None:
-        """Return the index of the first value that breaks the rule, and the expectation; ``None`` if all are valid."""
+        """Return the index of the first value that breaks the rule and what was expected; ``None`` if all are valid."""
         if self.kind is not None:
             found = _first(_broken(self, values))
             if found is not None:
@@ -111,13 +111,13 @@ class FieldRule:
 
 @frozen(kw_only=True)
 class RowRule:
-    """A rule about the number of rows."""
+    """A rule about a number of rows."""
 
     kind: str
     count: int
 
     def check(self, rows: int, table: str | None) -> None:
-        """Raise ``RuleError`` for a number of rows that breaks the rule; ``table`` is for the message."""
+        """Raise ``RuleError`` if the number of rows breaks the rule; ``table`` is for the message."""
         if (self.kind == "MIN_ROW" and rows < self.count) or (self.kind == "MAX_ROW" and rows > self.count):
             of = "" if table is None else f" of table {table}"
             raise RuleError(f"Assert: {rows} rows{of}, expected {self.kind} {self.count}")
@@ -128,7 +128,7 @@ class TableRules:
     """The rules for one table, or for every table."""
 
     table: str | None
-    """Name of the table; ``None`` for rules for every table."""
+    """Name of the table; ``None`` if the rules apply to every table."""
 
     fields: tuple[FieldRule, ...]
     rows: tuple[RowRule, ...]
@@ -144,7 +144,7 @@ class TableRules:
         return self.table is None or self.table == table
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Raise ``RuleError`` for a table that breaks a rule about columns or keys."""
+        """Raise ``RuleError`` if a table breaks a rule about columns or keys."""
         findings = Findings(RuleError)
         for rule in self.fields:
             with findings.part():
@@ -158,7 +158,7 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
     """Return the rules for the value of the option ``rules``.
 
     Raises:
-        UsageError: Parts are missing or invalid; the error lists all of them.
+        UsageError: Parts of the rules are missing or invalid; the error lists all of them.
     """
     findings = Findings()
     found = [_table(rules, None, findings)]
@@ -235,7 +235,7 @@ _BROKEN: Mapping[str, Callable[[pa.Array, Any], pa.Array]] = {
 
 
 def _broken(rule: ValueRule, values: pa.Array) -> pa.Array:
-    """Return a mask of the values that break a rule. As in SeaTunnel, null is not a number, and has the length 0."""
+    """Return a mask of the values that break a rule. As in SeaTunnel, null is not a number and has length 0."""
     assert rule.kind is not None
     return _BROKEN[rule.kind](values, rule.limit)
 
@@ -245,7 +245,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _lengths(values: pa.Array) -> pa.Array | None:
-    """Return the lengths of binary values in bytes, of others in characters; ``None`` for types without a string form.
+    """Return the lengths of values in bytes (binary) or characters; ``None`` for types without a string form.
 
     The length of null is 0, as in SeaTunnel.
     """
@@ -268,7 +268,7 @@ def _different(values: pa.Array, expected: Any) -> pa.Array:
 
 
 def _wanted(expected: Any, kind: pa.DataType) -> pa.Scalar:
-    """Return an ``equals_to`` as a value of a column's type; raise ``ValueError`` or an error of Arrow."""
+    """Convert the value of ``equals_to`` to a column's type; raise ``ValueError`` or an Arrow error."""
     return pa.array([plain(expected, kind)], kind)[0]
 
 
@@ -280,7 +280,7 @@ def _shown(value: pa.Scalar) -> str:
 
 
 def _sorted_maps(value: Any) -> Any:
-    """Return a nested value in a form that can be compared with ``==``.
+    """Convert a nested value to a form that can be compared with ``==``.
 
     Maps, which Arrow returns as lists of pairs, are sorted, and NaN becomes a string, because it does not equal itself.
     """

@@ -1,4 +1,4 @@
-"""The sink ``Assert``: the job fails, at once and without retries, when a rule does not hold."""
+"""The sink ``Assert``: makes the job fail, at once and without retries, if a rule is broken."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -33,7 +33,7 @@ RULES = Option(
 
 
 class AssertSink(Sink, SupportsConclude):
-    """Checks each row where it is read, and the number of rows when the last ones are committed."""
+    """Checks each row in the task that read it, and the number of rows after the last commit."""
 
     identifier: ClassVar[str] = "Assert"
     isolates_bad_rows = True
@@ -87,7 +87,7 @@ class AssertSink(Sink, SupportsConclude):
                     rule.check(rows, table)
 
     def _counted(self, rules: TableRules, rows: int, table_rows: Mapping[str, int]) -> Mapping[str | None, int]:
-        """Return the numbers of rows to which rules apply, by table; ``None`` means all tables together.
+        """Return the row counts to which rules apply, by table; ``None`` means all tables together.
 
         As in SeaTunnel, rules without a table apply to each table of a single source, and to all rows together if there
         are several sources.

@@ -17,7 +17,7 @@ any timestamp, with any zone           ``TIMESTAMP``, ``TIMESTAMP WITH TIME ZONE
 
 Timestamps and times are staged in microseconds; a finer value is an error of its row.
 
-A column of an existing table may have another type, if each value is either stored unchanged or rejected.
+A column of an existing table may have another type if it stores each value unchanged or rejects it.
 """
 
 from collections.abc import Mapping

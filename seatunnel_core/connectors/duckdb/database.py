@@ -1,7 +1,7 @@
-"""A DuckDB file, which this process opens for one transaction at a time and then closes, so that others can read it.
+"""A DuckDB file. This process opens it for one transaction at a time and then closes it, so that others can read it.
 
-Opening and closing the file takes far longer than a short transaction. So the file stays open from one transaction to
-the next while other threads of this process wait for it, for example the pipelines of a job with many tables.
+Opening and closing the file takes far longer than a short transaction. Therefore the file stays open between
+transactions while other threads of this process wait for it, such as the pipelines of a job with many tables.
 """
 
 import os
@@ -16,12 +16,13 @@ from attrs import define, field, frozen
 from seatunnel_core.connector_api.errors import SinkError
 
 _LONGEST_OPEN_S = 1.0
-"""Maximum time that the file stays open for waiting threads, in seconds. Other processes can read it once closed."""
+"""Maximum time that the file stays open for waiting threads, in seconds. Other processes can read it only once it is
+closed."""
 
 
 @define
 class _Shared:
-    """State that the threads of this process share for one file."""
+    """State of one file that the threads of this process share."""
 
     lock: threading.Lock = field(factory=threading.Lock)
     """Lock, held during a transaction."""
@@ -39,7 +40,7 @@ class _Shared:
     """Device and inode of the open file."""
 
     since: float = 0.0
-    """Time at which it was opened, by the monotonic clock."""
+    """Monotonic time at which it was opened, in seconds."""
 
     def close(self) -> None:
         """Close the file if it is open."""
@@ -55,7 +56,7 @@ _entering = threading.Lock()
 _ORDER = "preserve_insertion_order"
 
 _PAUSE_S = 0.05
-"""First delay before retrying to open a file that another process has open, in seconds; it grows up to a second."""
+"""Initial delay before retrying to open a file that another process has open, in seconds; it grows to one second."""
 
 
 @frozen(kw_only=True)
@@ -74,7 +75,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
-        """Lend a connection in a transaction, which is rolled back unless the caller commits it.
+        """Yield a connection in a transaction, which is rolled back unless the caller commits it.
 
         Raises:
             SinkError: The file cannot be opened; ``retryable`` if another process has it open.
@@ -96,7 +97,7 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[_Shared]:
-        """Wait until no other thread uses the file."""
+        """Yield the shared state once no other thread uses the file."""
         with _entering:
             shared = _files.setdefault(os.path.realpath(self.path), _Shared())
         shared.waiting.add(threading.get_ident())
@@ -114,7 +115,7 @@ class Database:
         return shared.opened.cursor()
 
     def _stays_open(self, shared: _Shared) -> bool:
-        """Return True if the file stays open for the next thread; if so, make the name of its log durable."""
+        """Return True if the file stays open for the next thread; then make the directory entry of its log durable."""
         if not shared.waiting - {threading.get_ident()} or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
             return False
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
@@ -152,7 +153,7 @@ class Database:
 
 
 def is_held(error: BaseException) -> bool:
-    """Return True if DuckDB rejects a file because another process has it open."""
+    """Return True if DuckDB failed to open a file because another process has it open."""
     import duckdb
 
     locked = isinstance(error, duckdb.IOException) and "lock" in str(error)
@@ -160,7 +161,7 @@ def is_held(error: BaseException) -> bool:
 
 
 _REFUSED = ("Permission denied", "Operation not permitted", "Read-only file system", "Not a directory")
-"""Permanent errors of the operating system."""
+"""Messages of permanent operating-system errors."""
 
 
 def failed(kind: type[SinkError], what: str, error: Exception) -> SinkError:

@@ -13,9 +13,10 @@ from seatunnel_core.connectors.tables.file_sink import FileStagedTableSink
 
 
 class DuckDBSink(FileStagedTableSink):
-    """Tasks stage rows as Parquet beside the file, and the driver moves them in with the record of what it moved.
+    """Tasks stage rows as Parquet next to the file, and the driver loads them.
 
-    Both are one transaction of DuckDB, so a commit that is repeated after a kill is recognised.
+    One DuckDB transaction contains both the rows and the commit record, so a commit that is repeated after a kill is
+    recognised.
     """
 
     identifier: ClassVar[str] = "DuckDB"

@@ -18,12 +18,12 @@ from seatunnel_core.connectors.tables.sql_database import FILE, KIND, SqlDatabas
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 OWN = "seatunnel"
-"""Schema of the engine's records and collecting tables."""
+"""Schema with the engine's records and its temporary tables of collected rows."""
 
 
 @frozen(kw_only=True)
 class DuckDBTables(SqlDatabase):
-    """A file of DuckDB, which reads staged Parquet itself. Paths have two parts: schema and table."""
+    """A DuckDB file; DuckDB reads the staged Parquet itself. Paths have two parts: schema and table."""
 
     name: ClassVar[str] = "DuckDB"
     types: ClassVar[Mapping[pa.DataType, str]] = PLAIN
@@ -107,7 +107,7 @@ class DuckDBTables(SqlDatabase):
         ]
 
     def _staged_as(self, connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
-        """Return the type in which values of a column are staged; ``None`` if DuckDB would read it as another type."""
+        """Return the type in which a column's values are staged; ``None`` if DuckDB would read them as another type."""
         try:
             found = self.stored_type(kind)
         except TypeError:

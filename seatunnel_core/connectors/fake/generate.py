@@ -1,6 +1,6 @@
-"""Generate columns of values as a function of seed, column and row number only.
+"""Generate values that depend only on the seed, the column and the row number.
 
-So a row does not depend on how the rows are divided into splits and batches, and reading a split again gives the same
+Rows are therefore the same however they are divided into splits and batches, and reading a split again returns the same
 rows. A value is drawn from the bits of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
 Generators", 2014) of its position, computed for whole columns by Arrow.
 """
@@ -28,9 +28,9 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _texts(length: int, texts: str) -> pa.StringArray:
-    """Return an array of strings of one length from their concatenation.
+    """Return an array of strings of equal length from their concatenation.
 
-    ``pa.array`` of a list would import pandas wherever it is installed, which takes half a second in each process.
+    ``pa.array`` with a list would import pandas if it is installed, which takes half a second in each process.
     """
     count = len(texts) // length
     places = array("i", range(0, len(texts) + length, length))
@@ -43,7 +43,7 @@ _SINGLES = _texts(1, _LETTERS)
 
 @frozen(kw_only=True)
 class Generator:
-    """A generator of values."""
+    """Generator of random column values."""
 
     seed: int
     limits: dict[str, tuple[Any, Any]]
@@ -57,7 +57,7 @@ class Generator:
     array_size: int = 5
     map_size: int = 5
     float_digits: int | None = None
-    """Number of digits after the point of floats and doubles; ``None`` for all."""
+    """Number of digits after the decimal point of floats and doubles; ``None`` for all."""
 
     vector_limits: tuple[float, float] = (0.0, 1.0)
     sparse_size: int = 4
@@ -66,7 +66,7 @@ class Generator:
     parts: Parts = Parts()  # noqa: RUF009 - it is frozen
 
     def column(self, name: str, kind: pa.DataType, start: int, count: int) -> pa.Array:
-        """Return the values of a column in ``count`` rows from ``start`` on."""
+        """Return the values of a column for ``count`` rows, starting at row ``start``."""
         salt = zlib.crc32(name.encode()) ^ (self.seed & _MASK)
         template = self.templates.get(type_name(kind))
         if template:
@@ -87,7 +87,7 @@ class Generator:
         return (drawn if self.float_digits is None else _rounded(drawn, self.float_digits)).cast(kind)
 
     def _decimals(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return decimals of at most 12 digits before the point, and 15 in total."""
+        """Return decimals of at most 12 digits before the decimal point, and 15 in total."""
         whole = min(kind.precision - kind.scale, 12)
         digits = min(kind.scale, 15 - whole)
         scaled = pc.floor(pc.multiply(_unit(_bits(salt, start, count)), float(10 ** (whole + digits))))
@@ -108,14 +108,14 @@ class Generator:
         return pc.equal(pc.bit_wise_and(_bits(salt, start, count), pa.scalar(1, _U64)), pa.scalar(1, _U64))
 
     def _dates(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return dates of the configured parts; by default, of the years from 2000 on."""
+        """Return dates with the configured parts; by default, from the year 2000 on."""
         if self.parts.of_dates:
             return self.parts.dates(_draws(salt, start, count)).cast(pa.int32()).cast(kind)
         days = pc.add(_remainder(_bits(salt, start, count), _DAYS).cast(pa.int32()), _YEAR_2000)
         return days.cast(pa.int32()).cast(kind)
 
     def _times(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return times of the configured parts, in whole seconds."""
+        """Return times with the configured parts, in whole seconds."""
         if self.parts.of_times:
             seconds = self.parts.times(_draws(salt, start, count))
         else:
@@ -123,7 +123,7 @@ class Generator:
         return pc.multiply(seconds, 1_000_000).cast(kind)
 
     def _timestamps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return timestamps of the configured parts, in whole seconds."""
+        """Return timestamps with the configured parts, in whole seconds."""
         if self.parts.of_dates or self.parts.of_times:
             draw = _draws(salt, start, count)
             seconds = pc.add(pc.multiply(self.parts.dates(draw), _DAY_SECONDS), self.parts.times(draw))
@@ -141,7 +141,7 @@ class Generator:
         return pa.ListArray.from_arrays(_offsets(count, size), elements, type=kind)
 
     def _maps(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return maps of ``map_size`` keys, or fewer if keys are repeated."""
+        """Return maps of ``map_size`` keys, or fewer if generated keys are equal."""
         size = self.map_size
         keys = self.column(f"{name}.key", kind.key_type, start * size, count * size)
         values = self.column(f"{name}.value", kind.item_type, start * size, count * size)
@@ -165,7 +165,7 @@ class Generator:
         return pa.FixedSizeListArray.from_arrays(elements.cast(kind.value_type), type=kind)
 
     def _sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return sparse vectors; each value has its own range of indexes, so no index occurs twice."""
+        """Return sparse vectors. Each value has its own range of indexes, so no index occurs twice."""
         size = self.sparse_size
         width = _INDEXES // max(size, 1)
         part = _remainder(counting(0, count * size, _U64), max(size, 1))
@@ -243,7 +243,7 @@ def _remainder(bits: pa.Array, divisor: int) -> pa.Array:
 
 
 def _unit(bits: pa.Array) -> pa.Array:
-    """Return numbers from 0 up to, but not including, 1."""
+    """Return random numbers from 0 up to, but not including, 1."""
     return pc.multiply(pc.shift_right(bits, pa.scalar(11, _U64)).cast(pa.float64()), 2.0**-53)
 
 
@@ -256,7 +256,7 @@ def _between(limits: tuple[float, float], bits: pa.Array) -> pa.Array:
 
 
 def _rounded(values: pa.Array, digits: int) -> pa.Array:
-    """Round values below 2**53; larger ones have no digits after the point, and Arrow's rounding would overflow."""
+    """Round values below 2**53; larger ones have no fractional digits, and Arrow's rounding would overflow."""
     small = pc.less(pc.abs(values), 2.0**53)
     return pc.if_else(small, pc.round(pc.if_else(small, values, 0.0), min(digits, 15)), values)
 
@@ -266,7 +266,7 @@ def _draws(salt: int, start: int, count: int) -> Callable[[int, int], pa.Array]:
 
 
 def _different(keys: pa.Array, count: int, size: int) -> tuple[pa.Array, pa.Array | None]:
-    """Return the offset of each map without repeated keys, and a mask of the keys to keep, or ``None`` for all."""
+    """Remove repeated keys from maps: return the maps' offsets and a mask of the keys to keep, ``None`` for all."""
     nested = pa.types.is_nested(keys.type)  # Arrow cannot compare these.
     codes = (pa.array(map(repr, keys.to_pylist()), pa.string()) if nested else keys).dictionary_encode()
     row = pc.divide(counting(0, len(keys), pa.int64()), max(size, 1))

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from attrs import frozen
 
 Draw = Callable[[int, int], pa.Array]
-"""Function that returns a number below its second argument for each row; the first argument distinguishes several draws
-for one value.
+"""Function that returns, for each row, a random number below its second argument. The first argument distinguishes
+several draws for one value.
 """
 
 YEARS = range(2000, 2025)
@@ -30,16 +30,16 @@ class Parts:
 
     @property
     def of_dates(self) -> bool:
-        """True if any part of a date has a list."""
+        """True if any part of a date has configured values."""
         return bool(self.years or self.months or self.days)
 
     @property
     def of_times(self) -> bool:
-        """True if any part of a time of day has a list."""
+        """True if any part of a time of day has configured values."""
         return bool(self.hours or self.minutes or self.seconds)
 
     def check(self) -> None:
-        """Raise ``ValueError`` if a listed month does not have a listed day."""
+        """Raise ``ValueError`` if a configured month lacks a configured day."""
         wanted = max(self.days, default=1)
         for year in set(self.years or YEARS):
             for month in set(self.months or range(1, 13)):

@@ -1,4 +1,4 @@
-"""Check options that depend on one another: ranges, templates and the dimensions of vectors."""
+"""Check options that depend on each other: ranges, templates and the dimensions of vectors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ def generator(options: Options) -> Generator:
     """Return the generator that the options describe.
 
     Raises:
-        UsageError: Options contradict one another.
+        UsageError: Options contradict each other.
     """
     for name in (*_NUMBERS, "vector.float"):
         low, high = options[f"{name}.min"], options[f"{name}.max"]
@@ -46,7 +46,7 @@ def generator(options: Options) -> Generator:
 
 
 def dimensions(options: Options) -> Mapping[str, int]:
-    """Return the dimensions of vectors that are declared without one, by type.
+    """Return the dimensions of vector columns that are declared without one, by type.
 
     Raises:
         UsageError: The dimension of binary vectors is not a multiple of 8.

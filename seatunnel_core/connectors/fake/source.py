@@ -36,23 +36,23 @@ _BATCH_BYTES = 64 << 20
 
 
 _GROUP_MS = 1_000
-"""Minimum interval between polls, in ms; a streaming job emits splits that are due more often in groups."""
+"""Minimum interval between polls, in ms; splits that are due more often are emitted in groups."""
 
 
 _MOST_SPLITS = 10_000
-"""Maximum number of splits of one poll; until they are emitted, every checkpoint contains them."""
+"""Maximum number of splits in one poll; until they are read, every checkpoint contains them."""
 
 
 _WORTH_MS = 20
-"""Minimum delay before each split for which reader threads are worth their cost."""
+"""Minimum delay between splits, in ms, from which on reader threads are worth their cost."""
 
 
 class FakeSource(Source):
     """Generates rows, or repeats the rows listed in the job. Reading a split again gives the same rows.
 
-    In a streaming job it emits the same rows, one split of each parallel reader per ``split.read-interval``, and then
-    waits. Its cursor contains the number of emitted splits and their division, so changed options have no effect on
-    them.
+    In a streaming job it emits the same rows, one split per reader and ``split.read-interval``, and then waits. Its
+    cursor contains the number of emitted splits and how rows are divided into splits, so changed options have no effect
+    on a running division.
     """
 
     identifier: ClassVar[str] = "FakeSource"
@@ -195,18 +195,18 @@ class FakeSource(Source):
 
 @frozen(kw_only=True)
 class _Cut:
-    """Division of the rows into splits: each reader has its own rows, in pieces of about the same size."""
+    """Division of the rows into splits: each reader has its own rows, in parts of about equal size."""
 
     readers: int
     rows: int
     """Number of rows per reader."""
 
     pieces: int
-    """Number of pieces per reader."""
+    """Number of splits per reader."""
 
     @classmethod
     def of(cls, memory: PollCursor) -> "_Cut":
-        """Return the division stored in the cursor of ``poll``."""
+        """Return the division that is stored in the cursor of ``poll``."""
         named = {name: stored.number(memory, name, least=least) for name, least in _LEAST.items()}
         return cls(**named)
 
@@ -228,7 +228,7 @@ def _moment(split: Split) -> dt.datetime:
 
 
 def _of_column(general: Generator, column: Column) -> Generator:
-    """Return the generator for a column; ``columnLength`` and ``columnScale`` override the options."""
+    """Return the generator of a column; ``columnLength`` and ``columnScale`` override the options."""
     return evolve(
         general,
         string_length=min(column.length or general.string_length, opt.LONGEST),

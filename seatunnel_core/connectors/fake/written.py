@@ -23,7 +23,7 @@ _REPORTED = 10
 
 @frozen(kw_only=True)
 class WrittenRows:
-    """The rows listed in a job, and their kinds."""
+    """The rows listed in a job, and their row kinds."""
 
     rows: tuple[tuple[Any, ...], ...]
     """Values of each row, in the order of the columns."""
@@ -31,7 +31,7 @@ class WrittenRows:
     kinds: tuple[int, ...]
 
     def batch(self, columns: pa.Schema, start: int, count: int, now: dt.datetime | None) -> pa.RecordBatch:
-        """Return ``count`` rows from ``start`` on; ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
+        """Return ``count`` rows from row ``start``; ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
         some = self.rows[start : start + count]
         values = [
             pa.array([at(row[index], column.type, now) for row in some], column.type)
@@ -65,7 +65,7 @@ def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str,
 
 
 def at(value: Any, kind: pa.DataType, now: dt.datetime | None) -> Any:
-    """Return the value as the column type; replace ``Moment.NOW`` with ``now`` in the driver's time zone."""
+    """Convert a value to the column type; ``now``, in the driver's time zone, replaces ``Moment.NOW``."""
     if value is not Moment.NOW:
         return value
     assert now is not None

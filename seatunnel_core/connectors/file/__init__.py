@@ -1,1 +1,1 @@
-"""File connectors: a source and a sink for each file system, and their common options."""
+"""File connectors: a source and a sink for each file system, and the options that they share."""

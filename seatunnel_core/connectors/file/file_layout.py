@@ -1,4 +1,4 @@
-"""Folders, names and columns of the files of a sink, for its writers."""
+"""Folders, file names and columns of the files that a sink writes."""
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -20,33 +20,33 @@ from seatunnel_core.findings import Findings
 from seatunnel_core.rows.types import type_name
 
 Destination = tuple[str, str]
-"""Folder of a file below the target, and pattern of its name."""
+"""Folder of a file below the target, and pattern of the file's name."""
 
 
 @frozen(kw_only=True)
 class FileLayout:
-    """Folders, names and columns of the files of a sink."""
+    """Folders, file names and columns of a sink's files."""
 
     identifier: str
-    """Name of the sink's plugin."""
+    """Name of the sink plugin."""
 
     options: Options = field(repr=False)
     files: FileSystem
     place: str
-    """Fixed part of the path."""
+    """Path without variables: the part that all files share."""
 
     root: str
     """Folder in which files are staged, and the start of ``template``."""
 
     template: str
     expression: str
-    """Pattern of the names of files."""
+    """Pattern of file names."""
 
     mode: WriteMode
     style: FileStyle
     partition_by: tuple[str, ...]
     sink_columns: tuple[str, ...]
-    """Columns that the files contain; empty for all."""
+    """Columns to write; empty for all."""
 
     def target(self, context: SinkContext | WriterContext) -> Target:
         """Return the target folder for a sink or a writer."""
@@ -57,14 +57,14 @@ class FileLayout:
         return table_folder(self.template, schema), table_name_in(self.expression, schema)
 
     def written(self, schema: TableSchema) -> pa.Schema:
-        """Return the columns of a table that its files contain."""
+        """Return the columns of a table that are written to its files."""
         wanted = self.sink_columns or schema.columns.names
         if not self.options[opt.PARTITION_IN_FILE]:
             wanted = [name for name in wanted if name not in self.partition_by]
         return pa.schema([schema.columns.field(name) for name in wanted])
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Raise ``SinkError`` if files cannot hold the columns of a table."""
+        """Raise ``SinkError`` if the file format cannot represent the columns of a table."""
         findings = Findings(SinkError)
         with findings.part():
             require_columns(opt.PARTITION_BY.key, self.partition_by, schema)

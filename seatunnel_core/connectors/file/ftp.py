@@ -1,4 +1,4 @@
-"""``FtpFile`` and ``SftpFile``: files of a server that speaks FTP or SFTP, with fsspec's clients."""
+"""``FtpFile`` and ``SftpFile``: files on an FTP or SFTP server, accessed with fsspec's clients."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -36,7 +36,7 @@ SFTP_OPTIONS: tuple[Option[Any], ...] = (HOST, SFTP_PORT, USER, SFTP_PASSWORD, K
 
 
 def _server(protocol: str, options: Options, **own: Any) -> FileSystem:
-    """Return the server of a source or a sink; ``own`` are further arguments of fsspec's client."""
+    """Return the file system of a source or a sink; ``own`` contains further arguments of fsspec's client."""
     host, port = options[HOST], options[FTP_PORT]
     given: Mapping[str, Any] = {"host": host, "port": port, "username": options[USER], "timeout": 30, **own}
     return FsspecFileSystem(
@@ -49,7 +49,7 @@ class _Ftp:
 
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the server; its listings are not cached, because another process publishes while tasks stage."""
+        """Return the file system. Its listings are not cached, because another process publishes while tasks stage."""
         password, encoding = options[FTP_PASSWORD] or "", options[CONTROL_ENCODING]
         return _server("ftp", options, password=password, encoding=encoding, use_listings_cache=False)
 
@@ -59,13 +59,13 @@ class _Sftp:
 
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the server."""
+        """Return the file system."""
         login = {"password": options[SFTP_PASSWORD], "key_filename": options[KEY_FILE]}
         return _server("sftp", options, **{key: value for key, value in login.items() if value is not None})
 
 
 class FtpFileSource(_Ftp, FileSource):
-    """Reads files of a server that speaks FTP."""
+    """Reads files from an FTP server."""
 
     declared = source_options.source_options(*FTP_OPTIONS)
     example = """
@@ -78,7 +78,7 @@ class FtpFileSource(_Ftp, FileSource):
 
 
 class FtpFileSink(_Ftp, FileSink):
-    """Writes files on a server that speaks FTP, with a rename for each file of a checkpoint."""
+    """Writes files to an FTP server; publishes each file of a checkpoint with a rename."""
 
     declared = (*FTP_OPTIONS, *sink_options.SINK_OPTIONS)
     example = """
@@ -90,7 +90,7 @@ class FtpFileSink(_Ftp, FileSink):
 
 
 class SftpFileSource(_Sftp, FileSource):
-    """Reads files of a server that speaks SFTP."""
+    """Reads files from an SFTP server."""
 
     declared = source_options.source_options(*SFTP_OPTIONS)
     example = """
@@ -104,7 +104,7 @@ class SftpFileSource(_Sftp, FileSource):
 
 
 class SftpFileSink(_Sftp, FileSink):
-    """Writes files on a server that speaks SFTP, with a rename for each file of a checkpoint."""
+    """Writes files to an SFTP server; publishes each file of a checkpoint with a rename."""
 
     declared = (*SFTP_OPTIONS, *sink_options.SINK_OPTIONS)
     example = """

@@ -59,7 +59,7 @@ _KEYS = {
     KEYTAB: "kerberosKeytabFilePath",
     KRB5: "krb5_path",
 }
-"""The client's key for each option."""
+"""Key of each option in the client's configuration."""
 
 
 class _Hdfs:
@@ -67,7 +67,7 @@ class _Hdfs:
 
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the cluster of a source or a sink."""
+        """Return the file system of a source or a sink."""
         given = settings(options, _KEYS)
         given |= {f"seatunnel.hadoop.{key}": str(value) for key, value in (options[PROPERTIES] or {}).items()}
         if bool(options[PRINCIPAL]) != bool(options[KEYTAB]):
@@ -81,7 +81,7 @@ class _Hdfs:
 
 
 class HdfsFileSource(_Hdfs, FileSource):
-    """Reads files of HDFS over WebHDFS."""
+    """Reads files from HDFS over WebHDFS."""
 
     declared = source_options.source_options(*OPTIONS)
     example = """
@@ -92,7 +92,7 @@ class HdfsFileSource(_Hdfs, FileSource):
 
 
 class HdfsFileSink(_Hdfs, FileSink):
-    """Writes files of HDFS over WebHDFS, with a rename for each file of a checkpoint."""
+    """Writes files to HDFS over WebHDFS; publishes each file of a checkpoint with a rename."""
 
     declared = (*OPTIONS, *sink_options.SINK_OPTIONS)
     example = """

@@ -1,8 +1,8 @@
 """Incremental reads of a folder: select files by modification time or by name.
 
-By time, files of the last ``lag`` are distinguished by digests of path and time. A file that arrives late with an older
-time is read, and a changed file is read again as a whole. By name, each file is read once, and a file whose path sorts
-before the last one of the previous job is never read.
+By time, files within the last ``lag`` are identified by digests of their path and time. Files that arrive late with an
+older time are read, and changed files are read again as a whole. By name, each file is read once; a file is never read
+if its path sorts before the last path of the previous job.
 """
 
 import time
@@ -23,28 +23,29 @@ from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 MODIFIED, NAME = "modified", "name"
 
 _FUTURE_NS = 86_400 * 10**9
-"""Tolerated clock difference: how far in the future a modification time may be."""
+"""Maximum clock difference: how far in the future a modification time may be, in nanoseconds."""
 
 _NS = 10**9
 
 
 @frozen(kw_only=True)
 class FileIncrements:
-    """Folder that is read incrementally."""
+    """A folder that is read incrementally."""
 
     increment: Increment
     path: str
 
     @property
     def reads(self) -> dict[str, str]:
-        """``Window.reads`` of this folder's cursors."""
+        """Return ``Window.reads`` for cursors of this folder."""
         return {"source": "files", "path": self.path, "column": self.increment.column}
 
     def window(self, files: Sequence[FileVersion], after: Cursor | None) -> Window:
         """Return the window of a job that starts now, from all existing files.
 
         Raises:
-            SourceError: A file has a modification time in the future, or too many files are at the boundary.
+            SourceError: A file has a modification time in the future, or too many files are within the window's
+                ``lag``.
         """
         new = (self._value(each) for each in files if self._bounds.is_new(*self._known(each), after))
         last = self._bounds.last(new, after)
@@ -58,7 +59,10 @@ class FileIncrements:
         return Window(reads=self.reads, after=after, upto=upto)
 
     def has(self, file: FileVersion, window: Window) -> bool:
-        """Return True if the job of a window reads a file. Files that arrive after planning belong to the next job."""
+        """Return True if the job with this window reads a file.
+
+        Files that arrive after planning belong to the next job.
+        """
         return self._bounds.has(*self._known(file), window)
 
     @property
@@ -84,14 +88,14 @@ class FileIncrements:
         return value if self._by_name else value - self.increment.lag_ms * 1_000_000
 
     def _written(self, value: Any) -> str:
-        """Return a value as it is stored: a time in UTC, with all digits."""
+        """Return a value in its stored form: a time in UTC, with all digits."""
         if self._by_name:
             return str(value)
         moment = datetime.fromtimestamp(value // _NS, UTC).replace(tzinfo=None)
         return f"{moment.isoformat(sep=' ')}.{value % _NS:09d}Z"
 
     def _read(self, text: str) -> Any:
-        """Parse a value from ``_written`` or from the user; without a zone it is UTC.
+        """Parse a value written by ``_written`` or by the user; a time without a zone is in UTC.
 
         Raises:
             SourceError: It is not a valid time.
@@ -110,7 +114,7 @@ class FileIncrements:
         return int(moment.timestamp()) * _NS + fraction
 
     def require_start(self) -> None:
-        """Require that ``start`` is a valid value.
+        """Check ``start``.
 
         Raises:
             SourceError: The value is invalid.
@@ -128,7 +132,7 @@ class FileIncrements:
 
 
 def file_increments(increment: Increment, path: str) -> FileIncrements:
-    """Return the incremental view of a folder.
+    """Return the increments of a folder.
 
     Raises:
         UsageError: Options contradict each other.
@@ -148,7 +152,7 @@ def file_increments(increment: Increment, path: str) -> FileIncrements:
 
 
 class IncrementalFiles(OptionIncrements[FileIncrements]):
-    """Part of a file source that reads incrementally."""
+    """Mixin for file sources that read incrementally."""
 
     _listing: Listing
 
@@ -156,7 +160,7 @@ class IncrementalFiles(OptionIncrements[FileIncrements]):
         """Store the options for incremental reads.
 
         Raises:
-            UsageError: They contradict each other.
+            UsageError: The options contradict each other.
         """
         increment: Increment | None = options.get(INCREMENTAL.key)
         if increment is not None and listing.watched:

@@ -1,4 +1,4 @@
-"""Selection of the files that a source reads, and the partition keys in their paths."""
+"""Select the files that a source reads, and find the partition keys in their paths."""
 
 import os
 import re
@@ -18,15 +18,15 @@ from seatunnel_core.quantity import pick
 
 @frozen(kw_only=True)
 class Listing:
-    """Filters of a listing. No file is opened."""
+    """Listing of a folder, with filters. Opens no file."""
 
     path: str
     recursive: bool = True
     pattern: str | None = None
-    """Regular expression for the name, or for the whole path if it contains a ``/``."""
+    """Regular expression for the file name, or for the whole path if it contains a ``/``."""
 
     extension: str | None = None
-    """``csv`` or ``.csv``: other files are skipped."""
+    """File extension, ``csv`` or ``.csv``; other files are skipped."""
 
     partitions: tuple[str, ...] = ()
     """Only files below one of these folders, such as ``year=2013/month=1``; empty for all."""
@@ -41,7 +41,7 @@ class Listing:
     """Prefix of file names to skip, such as those of lock files."""
 
     watched: bool = False
-    """True if the pattern need not match anything yet."""
+    """True if the folder is watched, so that the pattern need not match anything yet."""
 
     within: FileSystem = field(factory=LocalFileSystem)
 
@@ -49,7 +49,7 @@ class Listing:
         """Return the files, sorted by path; none for an empty folder.
 
         Raises:
-            SourceError: the path does not exist or cannot be listed, or the pattern is not a regular expression.
+            SourceError: The path does not exist or cannot be listed, or the pattern is not a regular expression.
         """
         return sorted(self.found(), key=lambda version: version.path)
 
@@ -71,7 +71,7 @@ class Listing:
                 yield version
 
     def doubt(self) -> str:
-        """Return a warning if the path has files and the options skip all of them; empty otherwise.
+        """Return a warning if there are files but the options skip all of them; empty otherwise.
 
         Raises:
             SourceError: as ``files``.
@@ -94,7 +94,7 @@ class Listing:
         return self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched)
 
     def _left_out_by(self, version: FileVersion, expression: re.Pattern[str] | None) -> str:
-        """Return the option that skips a file, as in the job file; empty if the file is read."""
+        """Return the option that excludes a file, as written in the job file; empty if the file is read."""
         name = version.path.rpartition("/")[2]
         subject = version.path if "/" in (self.pattern or "") else name
         if self.extension and not name.endswith(f".{self.extension.lstrip('.')}"):
@@ -115,7 +115,7 @@ class Listing:
 
 
 def listing_of(options: Options, files: FileSystem) -> Listing:
-    """Return the filters in the options."""
+    """Return the listing that the options define."""
     return Listing(
         path=files.named(options[opt.PATH]),
         recursive=options[opt.RECURSIVE],
@@ -131,5 +131,5 @@ def listing_of(options: Options, files: FileSystem) -> Listing:
 
 
 def partition_keys(files: Sequence[FileVersion]) -> tuple[str, ...]:
-    """Return the keys in the folders of all files, in the order in which they first appear."""
+    """Return the partition keys that all files have in their folders, in the order in which they first appear."""
     return tuple(dict.fromkeys(key for version in files for key in partitions(version.path)))

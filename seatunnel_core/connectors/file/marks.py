@@ -1,10 +1,10 @@
 """State of each file of a watched folder, and its compact form in checkpoints.
 
-A small set of marks is part of each checkpoint, as a string. A large one is a sequence of *runs* and a rest. A run is
-an immutable difference to the runs before it, as bytes, which the engine stores once; the rest is the difference to all
-of them, and part of each checkpoint. When the rest has grown too large, it becomes a run, merged with the last runs
-that are not much larger. So there are few runs, and a mark is rewritten only after as many changes as its run has
-marks. A set is always exact: it is never changed in place, only compared.
+A mark is the hash of a file's path and state. A small set of marks is part of each checkpoint, as a string. A large set
+consists of *runs* and a remainder. A run is an immutable difference from the runs before it; the engine stores its
+bytes once. The remainder is the difference from all runs, and part of each checkpoint. When it has grown too large, it
+becomes a run, merged with the last runs unless these are much larger. This keeps the number of runs small, and a run is
+rewritten only after about as many changes as it has marks. Sets are never changed in place.
 """
 
 import binascii
@@ -16,13 +16,13 @@ from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import StoredValueError
 
 NAME_BYTES = 12
-"""96 bits: with a million files, the probability of a collision is about 10^-17."""
+"""Length of the hash of a path: 96 bits. With a million files, the probability of a collision is about 10^-17."""
 
 STATE_BYTES = 4
 _RECORD = NAME_BYTES + STATE_BYTES
 
 MOST_IN_CHECKPOINT = 1_024
-"""Maximum number of marks of one set in each checkpoint, with 22 characters each."""
+"""Maximum number of marks of a set that are stored in each checkpoint, at 22 characters each."""
 
 _MOST_BYTES = MOST_IN_CHECKPOINT * _RECORD
 _COUNT_BYTES = 8
@@ -34,11 +34,11 @@ Runs = tuple[bytes, ...]
 
 
 def written(marks: Marks, runs: Runs) -> str | dict[str, Any]:
-    """Return marks as values for a checkpoint: JSON, and runs as bytes.
+    """Encode marks for a checkpoint: JSON values, and runs as bytes.
 
     Args:
         marks: The marks to write.
-        runs: The runs of the set that was read last.
+        runs: The runs of the set from which the marks developed.
     """
     # Half of the limit if there are runs, so that a set of about the limit does not become a new run each time.
     if len(marks) <= (MOST_IN_CHECKPOINT // 2 if runs else MOST_IN_CHECKPOINT):
@@ -65,7 +65,7 @@ def read(body: Any, key: str) -> tuple[Marks, Runs]:
 
 
 def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
-    """Merge the new run with the last runs, as long as each is at most twice as long as the runs after it."""
+    """Add a new run, merged with the last runs as long as each is at most twice as long as the runs after it."""
     kept = len(runs)
     while kept and len(runs[kept - 1]) <= 2 * size:
         kept -= 1
@@ -74,7 +74,7 @@ def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
 
 
 def _difference(marks: Marks, base: Marks) -> bytes:
-    """Return the difference from ``base`` to ``marks``: a count, that many marks, and the names of removed ones."""
+    """Encode the difference from ``base`` to ``marks``: a count, that many marks, and the names of removed marks."""
     more = sorted(name for name, state in marks.items() if base.get(name) != state)
     less = sorted(name for name in base if name not in marks)
     return b"".join((len(more).to_bytes(_COUNT_BYTES), *(name + marks[name] for name in more), *less))

@@ -46,7 +46,7 @@ _KEYS = {
     ACCESS_SECRET: "fs.oss.accessKeySecret",
     TOKEN: "fs.oss.securityToken",
 }
-"""The client's key for each option."""
+"""Key of each option in the client's configuration."""
 
 _TUNING = (
     "fs.AbstractFileSystem.oss.impl",
@@ -64,7 +64,7 @@ _TUNING = (
     "fs.oss.upload.active.blocks",
     "fs.oss.user.agent.prefix",
 )
-"""Prefixes of Hadoop's keys that choose or tune its client; they do not change which objects are read and written."""
+"""Prefixes of Hadoop keys that select or tune Hadoop's client, but do not change which objects are accessed."""
 
 logger = logging.getLogger("seatunnel.connectors")
 
@@ -88,7 +88,7 @@ class _Oss:
 
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the bucket of a source or a sink."""
+        """Return the file system of a source or a sink."""
         given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
         with usage_errors("OssFile", "oss", OPTION_NAMES):
             from seatunnel_core.clients.oss.client import connect
@@ -99,7 +99,7 @@ class _Oss:
 
 
 class OssFileSource(_Oss, FileSource):
-    """Reads objects of Alibaba Cloud OSS."""
+    """Reads objects from Alibaba Cloud OSS."""
 
     declared = source_options.source_options(*OPTIONS)
     example = """
@@ -112,7 +112,7 @@ class OssFileSource(_Oss, FileSource):
 
 
 class OssFileSink(_Oss, FileSink):
-    """Writes objects of Alibaba Cloud OSS: staged by tasks, and copied within the bucket by a checkpoint."""
+    """Writes objects to Alibaba Cloud OSS: tasks stage them, a completed checkpoint copies them within the bucket."""
 
     server: ClassVar[tuple[Option[Any], ...]] = (ENDPOINT,)
     declared = (*OPTIONS, MISSING_STAGED, *sink_options.SINK_OPTIONS)

@@ -1,4 +1,4 @@
-"""Read one split of one file in its format, and infer columns if the job declares none."""
+"""Read one split of one file, and infer columns if the job declares none."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,20 +18,20 @@ from seatunnel_core.rows.values import plain
 
 @frozen(kw_only=True)
 class FileReading:
-    """Reads the files of a source."""
+    """Reader of the files of a source."""
 
     format: SourceFormat
     declared: pa.Schema | None
-    """Declared columns, in the order of the file; ``None`` if they are inferred."""
+    """Declared columns, in the order of the file; ``None`` if columns are inferred."""
 
     chosen: tuple[str, ...] = ()
-    """``read_columns``; empty for all."""
+    """Columns in ``read_columns``; empty for all."""
 
     defaults: Mapping[str, Any] = field(factory=dict)
-    """Default values by column name, for a missing value or null."""
+    """Default values by column name, which replace missing values and null."""
 
     lacks_any: bool = False
-    """True if a file may lack any nullable column."""
+    """True if any nullable column may be missing in a file."""
 
     def infer(self, file: OpenFile) -> pa.Schema:
         """Return the columns of a file.
@@ -45,9 +45,9 @@ class FileReading:
             raise SourceError(f"{file.version.path}: {error}") from error
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return the findings about columns in a chunk of a file, as JSON, for ``SourceFormat.columns_found``.
+        """Return information about columns from a chunk of a file, as JSON for ``SourceFormat.columns_found``.
 
-        In most formats this is the first chunk of each file; ``None`` if there is nothing.
+        Most formats only use the first chunk of each file; the result is ``None`` if there is no information.
 
         Raises:
             SourceError: as ``infer``.
@@ -65,8 +65,8 @@ class FileReading:
             file: File of the split.
             body: Body of the split.
             context: Receives bad rows.
-            folders: Partition values of the file. If the schema declares such a column, the value replaces a missing
-                one or null.
+            folders: Partition values of the file. If the schema declares a partition column, its value replaces missing
+                values and null.
         """
         columns = self._columns(file, body)
         wanted = self.wanted(columns)
@@ -78,7 +78,7 @@ class FileReading:
         return (_filled(each, wanted, absent) for each in rows)
 
     def _absent(self, wanted: pa.Schema, folders: Mapping[str, str | None], path: str) -> dict[str, Any]:
-        """Return, by column, the value that replaces null and the column itself if the file lacks it."""
+        """Return by column the value that replaces null, or the whole column if it is missing in the file."""
         found: dict[str, Any] = {column.name: None for column in wanted if self.lacks_any and column.nullable}
         found |= self.defaults
         for column in wanted:
@@ -116,7 +116,7 @@ class FileReading:
 
 
 def _lenient(columns: pa.Schema, absent: Mapping[str, Any]) -> pa.Schema:
-    """Return the columns as a file may have them: nullable if null is replaced by another value."""
+    """Return the columns as a file may have them: nullable where another value replaces null."""
     return pa.schema([column.with_nullable(True) if column.name in absent else column for column in columns])
 
 

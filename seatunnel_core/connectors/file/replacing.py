@@ -8,12 +8,12 @@
         <pipeline>-<sink>-<epoch>/             the files while an engine moves them to their places
         <pipeline>-<sink>-done                 marker: all folders are replaced
 
-A new folder replaces an old one, in one step on a local disk; the old one is then removed. File names contain the job,
-so they show which of the two folders is in place. An engine first renames the waiting folder to one with its epoch. A
-later engine takes that over by another rename, so that a suspended one that resumes finds nothing to move.
+A new folder replaces an old one, atomically on a local disk; the old one is then removed. File names contain the job,
+so they show which of the two folders is in place. An engine first renames the waiting folder to a name with its epoch.
+A later engine takes it over by another rename, so that a suspended engine that resumes finds nothing to move.
 
-A bucket has no folders to rename: there the new files are added next to the old ones, and then the old ones are
-removed, protected by the fence of ``save_mode``.
+A bucket has no folders to rename: the new files are added next to the old ones, which are then removed, protected by
+the fence of ``save_mode``.
 """
 
 import os
@@ -37,10 +37,10 @@ _NOTE = ".replaced"
 
 
 def refuse_unfit(layout: FileLayout) -> None:
-    """Reject options with which a sink could not replace existing files, or would replace more than intended.
+    """Reject options with which a sink cannot replace existing files, or would replace more than intended.
 
     Raises:
-        UsageError: Options do not allow it; the message gives an alternative.
+        UsageError: An option is not supported; the message suggests an alternative.
     """
     if not layout.mode.replaces:
         return
@@ -68,7 +68,7 @@ def refuse_unfit(layout: FileLayout) -> None:
 
 
 def require_replaceable(target: Target, folder: str) -> None:
-    """Reject a folder that cannot be replaced, and one in which another job stages.
+    """Reject a folder that cannot be replaced, or in which another job stages.
 
     Raises:
         SinkError: It cannot be replaced; the message contains the folder.
@@ -94,7 +94,7 @@ class Replacing:
     target: Target
     context: SinkContext
     own: re.Pattern[str]
-    """Pattern for the beginning of the names of files that the sink writes for this pipeline."""
+    """Pattern for the prefix of the file names that the sink writes for this pipeline."""
 
     @property
     def _files(self) -> FileSystem:
@@ -130,9 +130,9 @@ class Replacing:
                 self._files.sync_folder(noted)
 
     def collected(self, files: Sequence[StagedFile], *, may_be_committed: bool) -> list[StagedFile]:
-        """Return the staged files, with the waiting folder as their target.
+        """Return the staged files with the waiting folder as their target.
 
-        In a bucket, files that were moved to the target before a kill are omitted.
+        In a bucket, files that an interrupted attempt has already moved to the target are omitted.
         """
         beside = self.waiting[len(self.target.root) :].strip("/")
         looked = may_be_committed and not self._files.has_folders
@@ -148,7 +148,7 @@ class Replacing:
         """Replace the marked folders and remove their old content; do nothing if this is already done.
 
         Raises:
-            SinkError: it cannot be done, or another engine has taken over the job.
+            SinkError: A folder cannot be replaced, or another engine has taken over the job.
         """
         with self._sink_errors("cannot be replaced"):
             if self._files.exists(self._done):
@@ -176,7 +176,7 @@ class Replacing:
         return sorted(found)
 
     def _taken(self) -> str:
-        """Return the folder with the waiting files, renamed so that no other engine finds it."""
+        """Return the folder of the waiting files, renamed so that no other engine finds it."""
         mine = f"{self.waiting}-{self.context.epoch}"
         for epoch, entry in self._at_work():
             if epoch > self.context.epoch:
@@ -205,7 +205,7 @@ class Replacing:
             return ()
 
     def _put(self, work: str, folder: str) -> None:
-        """Move a folder of ``work`` into the place of the target folder; do nothing if it is already there."""
+        """Replace a target folder with its counterpart in ``work``; do nothing if it is already in place."""
         new, there = os.path.join(work, folder), os.path.join(self.target.root, folder)
         if not self._is_left(new, there):
             return
@@ -227,7 +227,7 @@ class Replacing:
             self._files.sync_folder(each)
 
     def _is_left(self, new: str, there: str) -> bool:
-        """Return True if the new folder is not in place yet: it has files of this job, or neither folder has."""
+        """Return True if the new folder is not in place yet: it has files of this job, or neither folder has any."""
         waiting = [self._is_own(entry) for entry in self._below(new)]
         if any(waiting):
             return True
@@ -259,7 +259,7 @@ class Replacing:
     # -- cleanup ------------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Remove the remains of the sink after its job has ended."""
+        """Remove the sink's leftovers after the job has ended."""
         with self._sink_errors("cannot be swept"):
             self._remove_waiting()
             if self._files.exists(self._done):
@@ -281,5 +281,5 @@ class Replacing:
 
 
 def _aside(folder: str) -> str:
-    """Return the path to which an old folder is moved, if it cannot be exchanged with the new one in one step."""
+    """Return the path to which an old folder is moved if it cannot be exchanged with the new one in one step."""
     return f"{folder}.old"

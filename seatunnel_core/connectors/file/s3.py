@@ -54,15 +54,15 @@ _KEYS = {
     ACCESS_KEY: "fs.s3a.access.key",
     SECRET_KEY: "fs.s3a.secret.key",
 }
-"""The client's key for each option."""
+"""Key of each option in the client's configuration."""
 
 logger = logging.getLogger("seatunnel.connectors")
 
 
 def _properties(written: Mapping[str, Any]) -> dict[str, str]:
-    """Return the Hadoop properties that the client supports. Warn about others.
+    """Return the Hadoop properties that the client supports; warn about others.
 
-    The bucket and the endpoint are options: state of a sink is bound to them.
+    The bucket and the endpoint must be set as options, because the state of a sink is bound to them.
     """
     known = keys.S3 - {_KEYS[BUCKET], _KEYS[ENDPOINT]}
     given = {key: str(value) for key, value in written.items() if key in known or key.startswith(keys.OF_PROVIDERS)}
@@ -76,7 +76,7 @@ class _S3:
 
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the bucket of a source or a sink."""
+        """Return the file system of a source or a sink."""
         given = _properties(options[PROPERTIES] or {}) | settings(options, _KEYS)
         with usage_errors("S3File", "s3", OPTION_NAMES):
             from seatunnel_core.clients.s3 import connection

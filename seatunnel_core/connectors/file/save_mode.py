@@ -1,4 +1,4 @@
-"""Save mode of a file sink: empty the target once, and never after another engine has taken over the job (rule R6).
+"""Save mode of a file sink: empties the target once, and never after another engine has taken over the job (R6).
 
 ::
 
@@ -6,8 +6,8 @@
 
 Each start creates its own fence and removes those of earlier processes, before it publishes anything. Entries to remove
 are first moved into the folder of the fence, which fails if that folder no longer exists: a suspended process that
-resumes can no longer move anything. A bucket has no folders to move into: the fence is checked before each removal, so
-a process that is suspended in between may finish one removal.
+resumes can no longer move anything. A bucket has no folders to move into; the fence is checked before each removal, so
+a process that is suspended between the two may still complete one removal.
 """
 
 import errno
@@ -29,7 +29,7 @@ _TRIES = 20
 """Maximum number of attempts to remove a folder into which another process keeps moving files."""
 
 _MOST_FOLDERS = 1_000
-"""Maximum number of folders to list when counting files: a bucket may contain very many."""
+"""Maximum number of folders listed when counting files; a bucket may contain very many."""
 
 _OTHER_DISK = (errno.EXDEV, errno.EBUSY)
 
@@ -51,6 +51,8 @@ class Fence:
     def shut_out_older(self) -> None:
         """Prevent earlier processes from moving anything out of the target.
 
+        Pipelines of one process wait for each other.
+
         Pipelines of this process wait for each other.
         """
         if self._context.process == 1:  # the first of the job
@@ -61,7 +63,7 @@ class Fence:
                     self._take_down(entry)
 
     def _is_older(self, fence: Entry) -> bool:
-        """Return True if a fence is from an earlier process or, without a process number, from an earlier epoch."""
+        """Return True if a fence belongs to an earlier process or, without a process number, to an earlier epoch."""
         process, epoch, *_ = map(int, fence.name.split("-"))
         return (process, 0 if process else epoch) < (self._context.process, 0 if process else self._context.epoch)
 
@@ -74,7 +76,7 @@ class Fence:
                 self._files.leave_note(self._fence)
 
     def clear(self, *, fences: bool) -> None:
-        """Remove the fences of an ended job. If ``fences`` is false, it has created none, and nothing is listed."""
+        """Remove the fences of an ended job. If ``fences`` is false, it has created none and nothing is listed."""
         if not fences and self._context.process == 1:
             return
         with self._sink_errors("cannot be swept"):
@@ -124,7 +126,7 @@ class Fence:
         """Return the visible entries of the target that this job did not write.
 
         Args:
-            below: The names of the folders below the target that belong to it, if the path has variables.
+            below: Patterns of the folders below the target that belong to it, if the path has variables.
             expression: The pattern of the sink's file names.
             time_format: The format of ``${now}`` in it.
         """
@@ -137,14 +139,14 @@ class Fence:
         return [entry for entry in every if not self._is_own(entry, own)]
 
     def _own(self, expression: str, time_format: str) -> re.Pattern[str]:
-        """Return the prefix of the names of files that this job has published."""
+        """Return a pattern for the prefix of file names that this job has published."""
         return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
 
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:
-        """Return a string with the number of foreign files in the target; empty if there are none or listing fails.
+        """Describe the number of files in the target from other jobs; empty if there are none or listing fails.
 
         Args:
-            expression: as for ``existing``.
+            expression: As for ``existing``.
             time_format: as for ``existing``.
         """
         found, own = 0, self._own(expression, time_format)
@@ -159,7 +161,7 @@ class Fence:
     def _is_own(self, entry: Entry, own: re.Pattern[str]) -> bool:
         """Return True if the entry is, or contains, a file that a pipeline of this job published.
 
-        A folder in which the job stages is the target of another of its sinks, so it belongs to the job, too.
+        A folder in which the job stages is the target of another sink of the job, so it also belongs to the job.
         """
         if not entry.is_folder or entry.is_link:
             return own.match(entry.name) is not None

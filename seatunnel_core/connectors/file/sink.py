@@ -1,4 +1,4 @@
-"""File sinks, which publish a file when the checkpoint that contains it completes; and ``LocalFile``."""
+"""File sinks, which publish a file when the checkpoint that contains it is complete; and ``LocalFile``."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,12 +47,12 @@ class FileSink(
     SupportsRollback,
     SupportsSaveMode,
 ):
-    """Base class of file sinks: everything except the file system."""
+    """Base class of file sinks: implements everything except the file system."""
 
     guarantee = Guarantee.EXACTLY_ONCE
     expires_commit_records = False
     server: ClassVar[tuple[Option[Any], ...]] = ()
-    """Options for the server of the files, if it is not in their path."""
+    """Options for the server of the files, unless the path contains it."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -76,7 +76,7 @@ class FileSink(
     @classmethod
     @abstractmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the file system of the options, without a connection to it.
+        """Return the file system that the options define, without connecting to it.
 
         Raises:
             UsageError: Options contradict each other, or a package is missing.
@@ -92,7 +92,7 @@ class FileSink(
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Fixed part of the path, and the server; a committable contains only names below it."""
+        """Return the fixed part of the path, and the server; committables contain only names relative to it."""
         kept = {"file_format_type": "binary"} if self.layout.style.writer.keeps_names else {}
         served = written_options(self.options, *self.server) if self.server else {}
         how = written_options(self.options, opt.WRITE_MODE, opt.REPLACE_PARTITIONS) if self.layout.mode.replaces else {}
@@ -139,7 +139,7 @@ class FileSink(
         return (("/".join(layout.destination_of(schema)), schema, layout.written(schema)) for schema in schemas)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Reject tables of different sources with different columns in one folder; there is nothing to create."""
+        """Reject tables of different sources whose columns differ but whose folder is the same. Creates nothing."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._written_to)
         if self.layout.mode.replaces and not self.layout.mode.partitions:
@@ -185,7 +185,7 @@ class FileSink(
             fence.begin()
 
     def _note_files(self, fence: Fence) -> None:
-        """Store the number of foreign files in the target, to which the job adds."""
+        """Store the number of other jobs' files in the target, to which this job adds."""
         if self._was_there and not self.layout.mode.replaces and not self._empties:
             there = fence.files_in_words(self.layout.expression, self.options[opt.TIME_FORMAT])
             self.adds_to = {"": there} if there else {}
@@ -235,7 +235,7 @@ class FileSink(
     def _published(self, target: Target, files: Sequence[StagedFile], *, may_be_committed: bool) -> Iterator[str]:
         """Publish all files, and yield the folder of each.
 
-        After the first error no further file is started, and all that were started have ended when the error is raised.
+        After an error, no further file is started; the error is raised once all started files have finished.
         """
         workers = min(self.files.publishes_at_once, len(files))
         if workers <= 1:
@@ -274,7 +274,7 @@ class FileSink(
 
     @staticmethod
     def _pattern(told: Mapping[str, str]) -> NamePattern:
-        """Return the pattern of file names that ``recognises_by`` describes."""
+        """Return the pattern of file names from the options that ``recognises_by`` returned."""
         expression = told.get(opt.FILE_NAME.key, "${transactionId}")
         return NamePattern(expression, told.get(opt.TIME_FORMAT.key, str(opt.TIME_FORMAT.default)))
 
@@ -299,7 +299,7 @@ class FileSink(
 
 
 class LocalFileSink(FileSink):
-    """Writes files into a folder that every task and the driver reach under the same path."""
+    """Writes files to a folder that the driver and all tasks reach under the same path."""
 
     identifier: ClassVar[str] = "LocalFile"
     declared = opt.SINK_OPTIONS

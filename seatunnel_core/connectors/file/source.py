@@ -1,9 +1,9 @@
 """File sources, which read byte ranges or row groups; and ``LocalFile``, for local files.
 
-The driver lists the files with size and time and opens none. Tasks inspect files where necessary: the quotes of a large
-CSV file, a Parquet footer, the first lines if there is no schema. The body of a split contains ``path``, ``size``,
-``mtime_ns`` and the format's description of the range; ``columns`` if the job declares none, and ``keys`` if folders
-become columns.
+The driver lists the files with size and time, and opens none. Tasks inspect files where necessary: the quotes in a
+large CSV file, a Parquet footer, the first lines if there is no schema. The body of a split contains ``path``,
+``size``, ``mtime_ns`` and the format's description of the range; ``columns`` if the job declares none, and ``keys`` if
+folders become columns.
 """
 
 import errno
@@ -53,7 +53,7 @@ from seatunnel_core.rows.schema_block import declared_table, described_table, ta
 from seatunnel_core.rows.schema_text import schema_to_text
 
 _FILES_TO_CHECK = 100
-"""Number of files that ``--check`` opens to find unreadable ones."""
+"""Number of files that ``--check`` opens to find unreadable files."""
 
 _OTHER_FORMAT = "Set file_format_type to the format of the files, or exclude this one with file_filter_pattern"
 
@@ -63,7 +63,7 @@ _DECLARE = "Declare them: schema { fields { id = bigint, name = string } }"
 
 
 class FileSource(IncrementalFiles, Source):
-    """Base class of file sources: everything except the file system."""
+    """Base class of file sources: implements everything except the file system."""
 
     waits = False
 
@@ -91,25 +91,25 @@ class FileSource(IncrementalFiles, Source):
         if self._reading.declared is None and not self.bounded:
             raise UsageError(f"option 'discovery_mode': the columns of future files are unknown. {_DECLARE}")
         self._checked: Sequence[FileVersion] = ()
-        """Files listed by ``planned_schemas``, so that ``discover`` in ``--check`` does not list them again."""
+        """Files listed by ``planned_schemas``, so that ``discover`` need not list them again in ``--check``."""
 
         self._doubt = ""
-        """Likely mistake found by ``planned_schemas``, for ``--check``."""
+        """Warning about a probable mistake found by ``planned_schemas``, for ``--check``."""
 
         self._listed: Sequence[FileVersion] = ()
-        """Result of ``discover``, if no task has to inspect it, for the ``enumerate`` that follows."""
+        """Result of ``discover`` for the following ``enumerate``, if no task has to inspect the files."""
 
     @classmethod
     @abstractmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the file system of the options, without a connection to it.
+        """Return the file system that the options define, without connecting to it.
 
         Raises:
             UsageError: Options contradict each other, or a package is missing.
         """
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the listings, which tasks do not need."""
+        """Omit the listings, which tasks do not need."""
         return {**self.__dict__, "_checked": (), "_listed": ()}
 
     @property
@@ -197,7 +197,7 @@ class FileSource(IncrementalFiles, Source):
     def _bodies(
         self, version: FileVersion, examined: list[DiscoveredObject], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[tuple[dict[str, Any], int, int]]:
-        """Yield the body, bytes and rows of each split of one file."""
+        """Yield the body, the bytes and the rows of each split of one file."""
         body = version.body()
         declares = self._format.typed and examined[0].get("columns") == schema_to_text(columns)
         if self._reading.declared is None and not declares:
@@ -215,7 +215,7 @@ class FileSource(IncrementalFiles, Source):
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
         """Return the table that tasks read.
 
-        The key is compared with all columns; the table has no key if ``read_columns`` excludes a part of it.
+        The key is checked against all columns; the table has no key if ``read_columns`` excludes a key column.
         """
         chosen = self._reading.wanted(columns) if columns.names else columns
         known = self._with_partitions(columns, keys) if columns.names else None
@@ -224,7 +224,7 @@ class FileSource(IncrementalFiles, Source):
         return with_columns(table, self._with_partitions(chosen, keys))
 
     def _partition_keys(self, files: Sequence[FileVersion]) -> tuple[str, ...]:
-        """Return the keys of partition folders; for watched folders only those in the path: ``/data/year=*``."""
+        """Return the keys of partition folders; for watched folders, only those in the path: ``/data/year=*``."""
         if not self.options[opt.PARTITIONS]:
             return ()
         return partition_keys(files) if self.bounded else tuple(partitions(f"{self._listing.path}/"))
@@ -234,17 +234,17 @@ class FileSource(IncrementalFiles, Source):
         return pa.schema([*columns, *(pa.field(key, pa.string()) for key in keys if key not in known)])
 
     def require_input(self) -> None:
-        """List until the first file is found."""
+        """Check that the listing returns at least one file."""
         with self._what_to_write():
             next(iter(self._listing.found()), None)
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
         """List the files, open the first ones, and return the schema; ``None`` if it cannot be inferred.
 
-        It cannot be inferred if all files are empty and no columns are declared.
+        It cannot be inferred if all files are empty.
 
         Raises:
-            SourceError: There is nothing to read, it cannot be read, or its columns cannot be inferred.
+            SourceError: There are no files, a file cannot be read, or its columns cannot be inferred.
         """
         with self._what_to_write():
             files = self._checked = self._listing.files()
@@ -310,7 +310,7 @@ class FileSource(IncrementalFiles, Source):
 
 @contextmanager
 def _named(version: FileVersion) -> Iterator[None]:
-    """Add the file name to errors that a library raises about its content."""
+    """Add the file name to errors that a library raises about the content of a file."""
     try:
         yield
     except SeaTunnelError:
@@ -323,7 +323,7 @@ def _named(version: FileVersion) -> Iterator[None]:
 
 
 class LocalFileSource(FileSource):
-    """Reads files that every task can reach under the same path."""
+    """Reads files that all tasks can reach under the same path."""
 
     identifier: ClassVar[str] = "LocalFile"
     declared = opt.SOURCE_OPTIONS
@@ -349,7 +349,7 @@ def _format_of(options: Options, files: FileSystem) -> SourceFormat:
 
 
 def _check_inference(format: str, options: Options) -> None:
-    """Reject options that would have no effect."""
+    """Reject inference options that would have no effect."""
     declares = declared_table(options[opt.SCHEMA_BLOCK]) is not None
     for option in INFERENCE:
         if options.is_set(option) and format != "json":
@@ -366,7 +366,7 @@ def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, 
     """Return the columns in the ``schema`` block, and the default values of columns that may be missing in a file.
 
     Raises:
-        UsageError: The block is invalid, or a default would change when a file is read again.
+        UsageError: The block is invalid, or a default value depends on the time at which a file is read.
     """
     with _wrong_schema(UsageError):
         declared = declared_table(block)
@@ -392,7 +392,7 @@ def _wrong_schema(kind: type[SeaTunnelError]) -> Iterator[None]:
 
 
 def _with_values(rows: pa.RecordBatch, values: Mapping[str, str | None]) -> pa.RecordBatch:
-    """Add columns of type string, each with one value in all rows."""
+    """Add string columns, each with one constant value."""
     for name, value in values.items():
         if name not in rows.schema.names:
             column = pa.nulls(rows.num_rows, pa.string()) if value is None else pa.repeat(value, rows.num_rows)

@@ -1,4 +1,4 @@
-"""The options of the source ``LocalFile``, with SeaTunnel's names where it has them."""
+"""The options of the source ``LocalFile``, with SeaTunnel's names where SeaTunnel has the option."""
 
 import datetime as dt
 from typing import Any
@@ -26,7 +26,7 @@ LEAST_INTERVAL_MS = 100
 
 
 def _scan_interval(value: Any) -> int:
-    """Parse an interval in SeaTunnel's notation, ``10S``, or as ``PT10S`` or a ``DURATION_MS``."""
+    """Parse an interval: ``10S`` in SeaTunnel's notation, ``PT10S``, or a ``DURATION_MS``."""
     is_iso = isinstance(value, str) and value.strip().upper().startswith("PT")
     interval_ms = DURATION_MS.parse(value.strip()[2:] if is_iso else value)
     if interval_ms < LEAST_INTERVAL_MS:
@@ -38,7 +38,7 @@ SCAN_DURATION: OptionType[int] = OptionType(name="duration", parse=_scan_interva
 
 
 def _moment_ns(value: Any) -> int:
-    """Return a point in local time as nanoseconds since 1970."""
+    """Parse a local time to nanoseconds since 1970."""
     text = STRING.parse(value).strip()
     for form in ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d"):
         try:
@@ -257,7 +257,7 @@ OF_A_TABLE: tuple[Option[Any], ...] = (
 
 
 def source_options(*of_system: Option[Any]) -> tuple[Option[Any], ...]:
-    """Return the options of a file source, including the options of its file system."""
+    """Return the options of a file source, including those of its file system."""
     own = (*of_system, *OF_A_TABLE)
     return (*own, INCREMENTAL, tables_option(each for each in own if each != ROW_ERRORS))
 

@@ -1,8 +1,8 @@
 """Detection of new files in a watched folder, and the state that this needs.
 
 A file is identified by a hash of its path, regardless of its time: an ``a.csv`` that arrives late is found after
-``b.csv``. It is read when two listings, a scan interval apart, show the same size and time, and it is read only once. A
-file that has disappeared is dropped after two further listings, so the state is about as long as the folder.
+``b.csv``. It is read, once, when two listings that are a scan interval apart show the same size and time. The state
+drops a file that is missing in two listings, so its length is about proportional to the number of files in the folder.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,13 +17,13 @@ from seatunnel_core.connectors.file.marks import NAME_BYTES, STATE_BYTES, Marks,
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 
 MOST_FILES = 5_000
-"""Maximum number of files of one poll: until their splits are emitted, every checkpoint contains them."""
+"""Maximum number of files in one poll; until their splits are read, every checkpoint contains them."""
 
 IN_PROGRESS = (".tmp", ".part", ".inprogress", "._COPYING_", "~")
 """Suffixes of files that are still being written."""
 
 _NAMED = 5
-"""Maximum number of files in a warning."""
+"""Maximum number of files listed in a warning."""
 
 
 @frozen(kw_only=True)
@@ -31,22 +31,22 @@ class Memory:
     """State of a watched folder: 16 bytes per file."""
 
     seen: Marks = field(factory=dict)
-    """Files taken and in the last listing."""
+    """Files taken, and present in the last listing."""
 
     missing: Marks = field(factory=dict)
-    """Files taken and missing in the last listing."""
+    """Files taken, but missing in the last listing."""
 
     ready: Marks = field(factory=dict)
-    """Files listed twice in this state, and not taken yet."""
+    """Files not taken yet, and listed at least twice in this state."""
 
     fresh: Marks = field(factory=dict)
-    """Files listed once in this state."""
+    """Files listed once in their current state."""
 
     listed_ms: int | None = None
     """Time of the last listing recorded in this state, in milliseconds since 1970; ``None`` before the first."""
 
     runs: Mapping[str, Runs] = field(factory=dict, eq=False, repr=False)
-    """Runs already stored, by set."""
+    """Runs that are already stored, by set."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Memory":
@@ -75,14 +75,14 @@ _SETS = ("seen", "missing", "ready", "fresh")
 
 @frozen(kw_only=True)
 class Watch:
-    """Settings of a watch."""
+    """Settings of a watched folder."""
 
     interval_ms: int
     from_now_on: bool = False
-    """True if files of the first listing count as read."""
+    """True to treat the files of the first listing as already read."""
 
     most: int = MOST_FILES
-    """Maximum number of files of one poll."""
+    """Maximum number of files in one poll."""
 
     def poll(self, listing: Iterable[FileVersion], memory: Memory, now_ms: int) -> "FolderChanges":
         """Compare a complete listing with the state, and return the changes."""
@@ -111,7 +111,7 @@ class Watch:
 
 @frozen(kw_only=True)
 class FolderChanges:
-    """The result of one poll of a folder."""
+    """Result of one poll of a folder."""
 
     taken: tuple[FileVersion, ...]
     """Files to read, oldest first."""
@@ -124,7 +124,7 @@ class FolderChanges:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warning about changed files, if any."""
+        """Warnings about changed files, if any."""
         if not self.changed:
             return ()
         more = len(self.changed) - _NAMED
@@ -136,9 +136,9 @@ Listed = Mapping[bytes, tuple[bytes, FileVersion]]
 
 
 def _advanced(memory: Memory, listed: Listed) -> Memory:
-    """Return the state after another interval.
+    """Return the state after another scan interval.
 
-    An empty listing changes nothing: the disk of the folder may be unmounted.
+    An empty listing changes nothing, because the folder's disk may be unmounted.
     """
     if not listed:
         return memory

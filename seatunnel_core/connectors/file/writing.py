@@ -1,4 +1,4 @@
-"""Write the rows of one attempt of one work unit into staged files, several at a time."""
+"""Write the rows of one attempt of one work unit to staged files, several at a time."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -20,11 +20,11 @@ from seatunnel_core.connectors.staging.naming import file_name, folders
 from seatunnel_core.connectors.staging.target import unique_name
 
 OPEN_FILES = 64
-"""Maximum number of open files per work unit; with more partitions there are more, smaller files."""
+"""Maximum number of open files per work unit; with more partitions, files are closed early and smaller files result."""
 
 
 class FileSinkWriter(SinkWriter):
-    """Writes the rows of one attempt of one work unit into files of the staging folder."""
+    """Writes the rows of one attempt of one work unit to files in the staging folder."""
 
     def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._layout = layout
@@ -86,7 +86,7 @@ class FileSinkWriter(SinkWriter):
         return self._layout.written(schema)
 
     def _parts(self, batch: Batch) -> Iterator[tuple[Destination, pa.Schema, pa.RecordBatch]]:
-        """Yield the folder and name pattern, the columns, and the rows, prepared for the format, of each file."""
+        """Yield, for each file, its folder and name pattern, its columns, and its rows in the form for the format."""
         chosen = self._columns[batch.table]
         folder, expression = self._destinations[batch.table]
         if not self._layout.partition_by:
@@ -161,7 +161,7 @@ class FileSinkWriter(SinkWriter):
 
 
 class _OpenFile:
-    """A file that rows are being written to."""
+    """A file to which rows are being written."""
 
     def __init__(self, name: str, output: StagedOutput, writer: FileWriter) -> None:
         self.name = name

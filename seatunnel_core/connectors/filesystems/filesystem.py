@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class FileVersion:
-    """A file with its state at the time of listing."""
+    """A file and its state when it was listed."""
 
     path: str
     size: int
@@ -35,11 +35,11 @@ class FileVersion:
     """Modification time, in nanoseconds since 1970."""
 
     etag: str = ""
-    """Identifier of the content from the server, if it has one beyond size and time; else empty."""
+    """Identifier of the content from the server, if available; else empty."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "FileVersion":
-        """Return the version in the body of a discovered object or a split.
+        """Parse the version in the body of a discovered object or a split.
 
         Raises:
             StoredValueError: The body has no valid version.
@@ -95,7 +95,7 @@ class OpenFile(ABC):
 
 @frozen(kw_only=True)
 class Entry:
-    """One name in a folder."""
+    """An entry of a folder."""
 
     name: str
     path: str
@@ -104,81 +104,84 @@ class Entry:
 
     is_link: bool = False
     version: FileVersion | None = None
-    """Version of a file, if the listing reports it."""
+    """Version of the file, if the listing reports it."""
 
 
 class StagedOutput(ABC):
-    """A file that a task stages: it writes and closes ``stream``, and calls ``finish`` unless it abandons the file."""
+    """A file that a task stages.
+
+    The task writes and closes ``stream``, and calls ``finish`` unless it abandons the file.
+    """
 
     stream: pa.NativeFile
 
     @abstractmethod
     def finish(self) -> "Receipt":
-        """Make the content durable: it survives a crash of the machine that stores it."""
+        """Make the content durable, so that it survives a crash of the machine that stores it."""
 
 
 @frozen(kw_only=True)
 class Receipt:
-    """Report of a file system about a staged file."""
+    """Receipt of a file system for a staged file."""
 
     size: int
     """Size in bytes."""
 
     body: Mapping[str, Any] = field(factory=dict)
-    """Data that ``publish`` needs in addition to the two paths: JSON values, part of the committable; may be empty."""
+    """JSON values that ``publish`` needs in addition to the two paths. Part of the committable; may be empty."""
 
 
 class FileSystem(MarkedStaging):
     """A file system. Picklable: it is sent to the tasks of its source or sink, and connects on first use.
 
-    Paths are strings with ``/`` between names, starting with ``top``. A failure to list or open is a ``SourceError``;
-    every other failure is an ``OSError`` with an error number and a message for the user. ``EIO`` means that a retry
-    may succeed.
+    Paths are strings with ``/`` between names, starting with ``top``. Failures to list or open raise ``SourceError``;
+    all other failures raise ``OSError`` with an error number and a message for the user. ``EIO`` means that a retry may
+    succeed.
     """
 
     top: str = "/"
-    """Root of all paths."""
+    """Prefix of all paths."""
 
     has_folders: ClassVar[bool] = True
-    """True if folders exist by themselves; if not, a folder exists as long as there are files in it."""
+    """True if folders exist independently of files; False if a folder exists only while it contains files."""
 
     gives_receipts: ClassVar[bool] = False
     """True if ``publish`` needs the body of the receipt that ``StagedOutput.finish`` returned."""
 
     publishes_at_once: ClassVar[int] = 1
-    """Number of files that are published concurrently: over a network each one waits for one or two responses."""
+    """Number of files that are published concurrently; over a network, each waits for one or two responses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ()
-    """Top-level modules that it imports in tasks beyond pyarrow."""
+    """Top-level modules that tasks import in addition to pyarrow."""
 
     # -- listing and reading --------------------------------------------------------------------------------------
 
     @abstractmethod
     def named(self, path: str) -> str:
-        """Return the path that the user wrote in an option in the form of this file system.
+        """Convert a path in an option to this file system's form.
 
         Raises:
-            UsageError: It is empty.
+            UsageError: The path is empty.
         """
 
     def absolute(self, path: str) -> str:
-        """Return the path that the user wrote in an option, starting with ``top``."""
+        """Return a path in an option as an absolute path, which starts with ``top``."""
         return self.named(path)
 
     def walk(self, path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
         """Yield the files at ``path``, each once and in no particular order.
 
-        They are the file itself, the files of a folder, or the files that match a pattern (``pattern.py``). Inside
+        These are the file itself, the files in a folder, or the files that match a pattern (``pattern.py``). Inside
         folders, names that start with ``.`` or ``_`` are skipped, as in Hadoop's tools, except for partition folders
-        (``_key=value``) and for files written by a sink. Files that disappear meanwhile are skipped, too.
+        (``_key=value``) and for files written by a sink. Files that disappear during the listing are skipped, too.
 
         Args:
-            path: A path as ``absolute`` returns it.
+            path: A path returned by ``absolute``.
             recursive: True to descend into subfolders.
             may_be_empty: True if a pattern need not match anything yet, because the folder is polled.
 
         Raises:
-            SourceError: There is nothing at ``path``, or it cannot be listed.
+            SourceError: Nothing exists at ``path``, or it cannot be listed.
         """
         try:
             exact = self.version(path)
@@ -198,7 +201,7 @@ class FileSystem(MarkedStaging):
             raise found from error
 
     def _named_by(self, wanted: Sequence[Pattern], *, quiet: bool) -> Generator[FileVersion, None, bool]:
-        """Yield the files that any of the patterns matches; return True if one of them matches anything."""
+        """Yield the files that match any of the patterns; return True if any pattern matches anything."""
         walks = [Walk(pattern) for pattern in wanted]
         seen: set[str] = set()
         for walk in walks:
@@ -221,7 +224,7 @@ class FileSystem(MarkedStaging):
             yield from self.versions(base, walk, walk.pattern.begin())
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
-        """Yield the files in a folder that ``walk`` takes. Links are followed, except into an enclosing folder.
+        """Yield the files in a folder that match the pattern of ``walk``.
 
         Raises:
             OSError: The folder cannot be listed.
@@ -243,19 +246,19 @@ class FileSystem(MarkedStaging):
         return f"{self.real(folder)}/".startswith(f"{self.real(link).rstrip('/')}/")
 
     def real(self, path: str) -> str:
-        """Return the path with links resolved."""
+        """Return the path with symbolic links resolved."""
         return path
 
     @abstractmethod
     def version(self, path: str) -> FileVersion | None:
-        """Return the file at a path, ``None`` if there is none.
+        """Return the file at a path; ``None`` if there is none.
 
         Raises:
             OSError: The file system cannot be reached.
         """
 
     def listed(self, entry: Entry) -> FileVersion | None:
-        """Return the file of an entry; ``None`` if it was removed meanwhile.
+        """Return the file of an entry; ``None`` if it has been removed since.
 
         Raises:
             FileNotFoundError: The entry is a broken link.
@@ -267,7 +270,7 @@ class FileSystem(MarkedStaging):
     def fixed_part(self, path: str) -> str:
         """Return the folder that contains everything matched by ``path``.
 
-        That is the folder itself, the folder of a file, or the fixed part of a pattern.
+        This is the path itself if it is a folder, the folder of a file, or the fixed part of a pattern.
         """
         if self.is_folder(path):
             return path
@@ -278,8 +281,8 @@ class FileSystem(MarkedStaging):
         """Open a file for reading.
 
         Raises:
-            SourceError: It cannot be opened.
-            SourceChangedError: It is not the listed version.
+            SourceError: The file cannot be opened.
+            SourceChangedError: The file is not the listed version.
         """
 
     # -- a target -------------------------------------------------------------------------------------------------
@@ -301,9 +304,9 @@ class FileSystem(MarkedStaging):
         """
 
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
-        """Yield a folder and all folders below it, each with its files.
+        """Yield a folder and all its subfolders, each with its files.
 
-        Links to folders are not followed, and folders that are removed meanwhile are skipped.
+        Links to folders are not followed. Folders that are removed during the listing are skipped.
 
         Args:
             root: The folder to start with.
@@ -319,18 +322,18 @@ class FileSystem(MarkedStaging):
                 yield from self.folders(entry.path)
 
     def require_writable(self, path: str) -> bool:
-        """Return True if ``path`` is known to be writable; leave no file there.
+        """Return True if ``path`` is known to be writable. Leaves no file there.
 
         Raises:
-            OSError: It is not writable.
+            OSError: The path is not writable.
         """
         return False  # For file systems that can check it only by writing.
 
     def require_replaceable(self, folder: str) -> None:
-        """Raise ``OSError`` if a folder cannot be replaced by another, as far as that can be checked in advance."""
+        """Raise ``OSError`` if a folder cannot be replaced by another, as far as this can be checked in advance."""
 
     def stays_inside(self, root: str, folder: str) -> bool:
-        """Return True if a folder below ``root`` is still below it after resolving links."""
+        """Return True if a folder below ``root`` is still below it once links are resolved."""
         return True
 
     @abstractmethod
@@ -342,15 +345,15 @@ class FileSystem(MarkedStaging):
         """Remove a folder with all its content."""
 
     def move(self, path: str, to: str) -> None:
-        """Rename a file or a folder in one step; in a bucket, copy an object to an unused name, and remove it.
+        """Rename a file or a folder atomically; in a bucket, copy an object to an unused name and remove the original.
 
         Raises:
-            FileNotFoundError: It does not exist, or the folder of ``to`` does not.
+            FileNotFoundError: The path or the folder of ``to`` does not exist.
         """
         raise NotImplementedError(f"{self.top} cannot rename")
 
     def trade(self, one: str, other: str) -> bool:
-        """Exchange two folders in one step; return ``False`` if that is not supported."""
+        """Exchange two folders atomically; return ``False`` if this is not supported."""
         return False
 
     def remove_if_empty(self, folder: str) -> bool:
@@ -358,14 +361,14 @@ class FileSystem(MarkedStaging):
         return False
 
     def sync_folder(self, folder: str) -> None:
-        """Make the names in a folder durable: they survive a crash of the machine that stores it."""
+        """Make the names in a folder durable, so that they survive a crash of the machine that stores it."""
         return
 
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     @abstractmethod
     def leave_note(self, path: str) -> None:
-        """Write an empty file into a staging folder.
+        """Write an empty file to a staging folder.
 
         Raises:
             FileNotFoundError: The folder does not exist.
@@ -373,21 +376,23 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def stage(self, staged: str, target: str) -> StagedOutput:
-        """Start a file that ``publish`` later makes visible as ``target``; until then it is not visible there."""
+        """Start a staged file, which is not visible at ``target`` until ``publish`` is called."""
 
     @abstractmethod
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Make a staged file visible, in one step that consumes it. Creates the folder of the target if it is missing.
+        """Make a staged file visible in one atomic step that consumes it.
+
+        Creates the folder of the target if it is missing.
 
         Raises:
-            TargetExistsError: There is a file at ``target``.
+            TargetExistsError: A file exists at ``target``.
             FileNotFoundError: No file is staged at this path.
             StoredValueError: The receipt is not from this file system.
         """
 
     @abstractmethod
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Return the reason why a missing staged file may not have been published; empty if it was published."""
+        """Return the reason why a missing staged file may be unpublished; empty if it has certainly been published."""
 
     @abstractmethod
     def discard(self, staged: str) -> bool:

@@ -1,7 +1,7 @@
-"""Files of HDFS over WebHDFS: without Java, and with two NameNodes. The checkpoint storage uses the same client.
+"""HDFS files over WebHDFS, without Java; supports two NameNodes. The checkpoint storage uses the same client.
 
-HDFS renames a file in one step that never replaces another, and gives each file a permanent number. So a repeated
-commit recognises its file even if the response to the first one was lost.
+An HDFS rename is atomic and never replaces another file, and each file has a permanent number. Therefore a repeated
+commit recognises its file even if the response to the first attempt was lost.
 """
 
 import errno
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _FIRST = Backoff()
-"""Time limit for the first request: the address may be wrong, and the user waits for the response."""
+"""Retry limit of the first request: the address may be wrong, and the user is waiting for the response."""
 
 _PATIENCE = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=3_000)
-"""Retry limit of almost a minute: as long as it takes to fail over to the other NameNode, or to restart a DataNode."""
+"""Retry limit of almost a minute, enough to fail over to the other NameNode or to restart a DataNode."""
 
 OPTION_NAMES = {
     "kerberosKeytabFilePath": "kerberos_keytab_path",
@@ -43,7 +43,7 @@ OPTION_NAMES = {
     "<namespace>": "<path>",
     " in plugin-config": "",
 }
-"""Names of options in messages of the storage, with their names in the connector."""
+"""Option names in messages of the storage, with their names in the connector."""
 
 
 def _responding(configuration: Mapping[str, str]) -> "WebHdfs":
@@ -56,7 +56,7 @@ def _responding(configuration: Mapping[str, str]) -> "WebHdfs":
 
 @frozen(kw_only=True)
 class HdfsFileSystem(RemoteFileSystem):
-    """One cluster, accessed as one user."""
+    """Files of one HDFS cluster, accessed as one user."""
 
     top: str
     """``hdfs://host:port``, or ``hdfs://nameservice``."""
@@ -73,21 +73,21 @@ class HdfsFileSystem(RemoteFileSystem):
         return (f"webhdfs://{self.top.partition('://')[2]}",)
 
     def _client(self) -> "WebHdfs":
-        """Return this process's shared client for the cluster, after its first response."""
+        """Return this process's shared client for the cluster, once the cluster has responded."""
         return client_of(self.configuration, _responding)
 
     def _ask(self, path: str, question: Callable[["WebHdfs", str], Answer], patience: Backoff = _PATIENCE) -> Answer:
         """Send a request about a path, and retry it while the failure may be temporary.
 
         Raises:
-            OSError: The request failed; ``EIO`` if that may be temporary.
+            OSError: The request failed; ``EIO`` if the failure may be temporary.
         """
         with os_errors(path, OPTION_NAMES, _number):
             client = self._client()
             return patience.call(lambda: question(client, self.within(path)))
 
     def within(self, path: str) -> str:
-        """Return the path as the cluster uses it."""
+        """Return the path in the form that the cluster uses."""
         return path[len(self.top) :] or "/"
 
     # -- listing and reading --------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return self._status(path) is not None
 
     def entries(self, folder: str) -> Sequence[Entry]:
-        """Return the entries of a folder; none for a folder that does not exist."""
+        """Return the entries of a folder; empty if the folder does not exist."""
         return [_entry(f"{folder.rstrip('/')}/{name}", name, found) for name, found in self._listed(folder).items()]
 
     def remove(self, path: str) -> bool:
@@ -152,7 +152,7 @@ class HdfsFileSystem(RemoteFileSystem):
     def make_staging(self, folder: str, root: str) -> None:
         """Create the folder, and write and remove a file in it.
 
-        The existence of a folder does not prove permissions, free quota and free space.
+        A folder can exist without write permission, free quota or free space.
         """
         self._ask(folder, lambda client, within: client.make_folder(within))
         probe = f"{folder}/{PROBE}{secrets.token_hex(8)}"
@@ -160,13 +160,13 @@ class HdfsFileSystem(RemoteFileSystem):
         self.remove(probe)
 
     def leave_note(self, path: str) -> None:
-        """Write a file of one byte: an empty file needs no block, so it would not show that blocks can be written."""
+        """Write a file of one byte. An empty file needs no block, so it would not prove that blocks can be written."""
         if not self.is_folder(path.rpartition("/")[0]):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._ask(path, lambda client, within: client.create(within, b"\n"))
 
     def stage(self, staged: str, target: str) -> StagedOutput:
-        """Collect the content on the task's machine, because WebHDFS takes a file in one request."""
+        """Collect the content on the task's machine, because WebHDFS receives a file in a single request."""
         return CopiedOutput(lambda copy, size: self._send(staged, copy, size))
 
     def _send(self, staged: str, copy: BinaryIO, size: int) -> Receipt:
@@ -181,9 +181,9 @@ class HdfsFileSystem(RemoteFileSystem):
         return Receipt(size=size, body={"file": found["fileId"]})
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file, and recognise an earlier rename whose response was lost.
+        """Rename the file; recognise an earlier rename whose response was lost.
 
-        Such a request is repeated and finds its result: the staged file is missing, and the target has its number.
+        In that case the repeated request finds that the staged file is missing and the target has its number.
         """
         number = stored.number(receipt, "file")
         if self._is(staged, number) is None:
@@ -205,7 +205,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return self._ask(old, lambda client, within: client.rename(within, self.within(new)))
 
     def _is(self, path: str, number: int) -> bool | None:
-        """Return True if the file at a path has this number; ``None`` if the file does not exist."""
+        """Return True if the file at a path has this number; ``None`` if no file exists."""
         found = self._status(path)
         return None if found is None else found["fileId"] == number
 
@@ -222,7 +222,7 @@ class HdfsFileSystem(RemoteFileSystem):
 
 
 class _HdfsOpenFile(RemoteOpenFile):
-    """A file of HDFS that is open for reading.
+    """An HDFS file that is open for reading.
 
     A file can only grow, or be replaced by a file with another number.
     """

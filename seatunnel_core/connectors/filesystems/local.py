@@ -1,7 +1,7 @@
 """Local files, and network disks that are mounted like local ones.
 
-A staged file is published by a rename that never replaces another file. Files and folders are synchronised to disk
-before a call that promises durability returns.
+A staged file is published by a rename that never replaces another file. Files and folders are synced to disk before a
+call that guarantees durability returns.
 """
 
 import errno
@@ -143,7 +143,7 @@ class LocalFileSystem(FileSystem):
         return LocalOutput(staged)
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file without replacing another one. A resumed earlier process may have renamed it already."""
+        """Rename the file without replacing another; a suspended earlier process may have renamed it already."""
         try:
             rename_new(staged, target)
         except FileNotFoundError:
@@ -153,9 +153,10 @@ class LocalFileSystem(FileSystem):
             rename_new(staged, target)
 
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Treat a missing file as published while its staging folder exists: the folder disappears only with its disk.
+        """Treat a missing file as published while its staging folder exists.
 
-        A missing target does not matter, because a consumer may have moved it.
+        That folder disappears only with its disk. A missing target proves nothing, because a consumer may have moved
+        it.
         """
         return self.not_prepared(staged, target)
 
@@ -236,7 +237,7 @@ class LocalOpenFile(OpenFile):
 
 
 def local_path(path: str) -> str:
-    """Return the path without ``file://``."""
+    """Return a path without ``file://``."""
     for prefix in ("file://", "file:"):
         if path.startswith(prefix):
             return path[len(prefix) :]
@@ -247,7 +248,7 @@ def named_path(path: str) -> str:
     """Return the path of the option ``path`` without ``file://``.
 
     Raises:
-        UsageError: It is empty, which the operating system would take for the current folder.
+        UsageError: The path is empty, which the operating system would treat as the current folder.
     """
     found = local_path(path)
     if not found.strip():
@@ -256,10 +257,10 @@ def named_path(path: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """Return the path starting at the root of the file system.
+    """Return the absolute path.
 
     Raises:
-        UsageError: It is relative, and the folder in which the engine was started no longer exists.
+        UsageError: The path is relative, and the folder in which the engine was started no longer exists.
     """
     try:
         return os.path.abspath(path)
@@ -277,7 +278,7 @@ def _version(path: str, found: os.stat_result) -> FileVersion:
 
 
 def _create_folder(folder: str) -> None:
-    """Create a folder and its missing parents; their names survive a crash of the machine."""
+    """Create a folder and its missing parents, and make their names durable."""
     above = os.path.dirname(folder)
     if not os.path.isdir(above):
         _create_folder(above)
@@ -306,7 +307,7 @@ def _instead_of_folder(path: str) -> str:
 
 
 def sync_folder(folder: str) -> None:
-    """Make the names in a folder survive a crash of the machine."""
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -315,7 +316,7 @@ def sync_folder(folder: str) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Make the content of a file survive a crash of the machine."""
+    """Make the content of a file durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""The marker of a staging folder: in an unmarked folder, a missing staged file does not count as published.
+"""Marker of a staging folder. In an unmarked folder, a missing staged file is not treated as published.
 
-Only the driver creates and marks the folder, at the start of an epoch (protocol rule R8). On some servers a task
-creates missing parent folders of its file; such a folder has no marker.
+Only the driver creates and marks the folder, at the start of an epoch (protocol rule R8). On some servers, a task that
+writes a file also creates its missing parent folders; these have no marker.
 """
 
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ from seatunnel_core.connectors.filesystems.staged_name import PREPARED
 
 
 class MarkedStaging(ABC):
-    """Part of a file system that creates staging folders and recognises them."""
+    """Base class of file systems that creates staging folders and recognises them."""
 
     @abstractmethod
     def is_folder(self, path: str) -> bool:
@@ -30,7 +30,7 @@ class MarkedStaging(ABC):
     def prepare_staging(self, folder: str, root: str) -> None:
         """Create a staging folder as ``make_staging`` does, with the marker by which ``is_prepared`` recognises it.
 
-        The marker is a folder: no server creates it as a parent of a staged file.
+        The marker is itself a folder, which no server creates as a parent of a staged file.
         """
         self.make_staging(f"{folder}/{PREPARED}", root)
 
@@ -39,11 +39,11 @@ class MarkedStaging(ABC):
         self.remove_if_empty(f"{folder}/{PREPARED}")
 
     def is_prepared(self, folder: str) -> bool:
-        """Return True if the driver has prepared this staging folder, and it has not been replaced since."""
+        """Return True if the driver has prepared this staging folder and the folder has not been replaced since."""
         return self.is_folder(f"{folder}/{PREPARED}")
 
     def not_prepared(self, staged: str, target: str) -> str:
-        """Return the reason why a staged file may not have been published; empty if its staging folder is unchanged."""
+        """Return the reason why a staged file may be unpublished; empty if its staging folder is the prepared one."""
         folder = staged.rpartition("/")[0]
         if self.is_prepared(folder):
             return ""

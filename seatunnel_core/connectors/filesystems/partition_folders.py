@@ -1,24 +1,24 @@
 """Partition folders: ``year=2013/month=1``, written by sinks and read by sources.
 
-Characters that a folder name cannot contain are escaped, for example ``%2F`` for a slash. So are ambiguous values: a
-string that looks like null, and a ``.`` or ``_`` that would hide the folder from Hadoop's tools.
+Characters that a folder name cannot contain are escaped, for example ``%2F`` for a slash. Ambiguous values are also
+escaped: a string that looks like null, and a leading ``.`` or ``_``, which would hide the folder from Hadoop's tools.
 """
 
 import re
 from urllib.parse import quote, unquote
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""Folder value for null in the partition column, as Hive writes it."""
+"""Folder value that stands for null in the partition column, as in Hive."""
 
 _SAFE = " !$&'()+,;@~-._"
 
 
 def folder_value(value: str | None, *, begins: bool = False) -> str:
-    """Return a value as part of a folder name, escaped so that it stays in the parent folder and is not hidden.
+    """Return a value as part of a folder name, escaped so that it cannot leave the parent folder or hide the folder.
 
     Args:
-        value: The value as a string, ``None`` for null.
-        begins: True if the name starts with it.
+        value: The value as a string; ``None`` for null.
+        begins: True if the folder name starts with the value.
     """
     if value is None:
         return NULL_PARTITION
@@ -40,7 +40,7 @@ def is_partition(folder: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """Return the unescaped string, or the string itself if the result is not UTF-8: it was written unescaped."""
+    """Return the unescaped string; the string itself if the result is not UTF-8, because it was written unescaped."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:

@@ -1,9 +1,8 @@
-"""Path patterns on every file system: a path matches a file, a folder's files, or all matches of its wildcards.
+"""Path patterns for all file systems. A path matches a file, the files in a folder, or all matches of its wildcards.
 
-``*`` and ``?`` match characters of one name, ``[ab]`` and ``[!ab]`` one of them, ``{a,b}`` each of its parts, and a
-whole name ``**`` any number of folders.
-
-A pattern is matched name by name while folders are listed, so that no folder is opened in which nothing can match.
+``*`` and ``?`` match characters within a name, ``[ab]`` and ``[!ab]`` match a single character, ``{a,b}`` matches each
+alternative, and ``**`` as a whole name matches any number of folders. A pattern is matched name by name during the
+listing, so that only folders that can contain a match are opened.
 """
 
 import fnmatch
@@ -18,22 +17,22 @@ from seatunnel_core.connectors.filesystems.partition_folders import NULL_PARTITI
 from seatunnel_core.connectors.filesystems.staged_name import OWNER
 
 MOST_ALTERNATIVES = 1000
-"""Maximum number of patterns that the braces of a path may expand to."""
+"""Maximum number of patterns to which the braces of a path may expand."""
 
 _MAGIC = re.compile(r"[*?\[]")
 _WORK = re.compile(
     r"_temporary|_SUCCESS.*|_metadata|_common_metadata|_spark_metadata|_delta_log|_(committed|started)_\d+|\.seatunnel"
 )
-"""Names that engines write next to their data: not data, unless a path contains the full name."""
+"""Names of files that engines write next to their data. They are not data, unless a path contains the full name."""
 
 _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
-"""Prefix of the file names that SeaTunnel writes."""
+"""Pattern of the prefix of file names that SeaTunnel writes."""
 
 
 MatchState = frozenset[tuple[int, bool]]
-"""State of a match in one folder: pairs of the index of the next name, and whether a parent folder that no name of the
-pattern matches starts with ``_``. In such a folder only files of a sink are data, because the sink names its folders
-after values.
+"""State of a match in one folder: pairs of the index of the next name in the pattern, and a flag. The flag is True if
+the name of a parent folder starts with ``_`` and is not matched by a name in the pattern. In such a folder only files
+of a sink are data, because a sink names its folders after values.
 """
 
 
@@ -42,23 +41,23 @@ class Pattern:
     """A path with wildcards and without braces."""
 
     base: str
-    """Folder above the first name with a wildcard."""
+    """Folder above the first name that has a wildcard."""
 
     names: tuple[str, ...]
-    """Names below ``base``."""
+    """Names in the pattern below ``base``."""
 
     folders_only: bool
-    """True if it ends with a slash."""
+    """True if the pattern ends with a slash."""
 
     recursive: bool
-    """True if files in deeper folders match, too."""
+    """True if files in deeper folders also match."""
 
     def begin(self) -> MatchState:
-        """Return the state of the match in ``base``."""
+        """Return the match state in ``base``."""
         return self._closed({(0, False)})
 
     def enter(self, state: MatchState, name: str) -> MatchState:
-        """Return the state of the match inside a folder; empty if nothing in it can match."""
+        """Return the match state inside a folder; empty if nothing in it can match."""
         found: set[tuple[int, bool]] = set()
         for number, hidden in state:
             if self._is_anything(number):
@@ -76,7 +75,7 @@ class Pattern:
         )
 
     def leaves_out(self, state: MatchState, name: str) -> bool:
-        """Return True if only a leading ``_`` keeps a file from matching, and no engine wrote the file."""
+        """Return True if a file that no engine wrote would match without a leading ``_``."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(state, name))
 
@@ -85,10 +84,9 @@ class Pattern:
         return any(number == len(self.names) for number, _ in state)
 
     def _meant(self, state: MatchState, name: str) -> Iterator[tuple[bool, bool]]:
-        """Yield two facts for each state in which the file may match.
+        """Yield two flags for each state in which the file may match.
 
-        The first one is whether a name of the pattern matches it, the second one whether a parent folder that no name
-        of the pattern matches starts with ``_``.
+        The first is True if a name in the pattern matches the file; the second is the flag in ``MatchState``.
         """
         for number, hidden in state:
             if number == len(self.names) or (number == len(self.names) - 1 and not self.folders_only):
@@ -114,16 +112,16 @@ class Walk:
 
     pattern: Pattern
     matched: bool = False
-    """True if anything matches the pattern, even an empty folder."""
+    """True if anything, even an empty folder, matched the pattern."""
 
     left_out: int = 0
-    """Number of files that would match if neither they nor their folders started with ``_``."""
+    """Number of files skipped only because their name or a parent folder starts with ``_``."""
 
     example: str = ""
-    """Example of such a file."""
+    """Example of a skipped file."""
 
     def enter(self, state: MatchState, name: str) -> MatchState:
-        """Return the state of the match inside a folder, and record whether the pattern matches the folder itself."""
+        """Return the match state inside a folder; record whether the pattern matches the folder itself."""
         found = self.pattern.enter(state, name)
         self.matched |= self.pattern.is_whole(found)
         return found
@@ -150,7 +148,7 @@ def has_wildcards(path: str) -> bool:
 
 
 def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
-    """Return the patterns that a path expands to; none for a path without wildcards.
+    """Return the patterns to which a path expands; empty for a path without wildcards.
 
     Args:
         path: The path that the user wrote.
@@ -158,7 +156,7 @@ def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
         recursive: True to match files in deeper folders, too.
 
     Raises:
-        UsageError: It has too many alternatives, or ``..`` after a wildcard.
+        UsageError: The path has too many alternatives, or ``..`` after a wildcard.
     """
     written = list(dict.fromkeys(_without_braces(path)))
     if written == [path] and not _MAGIC.search(path, len(top)):
@@ -178,7 +176,7 @@ def fixed_part(path: str, top: str) -> str:
 
 
 def is_visible(path: str) -> bool:
-    """Return True if a file below a folder is read if the folder is read recursively."""
+    """Return True if a recursive read of a folder includes a file below it."""
     *folders, name = path.split("/")
     everything = all_of("", recursive=True)
     state = everything.begin()
@@ -202,7 +200,7 @@ def _of_nothing(path: str) -> str:
 
 
 def _without_braces(path: str) -> Iterator[str]:
-    """Yield the path once for each combination of the alternatives in its braces.
+    """Expand the alternatives in braces and yield the resulting paths.
 
     Braces without a comma are ordinary characters.
     """
@@ -237,7 +235,7 @@ def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return True if a name matches one part of a pattern.
+    """Return True if a name matches one name in a pattern.
 
     A wildcard matches neither a leading dot nor the names that engines write next to their data.
     """
@@ -266,7 +264,7 @@ def _is_partition(folder: str) -> bool:
 
 
 def _is_data(name: str, *, hidden: bool) -> bool:
-    """Return True if a file that no name of the pattern matches is data.
+    """Return True if a file is data although no name in the pattern matches it.
 
     Args:
         name: Name of the file.

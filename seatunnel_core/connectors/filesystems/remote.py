@@ -1,6 +1,6 @@
-"""Base classes of remote file systems: they are listed by folder and read in byte ranges.
+"""Base classes of remote file systems, which are listed by folder and read in byte ranges.
 
-Their paths are addresses, such as ``sftp://host/data/a.csv``, so that messages include the server.
+Paths are URLs, such as ``sftp://host/data/a.csv``, so that messages include the server.
 """
 
 import errno
@@ -21,7 +21,7 @@ from seatunnel_core.connectors.filesystems.filesystem import FileSystem, FileVer
 from seatunnel_core.connectors.filesystems.pattern import has_wildcards
 
 AHEAD_BYTES = 8 << 20
-"""Number of bytes to request at once when a file is read sequentially."""
+"""Number of bytes requested at a time when a file is read sequentially."""
 
 
 class RemoteFileSystem(FileSystem):
@@ -48,7 +48,7 @@ class RemoteFileSystem(FileSystem):
 
 
 class RemoteOpenFile(OpenFile):
-    """A remote file that reads ranges, and reads ahead when it is read sequentially."""
+    """A remote file. Reads ranges, and reads ahead during sequential reads."""
 
     def __init__(self, version: FileVersion) -> None:
         self.version = version
@@ -61,8 +61,8 @@ class RemoteOpenFile(OpenFile):
         """Return all bytes of a range within the file.
 
         Raises:
-            SourceError: It cannot be read; ``retryable`` if a retry may succeed.
-            SourceChangedError: It is not the listed version.
+            SourceError: The file cannot be read; ``retryable`` if a retry may succeed.
+            SourceChangedError: The file is not the listed version.
         """
 
     def read_range(self, start: int, end: int) -> bytes:
@@ -92,7 +92,7 @@ class RemoteOpenFile(OpenFile):
         return cast(BinaryIO, io.BufferedReader(_Ranges(self), 64 << 10))
 
     def descriptor(self) -> int:
-        """Copy the file to a temporary file on this machine, and return its descriptor."""
+        """Copy the file to a temporary file on this machine, and return that file's descriptor."""
         if self._copy is None:
             self._copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  # closed with the file
             with self.python_file() as content:
@@ -124,10 +124,10 @@ class RemoteOpenFile(OpenFile):
 
 
 class CopiedOutput(StagedOutput):
-    """An output that is collected on the task's machine, and sent when it is complete."""
+    """A staged file that is collected on the task's machine, and sent when it is complete."""
 
     def __init__(self, send: Callable[[BinaryIO, int], Receipt]) -> None:
-        """Create an output; ``send`` sends the file, which is at its beginning, given its size in bytes."""
+        """Create an output. ``send`` gets the file, positioned at its beginning, and its size in bytes."""
         self._send = send
         opened = ExitStack()
         weakref.finalize(self, opened.close)  # Also closes an abandoned output; registered first.
@@ -141,7 +141,7 @@ class CopiedOutput(StagedOutput):
 
 
 class _Ranges(io.RawIOBase):
-    """A raw file object for Python's and Arrow's readers that leaves the underlying file open."""
+    """A raw file object for the readers of Python and Arrow; closing it leaves the underlying file open."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file

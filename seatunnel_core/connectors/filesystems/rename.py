@@ -1,4 +1,4 @@
-"""A rename that never replaces another file, and an exchange of two files.
+"""Rename without replacing another file, and exchange two files.
 
 Both are atomic if the operating system supports it.
 """
@@ -19,17 +19,17 @@ _UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 class TargetExistsError(FileExistsError):
-    """The new name belongs to a different file."""
+    """The new name is already used by a different file."""
 
 
 def rename_new(old: str, new: str) -> None:
     """Rename the file ``old`` to ``new``.
 
-    File systems without such a rename (some network ones) create a link and then remove the old name. A crash between
-    the two leaves one file with both names; the next call detects that and finishes.
+    On file systems without such a rename, such as some network file systems, a link is created and then the old name
+    removed. A crash in between leaves one file with both names; the next call detects and completes this.
 
     Raises:
-        TargetExistsError: ``new`` is another file.
+        TargetExistsError: ``new`` is a different file.
         FileNotFoundError: ``old``, or the folder of ``new``, does not exist.
         OSError: Any other failure.
     """
@@ -44,7 +44,7 @@ def rename_new(old: str, new: str) -> None:
 
 
 def exchange(one: str, other: str) -> bool:
-    """Exchange two files or folders in one step; return True if the file system supports it.
+    """Exchange two files or folders atomically; return True if the file system supports this.
 
     Raises:
         FileNotFoundError: One of them does not exist.
@@ -78,7 +78,7 @@ def _finish_interrupted(old: str, new: str) -> None:
 
 @cache
 def _system_call(flag: int, flag_of_macos: int) -> Callable[[bytes, bytes], int] | None:
-    """Return the system call for a rename with a flag, which returns 0 or an error number; ``None`` without one."""
+    """Return the system call for a rename with flags, which returns 0 or an error number; ``None`` if there is none."""
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
         function, before, between, flag = getattr(library, "renamex_np", None), (), (), flag_of_macos

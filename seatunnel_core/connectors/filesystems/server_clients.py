@@ -1,4 +1,7 @@
-"""Clients that connectors share with checkpoint storages: one for each process, with the connectors' option names."""
+"""Clients that connectors share with checkpoint storages.
+
+Each process has one per configuration. Messages use the connectors' option names.
+"""
 
 import errno
 import os
@@ -17,13 +20,13 @@ Client = TypeVar("Client")
 
 _making = threading.Lock()
 _turns: dict[object, threading.Lock] = {}
-"""Locks by client, held while it is made, which may wait for its server."""
+"""Locks by client, held during its creation, which may wait for the server."""
 
 _clients: dict[object, Any] = {}
 
 
 def client_of(configuration: Mapping[str, str], make: Callable[[Mapping[str, str]], Client]) -> Client:
-    """Return this process's shared client for a configuration. After a fork, the child creates its own clients."""
+    """Return this process's shared client for a configuration."""
     key = (os.getpid(), make, *sorted(configuration.items()))
     if key not in _clients:
         with _making:
@@ -36,17 +39,17 @@ def client_of(configuration: Mapping[str, str], make: Callable[[Mapping[str, str
 
 
 def settings(options: Options, keys: Mapping[Option[Any], str]) -> dict[str, str]:
-    """Return the options that are set, by the client's keys for them."""
+    """Return the options that are set, with the client's keys."""
     return {key: str(options[option]) for option, key in keys.items() if options[option]}
 
 
 @contextmanager
 def usage_errors(connector: str, extra: str, names: Mapping[str, str]) -> Iterator[None]:
-    """Report a missing package and wrong settings as ``UsageError``.
+    """Convert errors about a missing package or invalid settings to ``UsageError``.
 
     Args:
         connector: Name of the connector.
-        extra: Extra of this distribution with the client's packages.
+        extra: Extra of this distribution that installs the client's packages.
         names: Replacements for ``with_option_names``.
     """
     try:
@@ -61,12 +64,13 @@ def usage_errors(connector: str, extra: str, names: Mapping[str, str]) -> Iterat
 def os_errors(
     path: str, names: Mapping[str, str], number_of: Callable[[CheckpointStorageError], int | None]
 ) -> Iterator[None]:
-    """Translate errors of a client to ``OSError``, with the connector's path and option names.
+    """Convert errors of a client to ``OSError`` with the connector's path and option names.
 
     Args:
         path: Path or URL that is accessed.
         names: Replacements for ``with_option_names``.
-        number_of: Returns the ``errno`` of an error, or ``None`` for ``EIO`` if it may be temporary, else ``EACCES``.
+        number_of: Function that returns the ``errno`` for an error. If it returns ``None``, the ``errno`` is ``EIO``
+            for a failure that may be temporary, else ``EACCES``.
     """
     try:
         yield

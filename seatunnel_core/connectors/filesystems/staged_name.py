@@ -1,4 +1,4 @@
-"""Names of staged files, without imports of Arrow, so that the inspector can read them.
+"""Names of staged files. Does not import Arrow, so that the inspector can use it.
 
 ::
 
@@ -9,7 +9,7 @@
     <target>/.seatunnel/<job>/replacing/…                   committed, but not in place yet (``replacing``)
 
 A name contains ``<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>``, which identifies the attempt of the
-unit that wrote it. So no two attempts, epochs, sinks or jobs ever write the same name.
+unit that wrote it. Therefore different attempts, epochs, sinks or jobs never write the same name.
 """
 
 import os
@@ -23,20 +23,20 @@ SAVE_MODE = "save-mode"
 """Folder of the fences of save modes."""
 
 REPLACING = "replacing"
-"""Folder of committed files that replace others after the last row."""
+"""Folder of committed files that replace existing files after the last row."""
 
 REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
-"""Pattern for the beginning of the names of its entries, which identifies the sink."""
+"""Pattern of the prefix of its entries' names, which identifies the sink."""
 
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 
 PREPARED = ".prepared"
-"""Name of the folder (in a bucket: the object) that marks a staging folder. Only the driver creates it, at the start of
-an epoch. A staging folder without it does not belong to the epoch, even if it exists.
+"""Name of the folder (an object in a bucket) that marks a prepared staging folder. Only the driver creates it, at the
+start of an epoch. A staging folder without it does not belong to the epoch, even if it exists.
 """
 
 PROBE = ".probe-"
-"""Prefix of files that a task writes to test that the driver sees them."""
+"""Prefix of files that a task writes to test that the driver can see them."""
 
 
 def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
@@ -45,13 +45,13 @@ def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
 
 
 def owner(name: str, job_id: str) -> re.Match[str] | None:
-    """Return the match of the job's unit that staged a file, ``None`` for other files.
+    """Match the unit of a job that staged a file; return ``None`` for other files.
 
-    The search starts after the job id, which may look like such a match itself.
+    The search starts after the job ID, which might itself match the pattern.
     """
     return OWNER.search(name, name.find(job_id) + 1)
 
 
 def committable_id(found: re.Match[str]) -> str:
-    """Return the id of the committable to which the file belongs."""
+    """Return the ID of the committable to which a file belongs."""
     return f"{found['source']}-{found['epoch']}-{found['unit']}"

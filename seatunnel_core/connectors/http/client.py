@@ -1,7 +1,7 @@
-"""Send requests: retry temporary failures, and raise errors that contain the cause of the others.
+"""Send requests; retry temporary failures, and explain the cause of other errors.
 
-No message contains a secret. Messages of the package ``requests`` may contain the whole URL, so only the innermost
-reason of an error is shown.
+No message contains a secret: messages of the package ``requests`` may contain the whole URL, so only the innermost
+cause of an error is shown.
 """
 
 import json
@@ -26,14 +26,14 @@ MODULES = ("requests",)
 
 _REPEATED = (429, 502, 503, 504)
 _LASTING = (501, 505, 508, 510, 511)
-"""Permanent statuses of 500 and above; all others may be temporary, a full disk (507) among them."""
+"""Permanent statuses of 500 and above. All others may be temporary, including 507, a full disk."""
 
 _LONGEST_WAIT_S = 300
-"""Maximum delay, even if a service requests a longer one."""
+"""Maximum delay in seconds, even if a service requests a longer one."""
 
 _MOST_REDIRECTS = 5
 _SHOWN = 200
-"""Maximum number of characters of a response in a message."""
+"""Maximum number of characters of a response that a message contains."""
 
 _SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
 
@@ -58,20 +58,20 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Content as a string for messages, with replacements for undecodable bytes."""
+        """Content as a string for messages; undecodable bytes are replaced."""
         try:
             return self.content.decode(self._named_encoding or "utf-8-sig", errors="replace")
         except LookupError:
             return self.content.decode(errors="replace")
 
     def decoded(self, where: str) -> str:
-        """Return the content as a string, in the encoding in its headers, else in UTF-8.
+        """Decode the content with the encoding in the headers, else as UTF-8.
 
         Args:
             where: The request and page, for messages.
 
         Raises:
-            SourceError: It cannot be decoded, or Python does not support the encoding.
+            SourceError: The content cannot be decoded, or Python does not support the encoding.
         """
         named = self._named_encoding
         try:
@@ -88,10 +88,10 @@ class Answer:
 
 
 class Client:
-    """Client that sends requests one after the other, on connections that it keeps until it is closed."""
+    """Client that sends requests one at a time, and keeps its connections until it is closed."""
 
     def __init__(self, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
-        """Create a client; ``failure`` creates its errors from a message."""
+        """Create a client; ``failure`` converts a message to an error."""
         self._connection = connection
         self._failure = failure
         self._session: requests.Session | None = None
@@ -112,7 +112,7 @@ class Client:
         """Send a request, and return the whole response.
 
         Raises:
-            ConnectorError: There is no response, or it has an error status; ``retryable`` if a retry may help.
+            ConnectorError: No response arrived, or it has an error status; ``retryable`` if a retry may help.
         """
         with self._errors_explained(request), self._opened(request) as response:
             return Answer(
@@ -123,7 +123,10 @@ class Client:
             )
 
     def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
-        """Yield the headers and the content in pieces of ``size`` bytes, at least one; raise the errors of ``send``."""
+        """Yield the headers with the content in pieces of ``size`` bytes, at least one piece.
+
+        Raises the errors of ``send``.
+        """
         with self._errors_explained(request), self._opened(request) as response:
             held = bytearray()
             given = False
@@ -140,7 +143,7 @@ class Client:
         """Check with a HEAD request that the service can be reached and its certificate is accepted.
 
         Raises:
-            ConnectorError: It cannot be reached; ``retryable`` if a retry may help.
+            ConnectorError: The service cannot be reached; ``retryable`` if a retry may help.
         """
         with self._errors_explained(request):
             self._sent(Request(method="HEAD", url=request.url, hides_path=request.hides_path)).close()
@@ -152,7 +155,7 @@ class Client:
             request: The request.
             status: The status of the response.
             reason: The reason phrase of the response.
-            content: The text of the response.
+            content: The content of the response.
         """
         connection = self._connection
         hint = _HINTS.get(status, "").format(credentials=connection.credentials, url=connection.url_option)
@@ -166,7 +169,7 @@ class Client:
         return error
 
     def scrubbed(self, content: str, request: Request) -> str:
-        """Return the beginning of a response on one line, with ``***`` in place of secrets of the request."""
+        """Return the beginning of a response on one line, with the secrets of the request replaced by ``***``."""
         text = " ".join(content[: 20 * _SHOWN].split())
         for secret in sorted({*self._connection.hidden, *_secrets_in(request)}, key=len, reverse=True):
             if len(secret) >= SHORTEST_SECRET:
@@ -197,7 +200,7 @@ class Client:
             raise self.refused(request, response.status_code, response.reason or "", response.text)
 
     def _sent(self, request: Request) -> "requests.Response":
-        """Send one request and return its response of any status; statuses such as 429 are retried."""
+        """Send one request and return its response of any status; retry statuses such as 429."""
         return self._in_session().request(
             request.method,
             request.url,
@@ -254,7 +257,7 @@ class Client:
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    """Add the user and password of the URL, and never those of ~/.netrc, which would replace a header of the job."""
+    """Add the user and password in the URL; never those in ~/.netrc, which would replace a header of the job."""
     from requests.auth import HTTPBasicAuth
 
     parts = urlsplit(prepared.url or "")

@@ -11,7 +11,7 @@ from seatunnel_core.connectors.http import options as opt
 
 @frozen(kw_only=True)
 class Connection:
-    """Connection settings for requests."""
+    """Settings of the connections to a service."""
 
     retries: int
     backoff_ms: int
@@ -20,7 +20,7 @@ class Connection:
     socket_timeout_ms: int
     ca_file: str | None
     certificate: tuple[str, ...] = field(repr=False)
-    """File with a certificate and its key, or one of each; empty without a certificate."""
+    """File with a certificate and its key, or one file for each; empty if there is no certificate."""
 
     hidden: tuple[str, ...] = field(repr=False)
     """Strings that no message may contain."""
@@ -29,10 +29,10 @@ class Connection:
     """Options that contain the credentials, for messages."""
 
     url_option: str = opt.URL.key
-    """Options that contain the URL, for messages."""
+    """Option that contains the URL, for messages."""
 
     timeout_option: str = opt.SOCKET_TIMEOUT.key
-    """Option for the response timeout, for messages."""
+    """Option that sets the response timeout, for messages."""
 
     @classmethod
     def of(cls, options: Options, *, hidden: Collection[str], credentials: str) -> "Connection":

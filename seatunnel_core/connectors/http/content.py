@@ -1,4 +1,4 @@
-"""Extract rows from a response: JSON objects, alone, in arrays or one per line, at paths, or plain strings."""
+"""Extract rows from a response: JSON objects (alone, in arrays, one per line or at paths), or plain strings."""
 
 import json
 import re
@@ -36,23 +36,23 @@ from seatunnel_core.rows.values import row_converter
 
 BATCH_ROWS = 16_384
 LEFT_OUT = object()
-"""Placeholder for a skipped element of a page, so that the others keep their numbers."""
+"""Placeholder for a skipped element of a page, so that the other elements keep their numbers."""
 
 CONTENT = pa.schema([("content", pa.string())])
 FILE = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("partIndex", pa.int64())])
-"""Columns of the file format ``binary``, so that file sinks can join the pieces."""
+"""Columns of the file format ``binary``, so that file sinks can join the parts."""
 
 _LINES = "the response has several JSON values: set enable_multi_lines = true to parse each line separately"
 
 
 @frozen(kw_only=True)
 class Content:
-    """Format of a response and location of its rows, from the options."""
+    """Format of a response and location of its rows, according to the options."""
 
     format: str
     schema: TableSchema
     has_columns: bool
-    """True if the job declares ``schema`` or has it inferred; else there is one column, ``content``."""
+    """True if the job declares ``schema`` or infers it; else the only column is ``content``."""
 
     sample: int | None = None
     """Number of rows from which columns are inferred; ``None`` if columns are declared or rows are plain strings."""
@@ -61,10 +61,10 @@ class Content:
     """Handling of rows that do not match inferred columns."""
 
     levels: int = DEEPEST
-    """Maximum depth of objects and lists below a row to inspect."""
+    """Number of levels of objects and lists below a row that are inspected."""
 
     nesting: Nesting = field(factory=Nesting)
-    """Handling of objects and lists; if it needs a column with the row id, that is the first one of ``schema``."""
+    """Handling of objects and lists. If it requires a row id column, that is the first column of ``schema``."""
 
     path: str | None
     fields: Mapping[str, str] = field(factory=dict)
@@ -127,14 +127,14 @@ class Content:
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def documents(self, text: str, where: str) -> list[Any]:
-        """Return the JSON values of a response: one, or one per line; none for an empty response.
+        """Return the JSON values in a response: one, or one per line; none if the response is empty.
 
         Args:
             text: The response.
             where: The request and page, for messages.
 
         Raises:
-            SourceError: It is not JSON.
+            SourceError: The response is not JSON.
         """
         lines = _lines(text) if self.multi_lines else [text]
         read = lax if self.path is not None or self.fields else parsed  # Like SeaTunnel's JSONPath parser.
@@ -166,7 +166,7 @@ class Content:
         return self.of_page(documents, len(documents))
 
     def of_page(self, documents: Sequence[Any], rows: int) -> int:
-        """Return the number of rows that count for paging: a single object does not show whether pages follow."""
+        """Return the number of rows that count for paging; a single object does not show whether more pages follow."""
         if self.path is not None or self.fields or self.multi_lines:
             return rows
         return sum(len(document) for document in documents if isinstance(document, list))
@@ -175,7 +175,7 @@ class Content:
         """Yield the rows of a response when no columns are declared.
 
         Raises:
-            SourceError: ``content_field`` finds nothing, or the response is not JSON.
+            SourceError: ``content_field`` matches nothing, or the response is not JSON.
         """
         documents = self.documents(text, where) if self.path is not None or self.format == "json" else []
         if self.path is not None:
@@ -190,10 +190,10 @@ class Content:
             yield pa.RecordBatch.from_pydict({"content": rows[start : start + BATCH_ROWS]}, schema=CONTENT)
 
     def elements(self, documents: Sequence[Any], where: str) -> list[Any]:
-        """Return the JSON values that each become a row: values at ``content_field``, or objects of ``json_field``.
+        """Return the JSON values of the rows: values at ``content_field``, or objects built by ``json_field``.
 
         Raises:
-            SourceError: A path finds nothing, or the response has none of the columns.
+            SourceError: A path matches nothing, or the response has none of the columns.
         """
         some = documents if self.path is None else [self._selected(document, where) for document in documents]
         if self.fields:
@@ -209,14 +209,14 @@ class Content:
         return elements
 
     def unread(self, context: ReadContext) -> UnreadKeys | None:
-        """Return a counter of keys in rows that no declared column reads; ``None`` if every key is read."""
+        """Return a counter of keys for which no column is declared; ``None`` if every key is read."""
         declares = self.has_columns and self.sample is None and not self.fields
         return UnreadKeys(self.schema.columns, context) if declares else None
 
     def batches(
         self, elements: Sequence[Any], where: str, context: ReadContext, unread: UnreadKeys | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the elements; those that do not fit the schema go to ``context.skip``."""
+        """Yield the rows of the elements; rows that do not fit the schema go to ``context.skip``."""
         columns = self.schema.columns
         identified = self.nesting.identifies and columns.names[:1] == [ROW_ID]
         convert = self._converter(columns.remove(0) if identified else columns, context)
@@ -256,7 +256,7 @@ class Content:
         return f"first {self.sample:,} rows"
 
     def shape(self, pages: Iterable[Sequence[Any]], *, every: bool = False) -> Shape:
-        """Return the shape of the rows in the elements of pages, either of the first rows or of all."""
+        """Return the shape of the rows on the pages, inferred from the first rows or from all."""
         shape, left = Shape(), sys.maxsize if every else self.sample or 0
         for page in pages:
             some = [exact(element) for element in page if isinstance(element, dict)][:left]
@@ -285,7 +285,7 @@ class Content:
 
     @property
     def schemas(self) -> tuple[TableSchema, ...]:
-        """Table of the rows, and child tables of its lists.
+        """Return the table of the rows, and the child tables of its lists.
 
         Raises:
             SourceError: Two of their columns would have the same name.
@@ -312,7 +312,7 @@ class Content:
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
         """Return a row for each match of the paths up to their last ``[*]``.
 
-        A path without ``[*]`` gives each row the same value.
+        A path without ``[*]`` has the same value in every row.
         """
         columns: dict[str, list[Any]] = {}
         alone: dict[str, Any] = {}
@@ -346,7 +346,7 @@ def _check_inference(options: Options, declared: TableSchema | None) -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a string; unlike in ``str.splitlines``, U+2028 and similar characters do not end a line."""
+    """Split a string into lines; unlike with ``str.splitlines``, U+2028 and similar characters do not end a line."""
     return re.split(r"\r\n|\n|\r", text)
 
 

@@ -1,8 +1,8 @@
-"""Incremental reads of a service: select rows by the values of a column.
+"""Incremental reads of a service: select rows by their value in a column.
 
-A service cannot report its largest value, so an increment is requested twice: when the job is planned, to learn the
-largest value and the rows at the boundary, and when it is read. All pages of an increment are one split. So each
-version of a row belongs to one job, even if the data changes between the two requests or two attempts.
+A service cannot report its largest value, so an increment is requested twice: when the job is planned, to determine the
+largest value and the rows at the boundary, and when it is read. All pages of an increment are one split. Thus each
+version of a row belongs to exactly one job, even if the data changes between the two requests or between attempts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,15 +28,15 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.rows.values import number_text, plain
 
 _FUTURE = timedelta(days=1)
-"""Tolerated clock difference: how far in the future a value may be; times without a zone may be in any zone."""
+"""Maximum clock difference: how far in the future a value may be. Times without a zone may be in any zone."""
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""Types whose values can be compared and stored exactly."""
+"""Predicates of the types whose values can be compared and stored exactly."""
 
 
 @frozen(kw_only=True)
 class RowIncrements:
-    """Rows of a service, and the column by which they are read incrementally."""
+    """The rows of a service, and the column by which they are read incrementally."""
 
     increment: Increment
     arrow: pa.DataType
@@ -47,10 +47,10 @@ class RowIncrements:
     """The request, for messages."""
 
     reads: Mapping[str, str]
-    """``Window.reads`` of this service's cursors."""
+    """Value of ``Window.reads`` for this service's cursors."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the smallest value that a job reads; ``None`` to start from the beginning."""
+        """Return the smallest value that a job requests; ``None`` to start from the beginning."""
         return self.increment.start if after is None else after.since or after.value
 
     # -- the window
@@ -59,13 +59,13 @@ class RowIncrements:
         """Return the window of a job that starts now, from all rows in the responses.
 
         Raises:
-            SourceError: A row has no value in the column, or a value in the future; or too many rows are at the
+            SourceError: A row has no value in the column or a value in the future, or too many rows are at the
                 boundary.
         """
         return self.window_of(map(self._marked, pages), after)
 
     def window_of(self, pages: Iterable[Iterable[tuple[Any, str]]], after: Cursor | None) -> Window:
-        """Return the window as ``window`` does, from the value and the digest of each row."""
+        """Return the window, like ``window``, from the value and the digest of each row."""
         last, zone, missing = self._bounds.last((), after), dict[str, Any](), 0
         for rows in pages:
             for value, mark in rows:
@@ -97,15 +97,15 @@ class RowIncrements:
         Args:
             rows: Rows from the responses.
             window: The window of the job.
-            before: Digests of all its rows; those of ``rows`` are added.
-            context: Receives notes about repeated rows, such as those that moved to the next page meanwhile.
+            before: Digests of the rows so far; those of ``rows`` are added.
+            context: Receives notes about repeated rows, such as rows that moved to the next page between requests.
         """
         return rows.filter(pa.array(self.chosen(self._marked(rows), window, before, context), pa.bool_()))
 
     def chosen(
         self, rows: Iterable[tuple[Any, str]], window: Window, before: set[str], context: ReadContext
     ) -> list[bool]:
-        """Return, for each row, True if a job delivers it, given its value and its digest; otherwise like ``kept``."""
+        """Return True for each row that a job delivers, given the rows' values and digests; otherwise like ``kept``."""
         chosen = []
         for number, (value, mark) in enumerate(rows, 1):
             has = value is not None and self._bounds.has(value, mark, window)
@@ -123,7 +123,7 @@ class RowIncrements:
         return Bounds(read=self._read, start=self.increment.start)
 
     def _marked(self, rows: pa.RecordBatch) -> Iterator[tuple[Any, str]]:
-        """Yield the value of each row, and its digest."""
+        """Yield the value and the digest of each row."""
         columns = [rows.column(name).to_pylist() for name in (*self.key, self.increment.column)]
         for values in zip(*columns, strict=True):
             yield values[-1], digest(values)
@@ -163,10 +163,10 @@ class RowIncrements:
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
     def _read(self, text: str) -> Any:
-        """Parse a value from ``_written`` or from the user; without a zone it is UTC.
+        """Parse a value written by ``_written`` or by the user; a time without a zone is in UTC.
 
         Raises:
-            SourceError: It is invalid.
+            SourceError: The value is invalid.
         """
         try:
             return _value(text, self.arrow)
@@ -188,10 +188,10 @@ class RowIncrements:
             )
 
     def require_values(self) -> None:
-        """Require that ``start`` is a valid value, and that ``lag`` can be subtracted.
+        """Require that ``start`` is valid, and that ``lag`` can be subtracted from values.
 
         Raises:
-            SourceError: They are invalid.
+            SourceError: One of them is invalid.
         """
         if self.increment.start is not None:
             self._read(self.increment.start)
@@ -223,13 +223,13 @@ def key_of_increment(increment: Increment, content: Content, paging: Paging | No
 
 
 def read_by(increment: Increment, content: Content, request: Request, key: Sequence[str]) -> dict[str, str]:
-    """Return ``Window.reads`` of this service's cursors."""
+    """Return ``Window.reads`` for this service's cursors."""
     path = {} if content.path is None else {"content_field": content.path}
     return {"source": "Http", "url": request.shown, **path, "column": increment.column, "key": ", ".join(key)}
 
 
 def row_increments(increment: Increment, content: Content, paging: Paging | None, request: Request) -> RowIncrements:
-    """Return the incremental view of a service.
+    """Return the increments of a service.
 
     Raises:
         UsageError: Options contradict each other.

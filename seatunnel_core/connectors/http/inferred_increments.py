@@ -1,4 +1,4 @@
-"""Incremental reads of a service whose columns are inferred: the values of the column determine how they are compared.
+"""Incremental reads of a service whose columns are inferred: the values decide how they are compared.
 
 ================================================ ====================================
 values                                           compared as
@@ -10,8 +10,8 @@ timestamps with ``Z`` or an offset               points in time
 other strings                                    strings, character by character
 ================================================ ====================================
 
-A cursor as a string has the same form, so each job, and any process that resumes it, compares values like the previous
-job.
+The string of a cursor has the same form, so that each job, and any process that resumes it, compares values like the
+previous job.
 """
 
 import re
@@ -46,25 +46,25 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\
 
 @frozen(kw_only=True)
 class InferredIncrements:
-    """Rows of a service, and the column by which they are read incrementally; its type is not known yet."""
+    """The rows of a service, and the column by which they are read incrementally, whose type is not known yet."""
 
     increment: Increment
     key: tuple[str, ...]
     shown: str
     reads: Mapping[str, str]
     levels: int
-    """Maximum depth of objects and lists below a row to inspect."""
+    """Number of levels of objects and lists below a row that are inspected."""
 
     def asked_from(self, after: Cursor | None) -> str | None:
-        """Return the smallest value that a job reads; ``None`` to start from the beginning."""
+        """Return the smallest value that a job requests; ``None`` to start from the beginning."""
         return self.increment.start if after is None else after.since or after.value
 
     def window(self, pages: Iterable[Sequence[Any]], after: Cursor | None) -> tuple[Window, Shape]:
         """Return the window of a job that starts now, and the shape of all rows in the responses.
 
         Raises:
-            SourceError: As ``RowIncrements.window``; or the values of the column differ in kind, from each other or
-                from the previous increment.
+            SourceError: As ``RowIncrements.window``; or the values of the column are of different kinds, within this
+                increment or compared with the previous one.
         """
         shape, raw = Shape(), list[tuple[Any, ...]]()
         for page in pages:
@@ -131,12 +131,12 @@ class InferredIncrements:
 
 @frozen(kw_only=True)
 class _Typed(RowIncrements):
-    """Increments whose values are compared as one kind."""
+    """Increments whose values are all of one kind."""
 
     kind: str
 
     def marked_values(self, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[Any, str]]:
-        """Yield the value of each row, and its digest, from the values of its key and its column."""
+        """Yield the value and the digest of each row, from the values of its key and its column."""
         for *key, raw in rows:
             value = None if raw is None else self._read(str(raw))
             shown = f"{value.normalize():f}" if isinstance(value, Decimal) else value
@@ -153,7 +153,7 @@ class _Typed(RowIncrements):
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a JSON value, or of a cursor as a string."""
+    """Return the kind of a JSON value, or of a cursor string."""
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         return type(value).__name__

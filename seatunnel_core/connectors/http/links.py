@@ -1,4 +1,4 @@
-"""Addresses of next pages: references of RFC 3986, relative to the page that contains them, and ``Link`` headers."""
+"""Addresses of next pages: RFC 3986 references, relative to the page that contains them, and ``Link`` headers."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,8 @@ _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 def is_address(cursor: str, url: str) -> bool:
     """Return True if a cursor is the address of a page: a URL, or a reference that is relative to ``url``.
 
-    A cursor in base64 may start with ``/``. So a path without a query is an address only below the same first folder.
+    A base64 cursor may start with ``/``, so a path without a query is an address only if its first segment is that of
+    ``url``.
     """
     if _WITH_SCHEME.match(cursor) or cursor.startswith(("//", "?", "./", "../")) or "?" in cursor:
         return True
@@ -28,7 +29,7 @@ def addressed(request: Request, reference: str) -> Request:
     """Return the request for the page at an address in a response.
 
     Raises:
-        SourceError: It is not http or https, or on another host, which must not get the headers of the job.
+        SourceError: The address is not http or https, or is on another host, which must not receive the job's headers.
     """
     try:
         url = urldefrag(urljoin(request.url, reference.strip())).url
@@ -59,7 +60,7 @@ def next_link(header: str) -> str | None:
 
 
 def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address of each link, and its parameters; the first of repeated parameters counts."""
+    """Yield the address and the parameters of each link; of repeated parameters, the first counts."""
     for found in _LINK.finditer(header):
         parameters: dict[str, str] = {}
         for each in re.finditer(_PARAMETER, found[2]):

@@ -1,4 +1,4 @@
-"""The options of the source and of the sink ``Http``, with SeaTunnel's names."""
+"""The options of the source and the sink ``Http``, with SeaTunnel's names."""
 
 from typing import Any
 
@@ -249,7 +249,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (URL, HEADERS, PARAMS, ARRAY_MODE, ARRAY
 
 
 def without(options: tuple[Option[Any], ...], *left_out: Option[Any]) -> tuple[Option[Any], ...]:
-    """Return the options except some of them."""
+    """Return the options without the given ones."""
     return tuple(option for option in options if option not in left_out)
 
 
@@ -259,5 +259,5 @@ def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options; required ones become optional, because the entries of ``tables_configs`` may contain them."""
+    """Return the options, all optional, because the entries of ``tables_configs`` may contain the required ones."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

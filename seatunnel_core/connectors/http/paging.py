@@ -1,4 +1,4 @@
-"""Request pages by number, or by the cursor in the previous page."""
+"""Request pages by number, or by the cursor from the previous page."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,33 +16,33 @@ from seatunnel_core.rows.json_document import found, keys_of
 _SPLITS_PER_TASK = 16
 GUESSED_ROWS = 100
 _NO_MORE = frozenset(("false", "f", "no", "n", "off", "none", "null", "0", "0.0", ""))
-"""Strings that mean false in a has-more flag."""
+"""Strings that mean false for a flag that more pages follow."""
 
 
 @frozen(kw_only=True)
 class Paging:
-    """Options of the block ``pageing``."""
+    """Settings of the block ``pageing``."""
 
     by_cursor: bool
     name: str
-    """Name of the page number or the cursor in the request."""
+    """Name of the page number or cursor in the request."""
 
     start: int
     last: int
     """Number of the last page; 0 if unknown."""
 
     rows: int | None
-    """Number of rows per page; a page with fewer is the last one."""
+    """Number of rows per page; a page with fewer rows is the last one."""
 
     cursor_path: str
     follows: bool
-    """True if a cursor that is an address is requested unchanged."""
+    """True to request a cursor that is an address as it is."""
 
     by_link: bool = False
-    """True if the address of the next page is in the header ``Link``."""
+    """True if the ``Link`` header contains the address of the next page."""
 
     more_path: str = ""
-    """JSONPath of the flag that is true if pages follow; empty if there is none."""
+    """JSONPath of the flag that is true if more pages follow; empty if there is no flag."""
 
     placeholder: bool
     as_param: bool
@@ -102,7 +102,7 @@ class Paging:
 
         Args:
             request: The request of the job.
-            value: The number of the page or its cursor; ``None`` for the first page with a cursor.
+            value: The number of the page or its cursor; ``None`` for the first page when paging by cursor.
         """
         if self.as_param:
             return request.with_param(self.name, value)
@@ -111,7 +111,7 @@ class Paging:
         return request.with_key(self.name, value)
 
     def ranges(self, planning: PlanningContext) -> list[tuple[int, int | None]]:
-        """Return the first and the last page of each split; a single split without a last page if that is unknown."""
+        """Return the first and the last page of each split; one split without a last page if that is unknown."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]
         pages = self.last - self.start + 1
@@ -130,14 +130,14 @@ class Paging:
         return bool(values[0])
 
     def is_last(self, rows: int) -> bool:
-        """Return True if a page with this number of rows is the last one, if the number of pages is unknown."""
+        """Return True if a page with this number of rows is the last one, when the number of pages is unknown."""
         return rows < (self.rows or 1)
 
     def cursor(self, documents: Sequence[Any]) -> str | None:
         """Return the cursor of the next page; ``None`` on the last page.
 
         Raises:
-            SourceError: The path finds an object or a list.
+            SourceError: The path matches an object or a list.
         """
         values = [value for document in documents for value in found(self.cursor_path, document)]
         if not values or not values[0]:

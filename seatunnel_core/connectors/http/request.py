@@ -1,4 +1,4 @@
-"""A request to a service, and the ways to set the value of a parameter in it."""
+"""A request to a service, and methods to set parameters in it."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from seatunnel_core.connector_api.errors import UsageError
 JSON_TYPE, FORM_TYPE = "application/json", "application/x-www-form-urlencoded"
 
 SHORTEST_SECRET = 6
-"""Minimum length of a secret to replace within a string; shorter ones occur in ordinary words."""
+"""Minimum length of secrets that are replaced within strings; shorter ones occur in ordinary words."""
 
 _PUBLIC_HEADERS = {"accept", "content-type", "user-agent", "accept-encoding", "notion-version", "revision"}
 
 
 @frozen(kw_only=True)
 class Request:
-    """A request. Its parts may contain secrets, so messages use only ``shown``."""
+    """A request. Its parts may contain secrets, so messages only use ``shown``."""
 
     method: str
     url: str = field(repr=False)
@@ -37,7 +37,7 @@ class Request:
 
     @property
     def shown(self) -> str:
-        """URL for messages: without user, password and query, and without tokens of headers in its path."""
+        """URL for messages, without user, password and query, and without tokens from headers in its path."""
         parts = urlsplit(self.url)
         path = "/…" if self.hides_path else parts.path
         for secret in sorted(self.header_secrets(), key=len, reverse=True):
@@ -52,25 +52,25 @@ class Request:
 
     @property
     def address(self) -> str:
-        """Host and port, as in the URL."""
+        """Host and port, as written in the URL."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     @property
     def is_form(self) -> bool:
-        """True if the header ``Content-Type`` denotes a form."""
+        """True if the header ``Content-Type`` specifies a form."""
         return self._header("content-type").partition(";")[0].strip().lower() == FORM_TYPE
 
     def _header(self, name: str) -> str:
         return next((value for key, value in self.headers.items() if key.lower() == name), "")
 
     def sent_headers(self) -> dict[str, str]:
-        """Return the headers, with ``Content-Type`` for a body."""
+        """Return the headers, with a ``Content-Type`` if there is a body."""
         if self.body is None or self.as_form or self._header("content-type"):
             return dict(self.headers)
         return {**self.headers, "Content-Type": JSON_TYPE}
 
     def data(self) -> Any:
-        """Return the body as ``requests`` takes it: bytes, the pairs of a form, or ``None``."""
+        """Return the body in a form that ``requests`` accepts: bytes, the pairs of a form, or ``None``."""
         if self.as_form or (self.as_both and (self.is_form or not self._header("content-type"))):
             return dict(self.params)
         if self.body is None:
@@ -83,15 +83,14 @@ class Request:
     # -- pages ----------------------------------------------------------------------------------------------------
 
     def with_param(self, name: str, value: str | None) -> "Request":
-        """Return the request with a value in ``params``, or without that parameter for ``None``."""
+        """Return the request with a value in ``params``; without that parameter if the value is ``None``."""
         others = {key: each for key, each in self.params.items() if key != name}
         return evolve(self, params=others if value is None else {**others, name: value})
 
     def with_key(self, name: str, value: str | None) -> "Request":
-        """Return the request with a value for a key in params, in the JSON body, or in the headers.
+        """Return the request with a new value for a key in params, in the JSON body or in the headers.
 
-        The value goes into the first of these that has the key, or into params if none has it. ``None`` changes
-        nothing.
+        The first of these that has the key is changed; params, if none has it. ``None`` changes nothing.
         """
         if value is None:
             return self
@@ -104,7 +103,7 @@ class Request:
         return self.with_param(name, value)
 
     def with_placeholder(self, name: str, value: str | None) -> "Request":
-        """Return the request with ``${name}`` replaced by a value; ``None`` drops entries that consist of it."""
+        """Return the request with ``${name}`` replaced by a value; ``None`` drops entries that consist only of it."""
         mark = f"${{{name}}}"
 
         def kept(pairs: Mapping[str, str]) -> dict[str, str]:
@@ -132,7 +131,7 @@ class Request:
 
 
 def same_host(url: str, other: str) -> bool:
-    """Return True if a redirect from one URL to the other may get all headers of the request."""
+    """Return True if a redirect from one URL to the other may receive all headers of the request."""
     here, there = urlsplit(url), urlsplit(other)
     secure = here.scheme == there.scheme or (here.scheme, there.scheme) == ("http", "https")
     same_port = here.port == there.port or here.scheme != there.scheme
@@ -143,7 +142,7 @@ def checked_url(url: str, option: str = "url") -> str:
     """Return the URL without surrounding whitespace.
 
     Raises:
-        UsageError: It is not an http or https URL.
+        UsageError: The value is not an http or https URL.
     """
     try:
         parts = urlsplit(url.strip())

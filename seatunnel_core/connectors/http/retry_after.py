@@ -1,4 +1,4 @@
-"""The header ``Retry-After``: delay before a request is repeated."""
+"""The header ``Retry-After``: the delay before a request is repeated."""
 
 import re
 import time
@@ -13,11 +13,11 @@ _SECONDS = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
 
 
 def seconds_of(header: str, now_s: float) -> float | None:
-    """Return the delay in seconds, 0 for a date in the past; ``None`` for an invalid header.
+    """Return the delay in seconds; 0 for a date in the past, ``None`` for an invalid header.
 
     Args:
-        header: Seconds, also with decimals as some services send them, or a date in one of the three formats of HTTP.
-        now_s: The time, in seconds since 1970.
+        header: Seconds, possibly with decimals as some services send them, or a date in one of HTTP's three formats.
+        now_s: The current time, in seconds since 1970.
     """
     text = header.strip()
     if _SECONDS.fullmatch(text):
@@ -34,7 +34,7 @@ def seconds_of(header: str, now_s: float) -> float | None:
 
 @cache
 def retry_kind() -> "type[Retry]":
-    """Return a urllib3 retry class that uses the delay of ``seconds_of``, and otherwise its default delay."""
+    """Return a urllib3 retry class that uses the delay of ``seconds_of``, or urllib3's delay if there is none."""
     from urllib3.util import Retry
 
     class _Retry(Retry):

@@ -1,4 +1,4 @@
-"""Connectors for services: ``Http`` with the headers, messages and options of each service."""
+"""Connectors for individual services: ``Http`` with the headers, messages and options of a service."""
 
 import base64
 import hashlib
@@ -37,13 +37,13 @@ def _sink_options(*own: Option[Any]) -> tuple[Option[Any], ...]:
 
 @frozen
 class _Header:
-    """A header made from options."""
+    """A header that is built from options."""
 
     template: str
-    """The header's value, with options in braces."""
+    """The header's value, with option names in braces."""
 
     is_basic: bool = field(default=False, kw_only=True)
-    """True if the value is user and password, for basic authentication."""
+    """True if the value consists of user and password for basic authentication."""
 
     @property
     def is_made(self) -> bool:
@@ -51,7 +51,7 @@ class _Header:
         return "{" in self.template
 
     def value(self, options: Options) -> str | None:
-        """Return the value; ``None`` if an option of it is not set."""
+        """Return the value; ``None`` if an option in it is not set."""
         given = {name: options.get(name) for name in _OPTION.findall(self.template)}
         if any(not value for value in given.values()):
             return None
@@ -63,7 +63,7 @@ class ServiceSource(HttpSource):
     """A source for one service, whose credential options become headers."""
 
     headers: ClassVar[Mapping[str, _Header]] = {}
-    """Templates of the headers of the service."""
+    """Header templates of the service."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -89,15 +89,15 @@ VERSION = Option("version", STRING, required=True, doc="API version, a date such
 def _source(
     name: str, doc: str, *own: Option[Any], headers: Mapping[str, _Header], example: str, base: type = ServiceSource
 ) -> type[ServiceSource]:
-    """Return the source of one service.
+    """Create the source class for one service.
 
     Args:
         name: Its identifier, and its name in this module.
-        doc: The text of its page.
+        doc: The description on its reference page.
         own: Its own options.
-        headers: The headers that identify the user, and further ones that the service needs.
-        example: The options of a job.
-        base: The base class, if the service needs code of its own.
+        headers: The headers that authenticate the user, and others that the service requires.
+        example: Options of an example job.
+        base: The base class, if the service needs additional code.
     """
     credentials = " and ".join(option.key for option in own if option not in (REVISION, VERSION))
     declared = _source_options(*own)
@@ -106,7 +106,7 @@ def _source(
 
 
 class _LoggedIn(ServiceSource):
-    """A source that logs in with ``email`` and ``password`` and sends the token that it receives."""
+    """A source that logs in with ``email`` and ``password`` and sends the token it receives."""
 
     login: ClassVar[str] = "https://api2.myhours.com/api/tokens/login"
 
@@ -261,11 +261,11 @@ SLACK_CHANNEL = Option("slack_channel", STRING, doc="ID or name of the channel, 
 
 
 class ServiceSink(HttpSink):
-    """A sink for one service: its webhook is a secret, and its responses state whether a message was accepted."""
+    """A sink for one service. Its webhook is a secret, and its responses state whether a message was accepted."""
 
     credentials: ClassVar[str] = "url"
     code: ClassVar[tuple[str, ...]] = ()
-    """Members of a response, one of which is 0 on success."""
+    """Fields of a response, one of which is 0 on success."""
 
     busy: ClassVar[tuple[int, ...]] = ()
     """Codes that mean too many requests."""
@@ -287,7 +287,7 @@ class ServiceSink(HttpSink):
 
 
 class Feishu(ServiceSink):
-    """Each row as a JSON object, sent to a webhook of Feishu (Lark)."""
+    """Sends each row as a JSON object to a Feishu (Lark) webhook."""
 
     identifier: ClassVar[str] = "Feishu"
     declared = _sink_options(HOOK, opt.HEADERS)
@@ -299,7 +299,7 @@ class Feishu(ServiceSink):
 
 
 class DingTalk(ServiceSink):
-    """Each row as a signed message of a DingTalk robot: its columns as lines ``name: value``."""
+    """Sends each row as a signed DingTalk robot message, with the columns as lines ``name: value``."""
 
     identifier: ClassVar[str] = "DingTalk"
     declared = _sink_options(HOOK, SECRET)
@@ -321,7 +321,7 @@ class DingTalk(ServiceSink):
 
 
 class WeChat(ServiceSink):
-    """Each row as a message of a WeCom (WeChat Work) robot: its columns as lines ``name: value``."""
+    """Sends each row as a WeCom (WeChat Work) robot message, with the columns as lines ``name: value``."""
 
     identifier: ClassVar[str] = "WeChat"
     declared = _sink_options(HOOK, MENTIONED, MENTIONED_MOBILE)
@@ -335,7 +335,7 @@ class WeChat(ServiceSink):
 
 
 class Slack(ServiceSink):
-    """Each row as a message of its values, through ``oauth_token`` and ``slack_channel``, else ``webhooks_url``.
+    """Sends the values of each row as a message, using ``oauth_token`` and ``slack_channel``, or ``webhooks_url``.
 
     Values are separated by commas. With a token, messages are sent through Slack's API.
     """
@@ -373,7 +373,7 @@ class Slack(ServiceSink):
 
 
 def _values(rows: pa.RecordBatch) -> Iterator[tuple[str, ...]]:
-    """Return the values of each row as strings: strings unchanged, other values as JSON."""
+    """Return the values of each row: strings unchanged, others as JSON."""
     return texts_of(rows, _text)
 
 

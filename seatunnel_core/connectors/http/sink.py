@@ -1,4 +1,4 @@
-"""The sink ``Http``: one POST with a JSON object for each row, or with an array of several."""
+"""The sink ``Http``: sends a POST with a JSON object for each row, or with an array of several rows."""
 
 import json
 import time
@@ -22,7 +22,7 @@ from seatunnel_core.rows.value_text import json_text
 
 
 class HttpSink(Sink, SupportsDryRun):
-    """Sends rows from the tasks as they arrive, so a retried task sends again what the failed one has sent."""
+    """Sends rows from the tasks as they arrive, so a retried task sends again what the failed one has already sent."""
 
     identifier: ClassVar[str] = "Http"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
@@ -45,7 +45,7 @@ class HttpSink(Sink, SupportsDryRun):
         self.request("")
 
     def _array_rows(self, options: Options) -> int:
-        """Return the number of rows in a request with an array; 0 if each row is sent as an object."""
+        """Return the maximum number of rows in a request with an array; 0 if each row is sent as an object."""
         if options[opt.ARRAY_MODE]:
             return int(options[opt.ARRAY_ROWS])
         if options[opt.ARRAY_ROWS] > 1:
@@ -53,7 +53,7 @@ class HttpSink(Sink, SupportsDryRun):
         return 0
 
     def request(self, body: str) -> Request:
-        """Return the request that sends a body now; some services sign the current time."""
+        """Return a request that sends a body now; some services sign the current time."""
         return Request(
             method="POST",
             url=checked_url(self.options[opt.URL]),
@@ -63,10 +63,10 @@ class HttpSink(Sink, SupportsDryRun):
         )
 
     def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
-        """Yield the body for each row, a JSON object.
+        """Yield a body for each row: a JSON object.
 
         Raises:
-            RowError: A value has no JSON form.
+            RowError: A value cannot be represented in JSON.
         """
         return json_objects(rows)
 
@@ -101,7 +101,7 @@ class HttpSink(Sink, SupportsDryRun):
 
 
 class HttpWriter(SinkWriter):
-    """Writer that sends the rows of one unit."""
+    """Sends the rows of one unit."""
 
     def __init__(self, sink: HttpSink) -> None:
         self._sink = sink
@@ -128,7 +128,7 @@ class HttpWriter(SinkWriter):
                 self._send()
 
     def _send(self) -> None:
-        """Send the waiting bodies as one request."""
+        """Send the collected bodies as one request."""
         if not self._waiting:
             return
         if self._requests:
@@ -176,14 +176,14 @@ def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """Return the values of each row as strings.
+    """Yield the values of each row as strings.
 
     Args:
         rows: The rows.
-        text: Returns a value of a type as a string, or raises ``ValueError``.
+        text: Function that converts a value of a type to a string, or raises ``ValueError``.
 
     Raises:
-        RowError: A value has no string form; the message contains the column.
+        RowError: A value cannot be converted; the message contains the column.
     """
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):
@@ -195,7 +195,7 @@ def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> I
 
 
 def located(where: str, error: SinkError) -> SinkError:
-    """Return the error with its location at the start of the message."""
+    """Return the error with the location at the start of its message."""
     found = SinkError(f"{where}: {error}")
     found.retryable = error.retryable
     return found

@@ -1,7 +1,7 @@
 """The source ``Http``: rows from the responses of a service, page by page.
 
-A job requests each page once, in its tasks, as a request may cost money or consume something. ``--check`` requests the
-first page if the method is GET, so that wrong hosts, paths, tokens, certificates and JSONPaths are found.
+A job requests each page once, in its tasks, because a request may cost money or have side effects. ``--check`` requests
+the first page if the method is GET, to detect wrong hosts, paths, tokens, certificates and JSONPaths.
 """
 
 import logging
@@ -54,13 +54,13 @@ _PAGES_KEEP = (
 _log = logging.getLogger(__name__)
 
 _ROW_BYTES = 200
-"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a row in bytes. The weight of a split only influences how splits are grouped into units."""
 
 
 class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
-    """Reads pages in parallel if their number is known, else as one split; a streaming job repeats all requests.
+    """Reads pages in parallel if their number is known, else as one split, which a retry reads from the first page.
 
-    So a failed task repeats all pages if they are one split.
+    A streaming job repeats all requests periodically.
     """
 
     identifier: ClassVar[str] = "Http"
@@ -97,7 +97,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         increment: Increment | None = options.get(opt.INCREMENTAL.key)
         self._increments = None if increment is None else self._read_by(increment, request)
         self._looked: Shape | None = None
-        """Shape of all rows inspected by this process when it planned the window of inferred columns."""
+        """Shape of all rows that this process inspected when it planned the window of inferred columns."""
 
         self._window: Window | None = None
         self._asked_from: str | None = None
@@ -127,7 +127,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         )
 
     def identity(self, client: Client) -> Mapping[str, str]:
-        """Return headers with credentials, in addition to the job's headers; services override it, and may log in."""
+        """Return headers with credentials, in addition to the job's headers. Services override this, and may log in."""
         return {}
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         return (f"its columns are those of the {self._content.looked_at}; --check inspected only the first page",)
 
     def _look_at_first_page(self) -> list[Any]:
-        """Return the elements of the first page; none of a page without columns."""
+        """Return the elements of the first page; empty if the page has no columns."""
         with self._client() as client:
             request = self._first(client)
             if self._content.format == "binary":
@@ -242,7 +242,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self._asked_from = self._asked_increments().asked_from(window.after)
 
     def _kept(self, pages: Iterator[pa.RecordBatch], context: ReadContext) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the window; all rows without a window."""
+        """Yield the rows in the window; all rows if there is no window."""
         if not isinstance(self._increments, RowIncrements) or self._window is None:
             yield from pages
             return
@@ -299,7 +299,10 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         before: set[str],
         unread: UnreadKeys | None = None,
     ) -> tuple[int, Iterator[pa.RecordBatch]]:
-        """Return the number of rows in a response, including bad ones, and the rows; ``before`` has earlier digests."""
+        """Return the number of rows in a response, including bad ones, and the rows.
+
+        ``before`` contains the digests of earlier rows.
+        """
         if not content.has_columns:
             text = answer.decoded(where)
             return content.counted(text, where), content.texts(text, where)
@@ -310,7 +313,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         return count, (rows for elements in found for rows in content.batches(elements, where, context, unread))
 
     def _elements(self, answer: Answer, where: str) -> tuple[int, Iterator[list[Any]]]:
-        """Return the number of rows in a response, and a list of the JSON values that each become a row."""
+        """Return the number of rows in a response, and the JSON values of the rows."""
         documents = self._content.documents(answer.decoded(where), where)
         elements = self._content.elements(documents, where)
         return self._content.of_page(documents, len(elements)), iter((elements,))
@@ -347,7 +350,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
 
 
 class _Looking(ReadContext):
-    """Handling of bad rows while an increment is planned: skipped rows are counted when the increment is read."""
+    """Context for planning an increment, which ignores bad rows; they are counted when the increment is read."""
 
     def __init__(self, *, fails: bool) -> None:
         self._fails = fails
@@ -357,11 +360,11 @@ class _Looking(ReadContext):
             raise error
 
     def note(self, what: str, example: str, rows: int = 1) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
 
 def in_both_places(options: Options) -> bool:
-    """Return True if params of a POST are sent in both the URL and a form, because versions of SeaTunnel differ."""
+    """Return True if params of a POST are sent both in the URL and as a form, because SeaTunnel versions differ."""
     written = options[opt.METHOD] == "POST" and options[opt.PARAMS] and options[opt.BODY] is None
     return bool(written) and not options.is_set(opt.AS_FORM)
 
@@ -374,7 +377,7 @@ def secrets_of(options: Options) -> tuple[str, ...]:
 
 
 def _file_name(request: Request, headers: Mapping[str, str]) -> str:
-    """Return the file name from the header ``Content-Disposition``, else from the URL; never a path."""
+    """Return the file name in the header ``Content-Disposition``, else in the URL; never a path."""
     named = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", headers.get("Content-Disposition", ""), re.IGNORECASE)
     written = unquote(named[1]) if named else unquote(urlsplit(request.url).path)
     name = PurePosixPath(written.replace("\\", "/")).name

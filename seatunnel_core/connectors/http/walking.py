@@ -1,4 +1,4 @@
-"""Request page after page until the last one, and detect services whose pages never end."""
+"""Request page after page until the last, and detect services whose pages never end."""
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
@@ -16,7 +16,7 @@ from seatunnel_core.connectors.http.request import Request
 
 T = TypeVar("T")
 Page = Callable[[Answer, str], tuple[int, Iterator[T]]]
-"""Function that takes a response and its location, and returns its number of rows and a result."""
+"""Function that processes a response, given its location, and returns its number of rows and a result."""
 
 _DIGEST_BYTES = 12
 
@@ -29,13 +29,13 @@ class Walk:
     content: Content
     paging: Paging
     request: Request = field(repr=False)
-    """Request of the job, without a page."""
+    """Request of the job, without page parameters."""
 
     context: ReadContext | None = None
-    """Receives notes about pages that are shorter than ``batch_size``; ``None`` while a job is planned."""
+    """Receives notes about pages with fewer than ``batch_size`` rows; ``None`` while a job is planned."""
 
     def by_number(self, page: "Page[T]", first: int, last: int | None) -> Iterator[T]:
-        """Yield the result of ``page`` for the pages from ``first`` to ``last``; without ``last``, up to the last one.
+        """Yield the result of ``page`` for pages ``first`` to ``last``; up to the last page if ``last`` is ``None``.
 
         Raises:
             SourceError: The service repeats earlier pages.
@@ -67,10 +67,10 @@ class Walk:
         return self.client.send(self.paging.request(self.request, str(number)))
 
     def _behind_short(self, answer: Answer, number: int) -> Answer | None:
-        """Return the page after a first page that is shorter than ``batch_size``; ``None`` if it has no new rows.
+        """Return the page after a first page with fewer than ``batch_size`` rows; ``None`` if it has no new rows.
 
-        A service that caps its pages sends every page short, so the first one may not be the last. A service that
-        rejects the request, or sends the same rows again, has no further page.
+        If a service limits the size of its pages, every page is short, so the first page need not be the last. If the
+        service rejects the request or sends the same rows again, there are no further pages.
 
         Raises:
             SourceError: The page cannot be requested now.
@@ -92,7 +92,7 @@ class Walk:
         return following if found - self._rows(answer, self._where(number)) else None
 
     def _rows(self, answer: Answer, where: str) -> set[str]:
-        """Return the rows in a response as strings; none if its rows do not count for paging."""
+        """Return the rows of a response as strings; empty if its rows do not count for paging."""
         text, content = answer.decoded(where), self.content
         if not content.has_columns:
             counts = content.counted(text, where)
@@ -102,7 +102,7 @@ class Walk:
         return set(map(repr, elements)) if content.of_page(documents, len(elements)) else set()
 
     def _note_short(self, count: int, where: str) -> None:
-        """Note the rows of a page that is followed by others, if it has fewer than ``batch_size``."""
+        """Note the rows of a page that is followed by others although it has fewer than ``batch_size`` rows."""
         expected = self.paging.rows or 0
         if self.context is not None and 0 < count < expected:
             what = (
@@ -114,10 +114,10 @@ class Walk:
             self.context.note(what, f"{where}, with {count:,}", rows=count)
 
     def _refuse_repeated(self, answer: Answer, where: str, seen: dict[bytes, int], number: int, again: int) -> int:
-        """Return the number of an earlier page with the same content, 0 if there is none.
+        """Return the number of an earlier page with the same content; 0 if there is none.
 
         Raises:
-            SourceError: It is the previous page, or the previous page was a repeated one, too.
+            SourceError: It is the previous page, or the previous page was also a repeated one.
         """
         same = seen.setdefault(_digest(answer.content), number)
         if same == number:
@@ -136,7 +136,7 @@ class Walk:
         return same
 
     def by_cursor(self, page: "Page[T]") -> Iterator[T]:
-        """Yield the result of ``page`` for all pages, each of which contains the cursor or the address of the next one.
+        """Yield the result of ``page`` for all pages, following the cursor or the address in each page.
 
         Raises:
             SourceError: A cursor is repeated, so that the pages would never end.

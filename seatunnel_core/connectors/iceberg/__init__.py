@@ -1,1 +1,1 @@
-"""The sink ``Iceberg``: rows appended to a table of Apache Iceberg through pyiceberg."""
+"""The source and the sink ``Iceberg``: tables of Apache Iceberg, through pyiceberg."""

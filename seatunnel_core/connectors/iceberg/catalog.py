@@ -1,4 +1,4 @@
-"""Properties of a pyiceberg catalog from the options of a job, and classification of its errors."""
+"""Derive a pyiceberg catalog's properties from the options of a job, and classify its errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,19 +16,19 @@ _JAVA_CATALOGS = {
     "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
     "org.apache.iceberg.aws.dynamodb.DynamoDbCatalog": "dynamodb",
 }
-"""Values of ``catalog-impl`` in job files for SeaTunnel on Java, and pyiceberg's types."""
+"""Values of ``catalog-impl`` in job files of SeaTunnel on Java, and the corresponding pyiceberg types."""
 
 _JAVA_ONLY = ("catalog-impl", "io-impl", "clients", "cache-enabled", "s3.path-style-access")
 
 _FILES = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
-"""The only FileIO of pyiceberg that can list a folder, as a cleanup does."""
+"""The only FileIO of pyiceberg that can list a folder, which a cleanup requires."""
 
 
 def catalog_properties(options: Options) -> dict[str, str]:
     """Return the properties for ``pyiceberg.catalog.load_catalog``.
 
     Raises:
-        UsageError: The catalog is missing or not supported; the message gives an alternative.
+        UsageError: The catalog is missing or not supported; the message suggests an alternative.
     """
     given: dict[str, str] = dict(options[opt.CATALOG] or {})
     for key, option in (("type", opt.CATALOG_TYPE), ("uri", opt.URI), ("warehouse", opt.WAREHOUSE)):
@@ -60,7 +60,7 @@ def catalog_properties(options: Options) -> dict[str, str]:
 
 
 def located(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties that identify a catalog, with the keys of the options, without secrets."""
+    """Return the properties that identify a catalog, with option names as keys and without secrets."""
     named = {key: properties[key] for key in ("type", "uri", "warehouse") if key in properties}
     return {f"{opt.CATALOG.key}.{key}": shown(key, value) for key, value in named.items()}
 
@@ -70,13 +70,13 @@ _LASTING = (
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "readonly database"),
 )
-"""Messages of stores and catalog databases about a login or a permission, in lower case: permanent errors. Neither
-Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` has a class or a number for these.
+"""Messages of stores and catalog databases about a failed login or a missing permission, in lower case: permanent
+errors. Neither Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` has a class or a number for these.
 """
 
 
 def may_pass(error: BaseException) -> bool:
-    """Return True if a retry may help, as after errors of networks, locks and servers."""
+    """Return True if a retry may help, as for errors of networks, locks and servers."""
     if any(words in str(error).lower() for words in _LASTING):
         return False
     if isinstance(error, OSError):  # Includes the errors of requests.
@@ -94,8 +94,8 @@ def may_pass(error: BaseException) -> bool:
 
 
 def without_retries(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a table with which pyiceberg tries a commit only once.
+    """Return the properties of a table such that pyiceberg attempts a commit only once.
 
-    Before a retry, the sink has to check whether another engine has committed meanwhile.
+    Before a retry, the sink must check whether another engine has committed in the meantime.
     """
     return {**properties, "commit.retry.num-retries": "0"}

@@ -1,4 +1,4 @@
-"""Conversion of row types to types of Iceberg tables.
+"""Mapping of row types to types of Iceberg tables.
 
 ====================================== =============================================
 Arrow                                  Iceberg
@@ -16,7 +16,7 @@ any timestamp, with any zone           ``timestamp``, ``timestamptz``
 ``map``, ``struct``                    ``map``, ``struct``
 ====================================== =============================================
 
-Timestamps and times have microseconds in a table; a more precise value is an error of its row.
+Tables store timestamps and times in microseconds; a more precise value is an error of its row.
 """
 
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
 
 
 def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensitive: bool) -> None:
-    """Check before the first row is written that a table supports the columns of the rows.
+    """Check, before the first row is written, that a table supports the columns of the rows.
 
     Args:
         rows: The schema of the rows.
@@ -106,7 +106,8 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
         case_sensitive: True if column names must match in case.
 
     Raises:
-        SinkError: The table lacks a column, has one of an incompatible type, or requires one that the rows lack.
+        SinkError: The table lacks a column, has a column of an incompatible type, or requires a column that the rows
+            lack.
     """
     taken: dict[int, str] = {}
     for column in rows.columns:
@@ -124,14 +125,14 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
 
 
 def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[str, pa.DataType]:
-    """Return the types of the columns of a table, by the column names of the rows."""
+    """Return the table's column types by the rows' column names."""
     by_name = {column.name: column.type for column in own_types(table.as_arrow())}
     found = {name: column_of(table, name, case_sensitive=case_sensitive) for name in rows.names}
     return {name: by_name[column.name] for name, column in found.items() if column is not None}
 
 
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
-    """Return the table's field for a column: the field of the same name, else one that differs only in case."""
+    """Return the table's field for a column: the field with the same name, else one that differs only in case."""
     by_name = {field.name: field for field in table.fields}
     if name in by_name or case_sensitive:
         return by_name.get(name)

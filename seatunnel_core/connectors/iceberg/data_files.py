@@ -1,8 +1,9 @@
-"""Data files of a snapshot, and their rows except for rows that later files delete.
+"""Data files of a snapshot, and their rows without those deleted by later files.
 
 An equality delete file removes rows from data files with a smaller sequence number, in its partition or, if it has no
-partition, in all. A position delete file does so up to its own number. pyiceberg reads data files by column IDs and
-applies position deletes; equality deletes are applied here, as pyiceberg rejects them.
+partition, in all partitions. A position delete file removes rows from data files with a sequence number up to its own.
+pyiceberg reads data files by column IDs and applies position deletes; equality deletes are applied here, as pyiceberg
+rejects them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,19 +38,19 @@ _ADDED = 1
 """Value of pyiceberg's ``ManifestEntryStatus`` for a file that was added by the snapshot of its entry."""
 
 _PATH = 2147483546
-"""ID of the column ``file_path`` of a position delete file."""
+"""ID of the column ``file_path`` in position delete files."""
 
 _UNKEYED = ("float", "double", "uuid")
-"""Types whose values have several forms, so that they cannot identify a key."""
+"""Types whose values have several representations, so that they cannot identify a key."""
 
 _KEPT = 64
-"""Number of manifests and of equality delete files that a task caches."""
+"""Number of manifests, and of equality delete files, that a task caches."""
 
 _MOST_TOGETHER = 1_000_000
-"""Maximum number of rows that are compared with deleted keys at a time."""
+"""Maximum number of rows compared with deleted keys at a time."""
 
 Listed = tuple[dict[str, Any], int, int]
-"""Body of a split, and the rows and bytes of its file."""
+"""Body of a split, with the rows and the bytes of its file."""
 
 
 def columns_of(schema: "Schema") -> pa.Schema:
@@ -61,7 +62,7 @@ def columns_of(schema: "Schema") -> pa.Schema:
 
 
 def access_of(table: "Table", named: str) -> "DataFiles":
-    """Return the reader of a table's data files, without its catalog and its snapshots.
+    """Return a reader of a table's data files, without the catalog and the snapshots.
 
     Raises:
         SourceError: The version of the table format is not supported.
@@ -84,15 +85,15 @@ def access_of(table: "Table", named: str) -> "DataFiles":
 
 
 class DataFiles:
-    """Files of a table; a task gets it pickled, with the credentials of the file system."""
+    """Data files of a table. Pickled to tasks together with the credentials of the file system."""
 
     def __init__(self, uuid: str, metadata: str, io_properties: Mapping[str, Any]) -> None:
         """Create the reader of a table.
 
         Args:
             uuid: The UUID of the table.
-            metadata: Its metadata in Iceberg's JSON, without snapshots.
-            io_properties: The properties of its file system.
+            metadata: The metadata of the table in Iceberg's JSON, without snapshots.
+            io_properties: The properties of the file system.
         """
         self.uuid = uuid
         self._text = metadata
@@ -118,12 +119,12 @@ class DataFiles:
     # -- in the driver --------------------------------------------------------------------------------------------
 
     def listed(self, snapshots: "Sequence[Snapshot]", schema_id: int, *, added: bool) -> list[Listed]:
-        """Return the data files of snapshots, older ones first.
+        """Return the data files of snapshots, oldest first.
 
         Args:
             snapshots: The snapshots to read.
             schema_id: The ID of the read schema.
-            added: True to read only files that were added by their snapshot, which must only add rows.
+            added: True to return only files that were added by these snapshots, which must only add rows.
 
         Raises:
             SourceError: A file has an unsupported format, or rows were deleted by keys that cannot be compared.
@@ -165,11 +166,11 @@ class DataFiles:
         """Yield the rows of a data file.
 
         Args:
-            body: The body of its split.
+            body: The body of the split.
             chosen: The columns to read; empty for all columns.
 
         Raises:
-            RowError: The file cannot be read, or a value fits none of the engine's types.
+            RowError: The file cannot be read, or none of the engine's types can represent a value.
             FileNotFoundError: A file is missing.
         """
         entry, schema = self._entry(body), self._schema(stored.number(body, "schema"))
@@ -210,7 +211,7 @@ class DataFiles:
         raise SourceError(f"{path} is not a file of the snapshot {body.get('snapshot')}")
 
     def _applying(self, body: Mapping[str, Any], entry: "ManifestEntry", content: int) -> "list[ManifestEntry]":
-        """Return the delete files of a kind that may apply to a data file."""
+        """Return the delete files of one kind that may apply to a data file."""
         return [
             each
             for manifest in self._manifests(stored.text(body, "list"))
@@ -229,7 +230,7 @@ class DataFiles:
         return newer >= own and same and _may_name(file, data.file_path)
 
     def _deleted_keys(self, deleting: "Sequence[ManifestEntry]", schema: "Schema") -> list[pa.Table]:
-        """Return the deleted keys, as a table for each set of columns."""
+        """Return the deleted keys, as one table for each set of columns."""
         found: dict[tuple[int, ...], list[pa.Table]] = {}
         for each in deleting:
             ids = tuple(sorted(each.data_file.equality_ids or ()))
@@ -268,7 +269,7 @@ class DataFiles:
 def _manifests_of(
     snapshots: "Sequence[Snapshot]", io: Any, *, added: bool
 ) -> "Iterator[tuple[Snapshot, int, ManifestFile]]":
-    """Yield the manifests of snapshots with their positions in the lists; with ``added``, only those added by them."""
+    """Yield manifests of snapshots with their list positions; with ``added``, only those that the snapshots added."""
     for snapshot in snapshots:
         for number, manifest in enumerate(snapshot.manifests(io)):
             if not added or manifest.added_snapshot_id == snapshot.snapshot_id:
@@ -281,13 +282,13 @@ def _make_room(kept: dict[str, Any]) -> None:
 
 
 def _may_name(deleting: "DataFile", path: str) -> bool:
-    """Return True if a position delete file may have positions in a data file."""
+    """Return True if a position delete file may contain positions in a data file."""
     lower, upper = ((bounds or {}).get(_PATH) for bounds in (deleting.lower_bounds, deleting.upper_bounds))
     return (lower is None or lower <= path.encode()) and (upper is None or path.encode() <= upper)
 
 
 def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Yield batches with about as many rows as there are deleted keys."""
+    """Combine batches until they have about as many rows as there are deleted keys."""
     least = min(max((deleted.num_rows for deleted in keys), default=0), _MOST_TOGETHER)
     held: list[pa.RecordBatch] = []
     for rows in batches:
@@ -300,7 +301,7 @@ def _together(batches: Iterator[pa.RecordBatch], keys: Sequence[pa.Table]) -> It
 
 
 def _staying(rows: pa.RecordBatch, keys: Sequence[pa.Table]) -> pa.BooleanArray | None:
-    """Return a mask of the rows without a deleted key; ``None`` for all."""
+    """Return a mask of the rows whose keys are not deleted; ``None`` if all rows remain."""
     stays = None
     for deleted in keys:
         columns = [pa.concat_arrays([*deleted[name].chunks, rows.column(name)]) for name in deleted.column_names]

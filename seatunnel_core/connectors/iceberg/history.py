@@ -1,7 +1,7 @@
 """The commits of one sink, from the summaries of a table's snapshots.
 
 Each commit has its identity in the summary of its snapshot: the job, the pipeline, the sink, the epoch of the engine
-that made it, and the ids of the committables. A committable whose id is in a summary has been committed.
+that made it, and the IDs of the committables. A committable whose ID is in a summary has been committed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ def identity(
 
     Args:
         context: The sink.
-        committed: The ids of the committables, and the number of files of each in this table.
-        retracted: The ids of the committables whose files the snapshot removes.
+        committed: The IDs of the committables, with the number of each one's files in this table.
+        retracted: The IDs of the committables whose files the snapshot removes.
     """
     summary = {
         _JOB: context.job_id,
@@ -45,23 +45,23 @@ def identity(
 
 
 def identity_of(table: "Table") -> str:
-    """Return the UUID of a table; empty if its metadata has none, for which pyiceberg would generate one."""
+    """Return the UUID of a table; empty if its metadata has none, in which case pyiceberg would generate one."""
     return str(table.metadata.table_uuid) if "table_uuid" in table.metadata.model_fields_set else ""
 
 
 def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[str]:
-    """Return the ids of the published committables, as far as their snapshots still exist.
+    """Return the IDs of the published committables whose snapshots still exist.
 
     Args:
         table: The table.
         context: The sink.
-        after: A sequence number of the table; only snapshots with a larger one count.
+        after: A sequence number of the table; only later snapshots are considered.
     """
     return {each for summary in _own(table, context, after) for each in _listed(summary, _COMMITTED)}
 
 
 def committed_files(table: "Table", context: SinkContext) -> dict[str, int]:
-    """Return the ids of the published committables, with the number of files of each."""
+    """Return the IDs of the published committables, with the number of files of each."""
     found: dict[str, int] = {}
     for summary in _own(table, context):
         ids = _listed(summary, _COMMITTED)
@@ -71,12 +71,12 @@ def committed_files(table: "Table", context: SinkContext) -> dict[str, int]:
 
 
 def retracted_ids(table: "Table", context: SinkContext) -> set[str]:
-    """Return the ids of the committables that were rolled back."""
+    """Return the IDs of the committables that were rolled back."""
     return {each for summary in _own(table, context) for each in _listed(summary, _RETRACTED)}
 
 
 def replaced(context: SinkContext) -> dict[str, str]:
-    """Return the properties of the snapshot in which the rows of a run replace the existing ones."""
+    """Return the properties of a snapshot in which the rows of a run replace the existing ones."""
     return {**identity(context), _REPLACED: "true"}
 
 
@@ -86,20 +86,20 @@ def has_replaced(table: "Table", context: SinkContext) -> bool:
 
 
 def newest_epoch(table: "Table", context: SinkContext) -> int:
-    """Return the largest epoch in which this sink made a commit, even one without files; 0 if it made none."""
+    """Return the largest epoch in which this sink made a commit, including commits without files; 0 if it made none."""
     return max((int(summary[_EPOCH]) for summary in _own(table, context)), default=0)
 
 
 def last_number(table: "Table") -> int:
-    """Return the largest sequence number that a snapshot ever had; 0 for version 1 of the format, which has none."""
+    """Return the largest sequence number of any snapshot so far; 0 for version 1 of the format, which has none."""
     return int(getattr(table.metadata, "last_sequence_number", 0))
 
 
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
-    This is the case if there are fewer snapshots than commits, and in version 1 of the format, which does not count
-    them.
+    This is the case if there are fewer snapshots than commits, and always in version 1 of the format, which does not
+    count commits.
     """
     return len(_snapshots(table, after)) != last_number(table) - after
 
@@ -107,8 +107,7 @@ def is_cut(table: "Table", after: int = 0) -> bool:
 def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
     """Return the names of the job's data files in any snapshot after a sequence number.
 
-    Older manifests are skipped: a manifest has the number of the snapshot that wrote it, and newer files are in newer
-    manifests.
+    Manifests with older sequence numbers are skipped, because newer files are in newer manifests.
     """
     known = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
     manifests = {
@@ -129,7 +128,8 @@ def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
 def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
     """Return True if a manifest can refer to a file of the job.
 
-    One that was added by a snapshot of another writer, without existing files, only names files of that writer.
+    A manifest that another writer's snapshot added, and that lists no existing files, only refers to files of that
+    writer.
     """
     added_by = known.get(manifest.added_snapshot_id)
     foreign = added_by is not None and (added_by.summary is None or _JOB not in added_by.summary.additional_properties)
@@ -137,7 +137,7 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
 
 
 def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lambda _path: True) -> "list[DataFile]":
-    """Return the data files in the newest snapshot of a branch whose paths ``chosen`` accepts."""
+    """Return the data files in a branch's newest snapshot whose paths ``chosen`` accepts."""
     snapshot = table.snapshot_by_name(branch)
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))
@@ -147,7 +147,7 @@ def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lamb
 
 
 def _snapshots(table: "Table", after: int) -> "list[Snapshot]":
-    """Return the snapshots after a sequence number, of all branches, including ones that main was rolled back from."""
+    """Return the snapshots after a sequence number on all branches, including those that main was rolled back from."""
     every = table.metadata.snapshots
     return [snapshot for snapshot in every if (snapshot.sequence_number or 0) > after] if after else list(every)
 

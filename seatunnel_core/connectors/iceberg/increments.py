@@ -1,7 +1,7 @@
-"""Incremental reads of a table: the snapshots after the one where the previous job ended.
+"""Incremental reads of a table: the snapshots after the last one that the previous job read.
 
-The first job reads the whole table. Each later one reads the files that snapshots have added since. Rows that were
-changed or removed in between would be missed, so such a snapshot is rejected.
+The first job reads the whole table. Each later job reads the files that snapshots have added since. A snapshot that
+changes or removes rows is rejected, because the change would be missed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 SNAPSHOT = "snapshot"
 
 _ADDS, _REWRITES = "append", "replace"
-"""Iceberg's operations of a snapshot that only adds rows, and of one with the same rows in other files."""
+"""Operations of snapshots in Iceberg: one that only adds rows, and one that has the same rows in other files."""
 
 
 @frozen(kw_only=True)
 class SnapshotIncrements:
-    """Table that is read incrementally."""
+    """A table that is read incrementally."""
 
     increment: Increment
     named: str
     reads: Mapping[str, str]
-    """``Window.reads`` of this table's cursors."""
+    """Value of ``Window.reads`` for this table's cursors."""
 
     def window(self, table: "TableMetadata", after: Cursor | None) -> Window:
         """Return the window of a job that starts now: up to the newest snapshot.
 
         Raises:
-            SourceError: Rows were changed or removed since the cursor, or the table no longer has its snapshot.
+            SourceError: Rows were changed or removed since the cursor, or the cursor's snapshot no longer exists.
         """
         newest = table.current_snapshot()
         upto = after if newest is None else Cursor(value=str(newest.snapshot_id))
@@ -45,7 +45,7 @@ class SnapshotIncrements:
         return window
 
     def added(self, table: "TableMetadata", window: Window) -> "Sequence[Snapshot] | None":
-        """Return the snapshots whose added files a job reads, older ones first; ``None`` to read all of the last one.
+        """Return the snapshots whose added files a job reads, oldest first; ``None`` to read the whole last snapshot.
 
         Raises:
             SourceError: As ``window``.
@@ -71,7 +71,7 @@ class SnapshotIncrements:
         return [each for each in reversed(found) if _operation(each) == _ADDS]
 
     def _after(self, table: "TableMetadata", window: Window) -> int | None:
-        """Return the snapshot after which rows are read; ``None`` for all rows."""
+        """Return the snapshot after which rows are read; ``None`` to read all rows."""
         if window.after is not None:
             return self._number(window.after.value)
         if self.increment.start is None:
@@ -102,7 +102,7 @@ class SnapshotIncrements:
         )
 
     def _number(self, text: str) -> int:
-        """Parse the ID of a snapshot from the state or from the user."""
+        """Parse a snapshot ID from the state or from the user."""
         try:
             return int(text)
         except ValueError as error:
@@ -112,7 +112,7 @@ class SnapshotIncrements:
 
 
 def snapshot_increments(increment: Increment, named: str, reads: Mapping[str, str]) -> SnapshotIncrements:
-    """Return the incremental view of a table.
+    """Return the increments of a table.
 
     Raises:
         UsageError: Options contradict each other.

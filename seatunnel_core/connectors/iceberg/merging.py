@@ -1,9 +1,9 @@
-"""``write_mode = merge``: rows replace the rows with the same keys, without reading the table.
+"""``write_mode = merge``: rows replace existing rows with the same keys, without reading the table.
 
 A unit stages its rows and their keys. Its snapshot contains both, and Iceberg's readers skip rows of older snapshots
-with these keys (equality deletes). Rows of the unit that a later row of the same unit replaces are deleted by their
-positions in its files (position deletes). Later units have later snapshots, all in one commit, so that their rows
-replace the rows of earlier units.
+with these keys (equality deletes). Rows that a later row of the same unit replaces are deleted by their positions in
+the unit's files (position deletes). Each unit has its own snapshot, all in one commit, so that rows of later units
+replace those of earlier units.
 """
 
 from collections.abc import Sequence
@@ -41,10 +41,10 @@ def key_columns(key: tuple[str, ...], table: "Schema", *, case_sensitive: bool) 
 def refuse_unmergeable(
     rows: TableSchema, table: "Table", key: tuple[str, ...], named: str, *, case_sensitive: bool
 ) -> None:
-    """Check before any row is written that rows can be merged into a table.
+    """Check, before any row is written, that rows can be merged into a table.
 
     Raises:
-        SinkError: The table does not support that; the message contains the reason.
+        SinkError: The table does not support this; the message states the reason.
     """
     schema = table.schema()
     if table.metadata.format_version != 2:
@@ -65,10 +65,10 @@ def refuse_unmergeable(
 
 
 def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
-    """Reject keys with values that do not equal themselves or have two representations: NaN and zero.
+    """Reject keys of types that contain NaN, which does not equal itself, or zero with two signs.
 
     Raises:
-        SinkError: A column of the key has a type with such values.
+        SinkError: A key column has such a type.
     """
     for name in key:
         kind = rows.columns.field(name).type
@@ -81,7 +81,7 @@ def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
 
 
 def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, ...], named: str) -> None:
-    """Check that all rows of a key are in one partition, because Iceberg applies deletes within a partition only.
+    """Check that all rows with a key are in one partition, because Iceberg applies deletes only within a partition.
 
     Raises:
         SinkError: The table is partitioned by a column that is not part of the key.
@@ -100,7 +100,7 @@ def refuse_other_specs(table: "Table", named: str) -> None:
     """Check that a table has no files of earlier partition specs, to which Iceberg would not apply the deletes.
 
     Raises:
-        SinkError: It has such files.
+        SinkError: The table has such files.
     """
     spec = table.spec()
     if spec.is_unpartitioned():
@@ -164,7 +164,7 @@ def _deleting(
 
 
 def refuse_clashing(table: "Table", unit: Sequence[StagedFiles], folder: str, named: str) -> None:
-    """Check that no two tasks of a query return the same key: their rows have no relative order.
+    """Check that no two tasks of a query return the same key, because their rows have no relative order.
 
     Raises:
         CommitError: Two tasks returned the same key.

@@ -1,4 +1,4 @@
-"""The writer of a unit with ``write_mode = merge``, which stages keys in addition to rows, in a Spark task."""
+"""The writer of a unit with ``write_mode = merge``, in a Spark task; it stages keys in addition to rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,11 +24,11 @@ POSITIONS = pa.schema(
 
 _NUMBER, _STAYS = "\0number", "\0stays"
 _AT, _PLACE = "\0file", "\0place"
-"""Additional columns; no column of a table has such a name."""
+"""Names of additional columns, which no column of a table has."""
 
 
 class MergingWriter(IcebergWriter):
-    """A writer of rows with their keys; it keeps the keys of the unit in memory, but no other columns."""
+    """Writer of rows and their keys. It keeps the unit's keys in memory, but no other columns."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
         super().__init__(tables, context)
@@ -49,7 +49,7 @@ class MergingWriter(IcebergWriter):
         self._rows += rows.num_rows
 
     def _numbered(self, rows: pa.RecordBatch, batch: Batch, table: StagingTable) -> pa.RecordBatch:
-        """Return rows with their numbers in the unit, and a flag: true for rows to keep, false for deleted keys."""
+        """Return the rows with their number in the unit and a flag: True for rows to keep, False for deleted keys."""
         for name in table.key:
             fitting = Fitting(who=self._who, batch=batch, column=name)
             fitting.require_values(rows.column(name), f"{name!r} of {'.'.join(table.id)}", is_key=True)
@@ -59,7 +59,7 @@ class MergingWriter(IcebergWriter):
         return rows.append_column(_NUMBER, numbers).append_column(_STAYS, stays)
 
     def _place(self, table: StagingTable, partition: Partition, some: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
-        """Write the rows to keep; return the file index and the position of each row, null for the others."""
+        """Write the rows to keep; return the file index and the position of each row, and null for deleted keys."""
         stays = some.column(_STAYS)
         if not stays.true_count:
             return pa.nulls(len(stays), pa.int32()), pa.nulls(len(stays), pa.int64())
@@ -104,7 +104,7 @@ class MergingWriter(IcebergWriter):
 
 
 def _replaced(keys: pa.Table, last: pa.Table) -> pa.Table:
-    """Return the written rows whose keys occur again later in the unit."""
+    """Return the written rows whose key occurs again later in the unit."""
     if last.num_rows == keys.num_rows:
         return keys.slice(0, 0)
     newest = pc.is_in(keys[_NUMBER], value_set=last[f"{_NUMBER}_max"].combine_chunks())

@@ -1,7 +1,7 @@
 """Partitioned tables: divide rows into partitions, and encode the values of a partition for a checkpoint.
 
-The transforms are Iceberg's own (identity, year, month, day, hour, bucket, truncate), computed by pyiceberg. The values
-of a partition are stored in a checkpoint in Iceberg's binary form, in base64.
+pyiceberg computes Iceberg's transforms: identity, year, month, day, hour, bucket and truncate. A checkpoint stores a
+partition's values in Iceberg's binary form, as base64.
 """
 
 import re
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from pyiceberg.typedef import Record
 
 Partition = tuple[str | None, ...]
-"""Values of a partition's fields as stored in a checkpoint; empty for a table without partitions."""
+"""Values of a partition's fields in the form stored in checkpoints; empty for a table without partitions."""
 
 _KEY = re.compile(r"(\w+)\((.+)\)")
 _TIMES = ("year", "month", "day", "hour")
 _COUNTED = {"bucket": "bucket", "truncate": "trunc"}
-"""Transforms that take a number, and the suffix of their fields in Iceberg."""
+"""Transforms with a numeric parameter, and the suffix of their field names in Iceberg."""
 
 
 # -- new tables --------------------------------------------------------------------------------------------------------
 
 
 def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the column and the transform of each key, from a string such as ``day(made_at), bucket(id, 16), country``.
+    """Parse the column and the transform of each key from a string such as ``day(made_at), bucket(id, 16), country``.
 
     Raises:
         UsageError: A part is invalid.
@@ -85,7 +85,7 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
 
 
 def positions_of(columns: Sequence[str], spec: "PartitionSpec", schema: "Schema", named: str) -> list[int]:
-    """Return the positions of columns among a partition's values.
+    """Return the positions of columns among the values of a partition.
 
     Raises:
         SinkError: The table is not partitioned by the values of a column.
@@ -110,7 +110,7 @@ Parts = Iterator[tuple[Partition, pa.RecordBatch]]
 
 
 def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> None:
-    """Check before the first row is written that the partitions of a table can be computed.
+    """Check, before the first row is written, that the partitions of a table can be computed.
 
     Raises:
         SinkError: The table is partitioned by a nested field or an unknown transform, or pyiceberg-core is missing.
@@ -132,7 +132,7 @@ def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> No
 
 
 def parted(spec: "PartitionSpec", schema: "Schema") -> Callable[[pa.RecordBatch], Parts]:
-    """Return a function that divides rows with the table's columns into its partitions, keeping their order."""
+    """Return a function that divides rows with the table's columns into partitions, keeping their order."""
     if not spec.fields:
         return lambda rows: iter([((), rows)])
     from pyiceberg.conversions import to_bytes
@@ -165,7 +165,7 @@ def _transforms(spec: "PartitionSpec", schema: "Schema") -> list[Callable[[pa.Ar
 
 
 def codes_of(values: Sequence[pa.Array]) -> pa.Array:
-    """Return a number for each row; rows with equal values in all columns have equal numbers."""
+    """Return a number for each row, equal for rows with equal values in all columns."""
     total = None
     for column in values:
         found = pc.dictionary_encode(column, null_encoding="encode")
@@ -176,7 +176,7 @@ def codes_of(values: Sequence[pa.Array]) -> pa.Array:
 
 
 def comparable(partition: "Record") -> tuple[Any, ...]:
-    """Return the values of a partition in a form in which equal ones compare as equal, including NaN."""
+    """Return a partition's values in a form in which equal values compare as equal, including NaN."""
     values = (partition[place] for place in range(len(partition)))
     return tuple("NaN" if value != value else value for value in values)
 
@@ -185,10 +185,10 @@ def comparable(partition: "Record") -> tuple[Any, ...]:
 
 
 def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Record":
-    """Return the values of a partition in the form of a table's manifest.
+    """Convert the values of a partition to the form in a table's manifest.
 
     Raises:
-        StoredValueError: They are not the values of a partition of this spec.
+        StoredValueError: The values are not those of a partition of this spec.
     """
     from pyiceberg.conversions import from_bytes
     from pyiceberg.typedef import Record

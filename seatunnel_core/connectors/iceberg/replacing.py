@@ -1,11 +1,11 @@
-"""Replace the rows of a table after the last row of a run; until then, they are collected in a branch of the table.
+"""Replace the rows of a table after the last row of a run. Until then, new rows are collected in a branch.
 
 ::
 
     seatunnel-<job>-p<pipeline>-s<sink>     the branch; finally it refers to the snapshot that replaced the rows
 
 Each commit of the run goes to the branch, which readers of ``main`` do not see. The branch is removed after the job has
-ended. Until then, it protects the record of the replacement from the expiry of snapshots.
+ended. Until then, it protects the record of the replacement from snapshot expiry.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _KEPT_MS = 5 * 24 * 3_600_000
-"""Maximum age of the branch of an ended job, if the process was killed before it removed the branch, in milliseconds.
+"""Maximum age of an ended job's branch, in milliseconds, in case the process was killed before it removed the branch.
 """
 
 
@@ -40,13 +40,13 @@ def _prefix(context: SinkContext) -> str:
 
 @frozen(kw_only=True)
 class Replacing:
-    """Branch of one table of a sink."""
+    """The branch of one table of a sink."""
 
     target: TargetTable
-    """Table, with the branch."""
+    """The table, with the branch as its target."""
 
     partitions: tuple[str, ...]
-    """Columns that select what is replaced: rows with the same values as a new row. If empty, all rows."""
+    """Columns that select the rows to replace: rows with the same values as a new row. If empty, all rows."""
 
     # -- before the first row -------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ class Replacing:
         """Create the branch if it does not exist.
 
         Raises:
-            SinkError: Another sink of the job replaces the table, or the branch was removed although it had rows.
+            SinkError: Another sink of the job replaces the table, or the branch was removed although it contained rows.
             CommitError: A newer engine has committed.
         """
         self._repeat(self._collect)
@@ -86,7 +86,7 @@ class Replacing:
     # -- after the last one ---------------------------------------------------------------------------------------
 
     def replace(self) -> None:
-        """Replace the files of ``main`` by those of the branch in one commit; do nothing if this is already done.
+        """Replace the files of ``main`` with those of the branch in one commit; do nothing if this is already done.
 
         Raises:
             CommitError: A newer engine has committed, the branch no longer exists, or the partition spec has changed.
@@ -135,7 +135,7 @@ class Replacing:
             table.manage_snapshots().remove_branch(self.target.branch).commit()
 
     def _repeat(self, commit: Callable[[], None]) -> None:
-        """Commit, and retry if another writer of the table has committed meanwhile."""
+        """Commit; retry if another writer of the table has committed in the meantime."""
         from pyiceberg.exceptions import CommitFailedException
 
         for _ in range(TRIES):
@@ -156,7 +156,7 @@ def _commit(
     *,
     whole: bool,
 ) -> None:
-    """Commit the addition and removal of files to ``main``, and set the branch to that snapshot."""
+    """Commit additions and removals of files to ``main``, and set the branch to the resulting snapshot."""
     from pyiceberg.table.update import AssertRefSnapshotId
     from pyiceberg.table.update.snapshot import ManageSnapshots
 

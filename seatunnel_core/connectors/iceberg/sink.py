@@ -54,10 +54,10 @@ _making = threading.Lock()
 
 
 class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery, SupportsRollback):
-    """Rows are appended to one table, or to one for each table of the rows; or they replace what is there.
+    """Appends rows to one table, or to one table per input table; or replaces the existing rows.
 
-    The catalog checks that nobody else has committed in between. So a commit happens once, even when an engine that was
-    replaced resumes in the middle of one.
+    The catalog rejects a commit if another one was made in between. A commit therefore takes effect once, even if a
+    replaced engine resumes in the middle of it.
     """
 
     identifier: ClassVar[str] = "Iceberg"
@@ -94,7 +94,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The catalog, the write mode, and the table if there is only one; otherwise, committables contain it."""
+        """Return the catalog, the write mode, and the table if there is only one; else committables contain it."""
         how = written_options(self.options, WRITE_MODE, MERGE_KEY, REPLACE_PARTITIONS, opt.UPSERT)
         bound = {**located(self._properties), **how}
         return bound if self._ids.one is None else {**bound, opt.TABLE.key: str(self._ids)}
@@ -221,7 +221,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     # -- committing, sweeping and rollback -------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
-        """Make one commit per table; after a kill between two commits, a retry skips the completed ones."""
+        """Make one commit per table; after a kill between two commits, the retry skips completed ones."""
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)
@@ -292,7 +292,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return Replacing(target=table, partitions=self.mode.partitions)
 
     def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
-        """Return the tables that may contain rows of this sink: its only one, or all whose names match."""
+        """Return the tables that may contain rows of this sink: the only one, or all tables with a matching name."""
         with self._errors_wrapped(context, what):
             return [self._at(each, context) for each in self._ids.existing(self._catalog)]
 

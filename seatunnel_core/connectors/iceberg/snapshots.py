@@ -1,4 +1,4 @@
-"""Snapshots of kinds that pyiceberg does not write itself, built from its parts. Imports pyiceberg."""
+"""Kinds of snapshots that pyiceberg does not offer, built from its parts. Imports pyiceberg."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
 
     @classmethod
     def of(cls, transaction: Transaction, summary: dict[str, str], *, whole: bool) -> "Replacement":
-        """Return a snapshot to which files are to be added; its ``commit`` adds it to the transaction."""
+        """Return a snapshot to which files can be added; its ``commit`` adds it to the transaction."""
         made = cls(
             operation=Operation.OVERWRITE,
             transaction=transaction,
@@ -64,7 +64,7 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
 
 
 class Chain(Transaction):  # type: ignore[misc]
-    """A transaction of many snapshots. pyiceberg's own class reapplies all changes each time its state is requested."""
+    """A transaction of many snapshots. pyiceberg's own class reapplies all changes whenever its state is read."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -88,7 +88,7 @@ class RowDelta(_FastAppendFiles):  # type: ignore[misc]
 
     @classmethod
     def of(cls, transaction: Transaction, summary: dict[str, str]) -> "RowDelta":
-        """Return a snapshot to which files are to be added; its ``commit`` adds it to the transaction."""
+        """Return a snapshot to which files can be added; its ``commit`` adds it to the transaction."""
         made = cls(
             operation=Operation.OVERWRITE,
             transaction=transaction,
@@ -141,7 +141,7 @@ class _DeletingManifest(ManifestWriterV2):  # type: ignore[misc]
         return {**super()._meta, "content": "deletes"}
 
     def _with_partition(self, format_version: TableVersion) -> Schema:
-        """Return the schema of an entry with the IDs of key columns as ``int``: Java reads no other types there."""
+        """Return the schema of an entry with the IDs of key columns as ``int``, the only type that Java reads there."""
         found = data_file_with_partition(
             format_version=format_version, partition_type=self._spec.partition_type(self._schema)
         )
@@ -151,7 +151,7 @@ class _DeletingManifest(ManifestWriterV2):  # type: ignore[misc]
 
 
 _EQUALITY_IDS = 135
-"""ID of the field of a manifest entry that has the IDs of key columns."""
+"""ID of the manifest entry field that contains the IDs of key columns."""
 
 
 def _with_small_ids(field: NestedField) -> NestedField:

@@ -1,4 +1,4 @@
-"""The source ``Iceberg``: one split for each data file of a snapshot, read without rows deleted since."""
+"""The source ``Iceberg``: one split for each data file of a snapshot, read without its deleted rows."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
-    """Reads a table as of one snapshot: the newest when the job starts, or a given one.
+    """Reads a table as of one snapshot: the newest one when the job starts, or a given one.
 
-    Rows that were deleted by key or by position are skipped, so tables with merged rows are read correctly.
+    Rows deleted by key or by position are skipped, so tables with merged rows are read correctly.
     """
 
     identifier: ClassVar[str] = "Iceberg"
@@ -64,7 +64,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return None if increment is None else snapshot_increments(increment, self._named, reads)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for a task: what it needs to read files, without the catalog and its properties."""
+        """Return the state for a task: the data for reading files, without the catalog and its properties."""
         return {**self.__dict__, "_files": self._access(), "_properties": {}, "_increments": None, "options": None}
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         """Return the columns to read.
 
         Raises:
-            SourceError: The table lacks one.
+            SourceError: The table lacks a column to read.
         """
         names = [field.name for field in schema.fields]
         for name in self._chosen:
@@ -123,7 +123,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return self._chosen or names
 
     def _schema_id(self, table: "Table", snapshot: "Snapshot | None") -> int:
-        """Return the ID of the read schema: the snapshot's if the job sets a snapshot, else the current one."""
+        """Return the ID of the schema to read: the snapshot's if the job sets a snapshot, else the current one."""
         named = self.options[opt.SNAPSHOT] is not None or self.options[opt.SNAPSHOT_TIME] is not None
         at = snapshot.schema_id if named and snapshot is not None else None
         return int(table.metadata.current_schema_id if at is None else at)
@@ -168,7 +168,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return self._asked_increments().window(self._table().metadata, after)
 
     def _added(self, table: "Table") -> "Sequence[Snapshot] | None":
-        """Return the snapshots whose added files are read; ``None`` if one snapshot is read as a whole."""
+        """Return the snapshots whose added files are read; ``None`` if a whole snapshot is read."""
         if self._increments is None or self._window is None:
             return None
         return self._increments.added(table.metadata, self._window)

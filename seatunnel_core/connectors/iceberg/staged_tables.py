@@ -1,4 +1,4 @@
-"""The staged files of a unit by table, as its committable contains them.
+"""The staged files of a unit, by table, in the form of its committable.
 
 ::
 
@@ -28,32 +28,32 @@ class StagedFiles:
     """Files of one unit for one table."""
 
     committable: str
-    """Id of the committable that contains them."""
+    """ID of the committable that contains the files."""
 
     epoch: int
     table: TableId
     uuid: str
-    """UUID of the table, to distinguish it from a later one of the same name; ``""`` if unknown."""
+    """UUID of the table, which distinguishes it from a later table with the same name; ``""`` if unknown."""
 
     after: int
-    """Last sequence number of the table before any of the files was staged: no older snapshot refers to them."""
+    """Last sequence number of the table before any of the files was staged; no older snapshot refers to them."""
 
     spec: int | None
-    """Id of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
+    """ID of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
 
     files: tuple[tuple[str, Partition], ...] = field(repr=False)
-    """Name and partition of each file."""
+    """Name and partition of each data file."""
 
     keys: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """Name and partition of each file of keys whose older rows are deleted."""
+    """Name and partition of each equality delete file, whose keys delete older rows."""
 
     positions: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """Name and partition of each file of positions in ``files`` whose rows are deleted, because the unit has newer rows
-    with their keys.
+    """Name and partition of each position delete file. The positions are those of rows in ``files`` that newer rows of
+    the unit replace.
     """
 
     by: tuple[str, ...] = ()
-    """Columns of the key; empty if rows are only added."""
+    """Key columns; empty if rows are only added."""
 
     @property
     def names(self) -> list[str]:
@@ -79,10 +79,10 @@ def staged_files(committable: Committable, context: SinkContext, one: TableId | 
     Args:
         committable: The committable.
         context: The sink.
-        one: The table, if the sink has only one.
+        one: The only table of the sink; ``None`` if there are several.
 
     Raises:
-        StoredValueError: It contains a table or a file that this sink did not stage for the unit.
+        StoredValueError: The committable contains a table or a file that this sink did not stage for the unit.
     """
     body = committable.body
     if "tables" not in body and one is not None:
@@ -122,7 +122,7 @@ def _file(written: Any, committable: Committable, context: SinkContext) -> tuple
 
 
 def by_table(found: list[StagedFiles]) -> Mapping[TableId, list[StagedFiles]]:
-    """Return the files by table, in the order in which the tables first appear."""
+    """Group the files by table, in the order in which the tables first appear."""
     tables: dict[TableId, list[StagedFiles]] = {}
     for each in found:
         tables.setdefault(each.table, []).append(each)

@@ -5,7 +5,7 @@
     <data>/seatunnel/<job>/<pipeline>/<epoch>/<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>.parquet
 
 ``<data>`` is the table's ``write.data.path``, or ``data`` below its location. A file is staged until a snapshot refers
-to it, and published from then on; it is not moved. So a sweep removes files to which no snapshot refers.
+to it, and published from then on; it is not moved. A sweep removes files to which no snapshot refers.
 """
 
 import os
@@ -30,12 +30,12 @@ class StagedFile:
     """A data file of any attempt of this sink, published or not."""
 
     path: str
-    """Path in the table's file system, without a scheme."""
+    """Path in the table's file system, without a URI scheme."""
 
     name: str
     epoch: int
     committable: str
-    """Id of the committable that contains the file if its attempt succeeded."""
+    """ID of the committable that contains the file if its attempt succeeded."""
 
 
 def data_folder(table: "Table") -> str:
@@ -55,14 +55,14 @@ def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: in
 
 
 def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
-    """Return True if this sink gives the name to a file of the unit; a committable must not contain other names."""
+    """Return True if this sink may give the name to a file of the unit; a committable must not contain other names."""
     own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None
 
 
 def own_file(name: str, context: SinkContext) -> "re.Match[str] | None":
-    """Return the match of a file name of this sink, with the groups of ``OWNER``; ``None`` for other names."""
+    """Return a match with the groups of ``OWNER`` if this sink uses the file name; ``None`` for other names."""
     found = OWNER.match(name, len(context.job_id)) if name.startswith(context.job_id) else None
     ours = found and int(found["pipeline"]) == context.pipeline_id and int(found["sink"]) == context.sink_ordinal
     return found if ours else None
@@ -94,7 +94,7 @@ def local_path(io_properties: Mapping[str, Any], location: str) -> str | None:
 
 
 def make_folder(table: "Table", folder: str) -> None:
-    """Create a folder on a local disk so that it survives a crash of the machine; do nothing elsewhere."""
+    """Create a folder on a local disk durably; do nothing for other file systems."""
     path = local_path(table.io.properties, folder)
     if path is None:
         return

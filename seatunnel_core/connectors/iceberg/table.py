@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 TRIES = 10
-"""Maximum number of attempts of a commit, if other writers of the table commit first."""
+"""Maximum number of attempts to commit while other writers of the table commit first."""
 
 MAIN = "main"
-"""Branch that readers see."""
+"""Branch that readers see by default."""
 
 _PARTITION = 3
 """Index of the partition in pyiceberg's ``DataFile``."""
@@ -55,10 +55,10 @@ class TargetTable:
     id: TableId
     context: SinkContext
     catalog: "Callable[[], Catalog]" = field(repr=False)
-    """Opens the catalog."""
+    """Function that opens the catalog."""
 
     branch: str = MAIN
-    """Branch to which rows are committed; it must exist if it is not ``main``."""
+    """Branch to which rows are committed. It must exist, unless it is ``main``."""
 
     @property
     def named(self) -> str:
@@ -71,7 +71,7 @@ class TargetTable:
         return f"pipeline {self.context.pipeline_id}, sink Iceberg"
 
     def found(self) -> "Table | None":
-        """Return the current table, on which pyiceberg tries a commit only once; ``None`` if it does not exist."""
+        """Return the current table, on which pyiceberg attempts a commit only once; ``None`` if it does not exist."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:
@@ -83,7 +83,7 @@ class TargetTable:
         return table
 
     def require_same(self, table: "Table | None", kind: type[SinkError] = SinkError) -> None:
-        """Raise ``kind`` if rows were published to the table, and it is missing or was replaced by one without them."""
+        """Raise ``kind`` if rows were published to the table and it is missing or was replaced by one without them."""
         identity = None if table is None else history.identity_of(table)
         is_known = self.context.published_to.get(self.named, identity) == identity
         if table is not None and not is_known and history.committed_ids(table, self.context):
@@ -154,7 +154,7 @@ class TargetTable:
     # -- committing -----------------------------------------------------------------------------------------------
 
     def commit(self, staged: Sequence[StagedFiles], *, may_be_committed: bool) -> None:
-        """Publish in one commit the committables that have not been published yet.
+        """Publish, in one commit, the committables that have not been published yet.
 
         Args:
             staged: The files of the committables of one checkpoint for this table.
@@ -184,9 +184,9 @@ class TargetTable:
         raise self.too_many_others(CommitError)
 
     def _published(self, table: "Table", staged: Sequence[StagedFiles], *, may_be_committed: bool) -> set[str]:
-        """Return the ids of the committables that are in the table.
+        """Return the IDs of the committables that are published in the table.
 
-        If snapshots were removed, manifests are searched for the files, but only when ``may_be_committed`` is true.
+        If snapshots were removed and ``may_be_committed`` is true, manifests are searched for the files.
         """
         after = min(_known_after(table, each) for each in staged)
         done = history.committed_ids(table, self.context, after) & {each.committable for each in staged}
@@ -218,7 +218,7 @@ class TargetTable:
                 )
 
     def _add(self, table: "Table", transaction: "Transaction", staged: Sequence[StagedFiles]) -> None:
-        """Add a snapshot with files to a transaction."""
+        """Add a snapshot with the files to a transaction."""
         counts: Counter[str] = Counter()
         for each in staged:
             counts[each.committable] += len(each.files)
@@ -277,7 +277,7 @@ class TargetTable:
         """Remove staged files of epochs before ``below`` that no checkpoint or snapshot refers to; return their number.
 
         Args:
-            keep: The ids of committables whose files are kept.
+            keep: The IDs of committables whose files are kept.
             below: The first epoch whose files are kept.
         """
         table = self.found()
@@ -298,10 +298,10 @@ class TargetTable:
         return removed
 
     def _fence(self) -> None:
-        """Commit this epoch without files, so that an engine of an older epoch cannot commit files that are swept.
+        """Commit this epoch without files, so that an engine of an older epoch cannot commit swept files.
 
-        The commit of the older engine then fails, because this one precedes it. That engine loads the table
-        again, finds the newer epoch, and stops.
+        This commit makes the commit of an older engine fail. That engine then reloads the table, finds the newer epoch,
+        and stops.
         """
         from pyiceberg.exceptions import CommitFailedException
 
@@ -349,16 +349,16 @@ class TargetTable:
         return len(files)
 
     def too_many_others(self, kind: type[SinkError]) -> SinkError:
-        """Return the error for a commit that failed each time because other writers committed first."""
+        """Return the error for a commit that failed in every attempt because other writers committed first."""
         error = kind(f"{self.who}: other writers of the table {self.named} were faster {TRIES} times")
         error.retryable = True
         return error
 
 
 def _known_after(table: "Table", staged: StagedFiles) -> int:
-    """Return the sequence number up to which the table's snapshots cannot refer to the files.
+    """Return a sequence number up to which no snapshot of the table can refer to the files.
 
-    It is 0 if the table was replaced by another one, or was restored to an older state with smaller numbers.
+    It is 0 if the table was replaced by another table, or was restored to an older state with smaller numbers.
     """
     same = staged.uuid == str(table.metadata.table_uuid) and staged.after <= history.last_number(table)
     return staged.after if same else 0
@@ -373,7 +373,10 @@ def add_nothing(table: "Table", branch: str, summary: dict[str, str]) -> None:
 
 
 def _remove(table: "Table", files: Sequence["DataFile"], summary: dict[str, str]) -> None:
-    """Remove data files from the table in one commit; the files are deleted when their snapshots expire."""
+    """Remove data files from the table in one commit.
+
+    The files are deleted when the snapshots that contain them expire.
+    """
     if not files:
         return
     transaction = table.transaction()
@@ -384,7 +387,7 @@ def _remove(table: "Table", files: Sequence["DataFile"], summary: dict[str, str]
 
 
 def _delete(table: "Table", path: str) -> bool:
-    """Delete a file, and return True if it existed."""
+    """Delete a file; return True if it existed."""
     files, _ = opened(table.io, data_folder(table))
     try:
         files.delete_file(path)

@@ -1,4 +1,4 @@
-"""IDs of the tables that a sink writes, from the options ``namespace`` and ``table`` with their variables."""
+"""IDs of the tables to which a sink writes, from the options ``namespace`` and ``table`` with their variables."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 TableId = tuple[str, ...]
-"""Levels of the namespace and name of the table."""
+"""Levels of the namespace, and the name of the table."""
 
 
 class TableIds:
-    """IDs of one table, or of one for each input table, as in ``shop.${table_name}``."""
+    """ID of a single table, or of one table per input table, as in ``shop.${table_name}``."""
 
     def __init__(self, namespace: str, table: str) -> None:
         """Create the IDs for the two options.
@@ -34,14 +34,14 @@ class TableIds:
 
     @property
     def one(self) -> TableId | None:
-        """Table for all rows; ``None`` if it depends on the rows."""
+        """The table for all rows; ``None`` if it depends on the rows."""
         return None if VARIABLE.search(str(self)) else (*_levels(self._namespace), self._table)
 
     def of(self, schema: TableSchema) -> TableId:
         """Return the ID of the target table of an input table.
 
         Raises:
-            SinkError: The values of the variables give an invalid name.
+            SinkError: The variables' values result in an invalid name.
         """
         found = (*_levels(filled(self._namespace, schema)), filled(self._table, schema))
         wrong = [part for part in found if part in ("", ".", "..") or "/" in part or "\0" in part]
@@ -54,7 +54,10 @@ class TableIds:
         return found
 
     def existing(self, catalog: "Callable[[], Catalog]") -> Iterator[TableId]:
-        """Yield the tables of the catalog whose names match; a single table without a variable need not exist."""
+        """Yield the tables of the catalog whose names match.
+
+        If there is a single table without variables, it need not exist.
+        """
         if self.one is not None:
             yield self.one
             return
@@ -88,7 +91,7 @@ def _unless_gone(listed: Callable[[TableId], Iterable[Sequence[str]]], namespace
 
 
 def _levels(namespace: str) -> TableId:
-    """Return the levels of a namespace without empty ones, which result from variables without a value."""
+    """Return the levels of a namespace, without empty levels from variables without a value."""
     return tuple(level for level in namespace.split(".") if level)
 
 

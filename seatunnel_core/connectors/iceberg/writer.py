@@ -1,4 +1,4 @@
-"""The writer of one attempt of one unit, which stages rows as data files of the tables, in a Spark task."""
+"""The writer of one attempt of one unit, in a Spark task; it stages rows as data files of the tables."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -25,23 +25,23 @@ from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.rows.unknown import require_no_values
 
 OPEN_FILES = 64
-"""Maximum number of files that a unit writes concurrently; with more partitions there are more, smaller files."""
+"""Maximum number of open files per unit; with more partitions, files are closed early and smaller files result."""
 
 _KEPT = 512
-"""Maximum number of tables for which a process caches data derived from their schemas."""
+"""Maximum number of tables whose schema-derived data a process caches."""
 
 
 @frozen(kw_only=True)
 class StagingTable:
-    """A table as a task needs it, without access to the catalog."""
+    """Data about a table that a task needs, so that it does not access the catalog."""
 
     id: TableId
     uuid: str
     after: int
-    """Last sequence number of the table before any task staged a file of this epoch."""
+    """Last sequence number of the table before any task of this epoch staged a file."""
 
     folder: str
-    """Folder of the epoch."""
+    """Path of the epoch's folder."""
 
     schema: str = field(repr=False)
     """Schema of the table in Iceberg's JSON."""
@@ -54,20 +54,20 @@ class StagingTable:
 
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
-    """Properties of the table, overridden by properties of the job."""
+    """Properties of the table, overridden by those of the job."""
 
     io_properties: Mapping[str, Any] = field(repr=False)
-    """Properties of its file system, including credentials."""
+    """Properties of the file system, including credentials."""
 
 
 class IcebergWriter(SinkWriter):
-    """A writer of Parquet files in the folders of the tables."""
+    """Writer of Parquet files in the folders of the tables."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
         """Create a writer.
 
         Args:
-            tables: The target for each table of the rows; several tables may share one.
+            tables: The target for each table in the rows; several tables may share one.
             context: The unit and attempt that the rows belong to.
         """
         self._tables = tables
@@ -115,7 +115,7 @@ class IcebergWriter(SinkWriter):
         return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes, tables=identities)
 
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
-        """Write the data known only after the last row, and return the additions to each table's part of the body."""
+        """Write data known only after the last row, and return the additions to each table's part of the body."""
         return {}
 
     def abort(self) -> None:
@@ -159,7 +159,7 @@ class IcebergWriter(SinkWriter):
             self._bytes += len(self._io(file.table).new_input(file.path))
 
     def _fitted(self, batch: Batch, table: StagingTable) -> pa.RecordBatch:
-        """Return the rows with the columns, types and field ids of the table."""
+        """Return the rows with the columns, types and field IDs of the table."""
         rows, sources = batch.rows, _sources(table.schema, batch.rows.schema, table.case_sensitive)
         absent = [name for number, name in enumerate(rows.schema.names) if number not in sources.values()]
         require_no_values(rows, absent, f"{self._who}: {batch.table}")
@@ -175,7 +175,7 @@ class IcebergWriter(SinkWriter):
 
     @contextmanager
     def _failing(self, table: StagingTable) -> Iterator[None]:
-        """Convert errors of files to a ``SinkError``, marked as retryable if a retry may help."""
+        """Convert file errors to a ``SinkError``, marked as retryable if a retry may help."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
@@ -191,7 +191,7 @@ class OpenFile:
         self.table = table
         self.path = path
         self.number = number
-        """Index among the files of the unit."""
+        """Index among the unit's files."""
 
         self._stream = io.new_output(path).create(overwrite=True)
         self._writer = pq.ParquetWriter(self._stream, columns, **_parquet_settings(table.properties))
@@ -200,7 +200,7 @@ class OpenFile:
 
     @property
     def name(self) -> str:
-        """Name in the folder of the epoch."""
+        """Name in the epoch's folder."""
         return self.path.rpartition("/")[2]
 
     def write(self, rows: "pa.RecordBatch | pa.Table") -> None:
@@ -221,7 +221,7 @@ def _local(staged: tuple[StagingTable, str]) -> str | None:
 
 @lru_cache(_KEPT)
 def arrow_columns(schema: str) -> pa.Schema:
-    """Return the columns with Iceberg's field ids, by which a table identifies the columns of a file."""
+    """Return the columns with Iceberg's field IDs, by which a table identifies the columns of a file."""
     from pyiceberg.schema import Schema
 
     return Schema.model_validate_json(schema).as_arrow()
@@ -229,7 +229,7 @@ def arrow_columns(schema: str) -> pa.Schema:
 
 @lru_cache(_KEPT)
 def parting(spec: str, schema: str) -> Callable[[pa.RecordBatch], Parts]:
-    """Return the function that divides rows into the partitions of a table."""
+    """Return a function that divides rows into the partitions of a table."""
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
 
@@ -245,7 +245,7 @@ def _spec_id(spec: str) -> int:
 
 @lru_cache(_KEPT)
 def _sources(schema: str, rows: pa.Schema, case_sensitive: bool) -> dict[str, int]:
-    """Return, for each column of the table, the index of the corresponding column of the rows."""
+    """Return, for each column of the table, the index of the rows' corresponding column."""
     from pyiceberg.schema import Schema
 
     table = Schema.model_validate_json(schema)

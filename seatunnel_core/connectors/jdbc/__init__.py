@@ -1,1 +1,1 @@
-"""The source and the sink ``Jdbc`` for databases; no JDBC driver jars are needed."""
+"""The source and the sink ``Jdbc`` for databases. They need no JDBC driver jars."""

@@ -1,4 +1,4 @@
-"""The database in the option ``url``, and the user that connects to it."""
+"""The database in the option ``url``, and the login."""
 
 import attrs
 from attrs import frozen
@@ -13,14 +13,14 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 @frozen(kw_only=True)
 class Address(address.Address):
-    """A database, with the user, the properties and the timeout for connecting to it."""
+    """Address of a database, with the user, the properties and the connection timeout."""
 
     timeout_s: int
-    """Timeout for connecting, in seconds."""
+    """Connection timeout, in seconds."""
 
 
 def address_of(options: Options) -> Address:
-    """Return the address in the options of a source or a sink.
+    """Parse the address in the options of a source or a sink.
 
     Raises:
         UsageError: The URL is invalid, or a property is not supported.

@@ -1,4 +1,4 @@
-"""Columns and tables of a database."""
+"""Columns and keys of database tables."""
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -14,33 +14,33 @@ class Column(TableColumn):
     """Type of its values in rows."""
 
     read: str = field(default="{}", repr=False)
-    """Expression that reads it in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
+    """Expression that reads the column in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
-    """Expression, like ``read``, for values that rows cannot represent: returns these as strings, null for all others.
-    ``""`` if this can be detected from the value itself. In a SELECT it follows all columns.
+    """Expression, like ``read``, for values that rows cannot represent: it returns these as strings, and null for all
+    others. ``""`` if they can be detected without it. In a SELECT it follows all columns.
     """
 
     direct: bool = True
-    """True if a value of type ``arrow`` can be copied into the column unchanged. Otherwise it is sent as a string,
+    """True if values of type ``arrow`` can be copied into the column unchanged; otherwise they are sent as strings,
     which the database converts."""
 
     cast: str = field(default="", repr=False)
-    """Type to which a string is cast before it is inserted; ``""`` if the database converts it implicitly. It has no
-    length: a cast would truncate a long value, while the column rejects it.
+    """Type to which a string is cast before it is inserted; ``""`` if the database converts it implicitly. The type has
+    no length, because a cast would truncate a long value that the column rejects.
     """
 
     collation: str = ""
-    """Collation, if a new column of the same declared type would not get it by default."""
+    """Collation that a new column needs, if the same declared type would not get it by default."""
 
     order: str = ""
-    """Key in ``Dialect.orders`` of the order in which its rows are divided into splits."""
+    """Key in ``Dialect.orders`` of the order in which rows are divided into splits by this column."""
 
     in_utc: bool = False
-    """True if the column has no time zone, so that timestamps with a time zone are stored in UTC."""
+    """True if the column has no time zone; timestamps with a time zone are then stored in UTC."""
 
     zone: str = ""
-    """Session time zone, if values of the column are displayed and compared in it."""
+    """Session time zone in which values of the column are displayed and compared; empty if they do not depend on it."""
 
 
 @frozen(kw_only=True)
@@ -53,15 +53,15 @@ class DatabaseTable:
     """Columns of each unique index or constraint, including the primary key."""
 
     others_unique: bool = False
-    """True if there are several keys and the database's upsert cannot select one of them."""
+    """True if there are several keys and the database's upsert cannot choose one of them."""
 
     transactional: bool = True
-    """True if a rollback removes the rows that were inserted in the transaction."""
+    """True if a rollback removes rows that were inserted in the transaction."""
 
     def column(self, name: str) -> Column | None:
-        """Return the column with a name; ``None`` if there is none."""
+        """Return the column with the given name; ``None`` if there is none."""
         return next((column for column in self.columns if column.name == name), None)
 
     def is_unique(self, names: tuple[str, ...]) -> bool:
-        """Return True if a unique index or constraint covers exactly these columns, in any order."""
+        """Return True if a unique index or constraint consists of exactly these columns, in any order."""
         return any(set(key) == set(names) for key in self.unique_keys)

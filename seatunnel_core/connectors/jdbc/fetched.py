@@ -26,19 +26,19 @@ class Fetched:
 
     rows: pa.RecordBatch
     misfits: Mapping[int, str] = field(factory=dict)
-    """Messages by row index: column, value and what to do. The value itself is null in ``rows``."""
+    """Messages by row index, with the column, the value and a remedy. The value itself is null in ``rows``."""
 
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
     ) -> pa.RecordBatch:
-        """Return the rows without misfits.
+        """Return the rows; skip those with misfits or set the misfits to null.
 
         Args:
-            first: Number in the split of the first row, from 1.
+            first: Number of the first row within the split, from 1.
             where: Description of the split, for messages.
             key: Columns that identify a row in messages.
-            context: Decides if a row with a misfit is skipped.
-            nulls: True to keep such a row, with null in place of the misfit.
+            context: Decides whether a row with a misfit is skipped.
+            nulls: True to keep such rows, with null in place of the misfit.
 
         Raises:
             RowError: A row has a misfit, and the job does not skip such rows.
@@ -68,7 +68,7 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 
     Args:
         columns: The Arrow schema of the rows.
-        arrays: For each column its values, and a message for each index whose value does not fit.
+        arrays: The values of each column, and messages by index for values that do not fit.
     """
     misfits: dict[int, str] = {}
     for column, (_, bad) in zip(columns, arrays, strict=True):
@@ -83,12 +83,12 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 def converted(
     values: Values, convert: Callable[[Values], pa.Array], hint: str = ""
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of one column; a value that cannot be converted becomes null and has a message.
+    """Convert the values of one column; values that cannot be converted become null, with a message.
 
     Args:
         values: The values as returned by the driver.
-        convert: Converts values, or raises one of ``_REFUSED``.
-        hint: A remedy, appended to each message.
+        convert: Function that converts values, or raises one of ``_REFUSED``.
+        hint: Advice appended to each message.
 
     Returns:
         The converted values, and the messages by index.
@@ -113,7 +113,7 @@ def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]
     Args:
         array: The values.
         refused: A mask that is true for the values to replace; ``None`` if there are none.
-        why: Returns the message for an index.
+        why: Function that returns the message for an index.
 
     Returns:
         The remaining values, and the messages by index.
@@ -125,7 +125,7 @@ def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]
 
 
 def _failing(values: Values, convert: Callable[[Values], pa.Array], start: int) -> Iterator[tuple[int, str]]:
-    """Bisect the values down to each single one that does not fit; yield its index and a message."""
+    """Find by bisection the values that do not fit; yield the index and a message for each."""
     try:
         convert(values)
     except _REFUSED as error:

@@ -1,4 +1,4 @@
-"""Incremental reads of a table or a query: its window, and the rows of each part.
+"""Incremental reads of a table or a query: its window, and the parts of the window.
 
 The window of a job is closed: ``hi`` is the largest value of the column when the job is planned. Its rows are in three
 parts, each with its own condition, so that only the database compares values:
@@ -33,7 +33,7 @@ from seatunnel_core.quantity import pick
 AGAIN, NEW, EDGE = "again", "new", "edge"
 
 _FUTURE = timedelta(days=1)
-"""Tolerated clock difference: how far in the future a value may be; times without a zone may be in any zone."""
+"""Maximum clock difference: how far in the future a value may be. Times without a zone may be in any zone."""
 
 _FETCHED = 10_000
 
@@ -47,7 +47,7 @@ class Increments:
     column: Column
     key: tuple[str, ...]
     reads: dict[str, str]
-    """``Window.reads`` of this table's cursors."""
+    """Value of ``Window.reads`` for this table's cursors."""
 
     # -- the window
 
@@ -55,7 +55,7 @@ class Increments:
         """Return the window of a job that starts now.
 
         Raises:
-            SourceError: A row has no value in the column, or a value in the future; or too many rows are at the
+            SourceError: A row has no value in the column or a value in the future, or too many rows are at the
                 boundary.
         """
         self._require_values(ask)
@@ -75,7 +75,7 @@ class Increments:
         return Cursor(value=value, since=since, delivered=rows)
 
     def _digests(self, conditions: Sequence[str]) -> frozenset[str]:
-        """Return the digests of rows; at most one more than the state can contain."""
+        """Return the digests of the selected rows; at most one more than the state can contain."""
         names = dict.fromkeys((*self.key, self.column.name))
         narrow = evolve(self.found, columns=tuple(each for each in self.found.columns if each.name in names))
         statement = narrow.statement({"column": "", **Piece().body()}, self._joined(conditions))
@@ -120,7 +120,7 @@ class Increments:
             )
 
     def _behind(self, value: str) -> str:
-        """Return a value minus the lag, rounded down if the result cannot be represented exactly."""
+        """Return a value minus the lag, rounded down if the result is not exactly representable."""
         lag = self.increment.lag.strip()
         if lag.strip("0.") == "":
             return value
@@ -162,7 +162,7 @@ class Increments:
         return {part: self._joined(conditions) for part, conditions in found.items()}
 
     def kept(self, part: str, window: Window, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows of a part that this job delivers."""
+        """Return the rows of a part that the job delivers."""
         if part == NEW:
             return rows
         fresh = window.fresh
@@ -172,7 +172,7 @@ class Increments:
         )
 
     def _low(self, after: Cursor | None) -> str:
-        """Return the condition on all rows that a job reads."""
+        """Return the lower condition for all rows that a job reads."""
         if after is not None and after.since is not None:
             return self._compared(">=", after.since)
         return self._behind_cursor(after)
@@ -224,10 +224,10 @@ _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_strin
 
 
 def increments_of(found: Found, increment: Increment) -> Increments:
-    """Return the incremental view of a table or a query.
+    """Return the increments of a table or a query.
 
     Raises:
-        SourceError: It has no such column, or one whose order is unreliable; or no key.
+        SourceError: There is no such column, its order is unreliable, or there is no key.
     """
     column, dialect = found.column(increment.column, "incremental"), found.reading.dialect
     order = dialect.orders[column.order]
@@ -272,7 +272,7 @@ def _require_value(text: str, column: Column) -> None:
 
 
 def _moment(text: str, arrow: pa.DataType) -> datetime | None:
-    """Return the date or time in a string; ``None`` for other types, and if there is none."""
+    """Parse a date or time; return ``None`` for other types, or if the string contains neither."""
     if not (of.is_date(arrow) or of.is_timestamp(arrow)):
         return None
     try:

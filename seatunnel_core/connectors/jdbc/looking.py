@@ -17,22 +17,22 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class LookedMode:
-    """The properties of a sink that decide which permissions it needs."""
+    """Properties of a sink that decide which permissions it needs."""
 
     upserts: bool
-    """True if a row replaces the row with the same key."""
+    """True if a row replaces an existing row with the same key."""
 
     replaces: bool
-    """True if the rows of the run replace the existing ones."""
+    """True if the rows of the run replace all existing rows."""
 
     empties: bool
     """True if the existing rows are deleted when the job starts."""
 
     stages: bool
-    """True if tables for staged rows are created next to the target."""
+    """True if staging tables are created next to the target."""
 
     schema_mode: str
-    """``schema_save_mode``."""
+    """Value of ``schema_save_mode``."""
 
     history: tuple[str, ...]
     """History columns; empty if a row replaces the row with the same key."""
@@ -42,7 +42,7 @@ def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) 
     """Connect to the database, run ``look`` in a transaction that is rolled back, and return its findings.
 
     Raises:
-        SinkError: the connection failed, or ``look`` raised the error.
+        SinkError: The connection failed, or ``look`` raised the error.
     """
     where = str(dialect.address)
     try:
@@ -57,7 +57,7 @@ def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) 
 
 
 def tried(dialect: Dialect, connection: Any, statement: Statement, schema: TableSchema) -> Target:
-    """Return the target for the user's statement, after an EXPLAIN of it on an empty staging table."""
+    """Return the target for the user's statement, after running EXPLAIN for it on an empty staging table."""
     target_of_statement(dialect, statement, schema)
     places = dialect.place_types(connection, statement.asked())
     target = target_of_statement(dialect, statement, schema, places)
@@ -87,8 +87,9 @@ def look_at_table(
     """Return the findings about a table: it accepts the rows or will be created; and the user's permissions.
 
     Raises:
-        SinkError: it cannot accept the rows, it is missing and must not be created, or the user may not create tables.
-        Exception: the driver's error for another missing permission.
+        SinkError: The table cannot accept the rows, is missing and must not be created, or the user may not create
+            tables.
+        Exception: The driver's error for another missing permission.
     """
     table, named = dialect.table(connection, path), dialect.table_name(path)
     if table is None and mode.schema_mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
@@ -119,10 +120,10 @@ def look_at_table(
 
 
 def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequence[str] | None) -> list[str]:
-    """Return the permissions in a table from which rows are deleted by key; ``names`` is ``None`` without a table.
+    """Return the findings about permissions for deleting rows by key; ``names`` is ``None`` if the table is missing.
 
     Raises:
-        Exception: the driver's error for a missing permission.
+        Exception: The driver's error for a missing permission.
     """
     named = dialect.table_name(path)
     if names is None:
@@ -133,10 +134,10 @@ def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequ
 
 
 def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
-    """Run EXPLAIN for statements that need permissions: the server checks the permissions and executes nothing.
+    """Check permissions by running EXPLAIN for statements that need them; nothing is executed.
 
     Raises:
-        Exception: the driver's error for a missing permission.
+        Exception: The driver's error for a missing permission.
     """
     if not columns:
         return
@@ -151,10 +152,10 @@ def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequen
 
 
 def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
-    """Return the findings about the permission to create tables next to a table; staging tables have no schema.
+    """Return the findings about the permission to create tables next to the target; staging tables have no schema.
 
     Raises:
-        SinkError: the permission is missing.
+        SinkError: The permission is missing.
     """
     where = dialect.table_name(path).rpartition(".")[0] or str(dialect.address)
     may = dialect.may_create(connection, path)

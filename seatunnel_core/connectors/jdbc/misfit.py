@@ -1,7 +1,7 @@
 """Find the value that made a database reject a batch of rows.
 
-Databases report the value in different ways, and some do not report it. So each column is inserted by itself into a
-temporary table, and its values are bisected until the first rejected one is alone.
+Databases report the value in different ways, or not at all. Therefore each column is inserted separately into a
+temporary table, and its values are bisected to find the first rejected one.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def misfit(dialect: Dialect, columns: Sequence[Column], rows: pa.RecordBatch) ->
     """Describe the first value that the database rejects, with its row and column.
 
     Returns:
-        The description for a message; ``None`` if each value by itself is accepted.
+        The description for a message; ``None`` if every single value is accepted.
     """
     with dialect.pool.lend(BULK) as connection:
         for column, values in zip(columns, rows.columns, strict=False):
@@ -53,7 +53,7 @@ def _first(
 
 
 def _refused(dialect: Dialect, connection: Any, column: Column, values: pa.Array) -> Exception | None:
-    """Return the error with which the database rejects the values, or ``None``; insert them into a temporary table."""
+    """Insert the values into a temporary table; return the error if the database rejects them, else ``None``."""
     collated = f" COLLATE {column.collation}" if column.collation else ""
     rows = pa.RecordBatch.from_arrays([values], names=[column.name])
     dialect.begin_rows(connection)
@@ -83,16 +83,17 @@ def put(
 ) -> None:
     """Insert rows into a table.
 
-    Values of columns that are not ``direct`` go as strings into a temporary table, from which the database casts them.
+    Values of columns that are not ``direct`` are first inserted as strings into a temporary table, and cast from there
+    by the database.
 
     Args:
         dialect: The database.
         connection: A connection for rows, in a transaction.
         place: The path of the table.
         columns: The columns of the table that correspond to the first columns of ``rows``.
-        rows: Columns with the names of the table's columns.
+        rows: The rows; their columns have the names of the table's columns.
         temporary: True if the table is temporary.
-        raw: Name of the temporary table for strings.
+        raw: The name of the temporary table for strings.
     """
     if all(column.direct for column in columns):
         dialect.copy(connection, place, rows, temporary=temporary)

@@ -1,4 +1,4 @@
-"""The write mode of a sink ``Jdbc``, and SeaTunnel's older options, which define a part of it.
+"""The write mode of a sink ``Jdbc``, and SeaTunnel's older options, which define parts of it.
 
 ===================  ===================================================================================
 ``write_mode``       the older options
@@ -30,7 +30,7 @@ def mode_of(options: Options) -> WriteMode | None:
     """Return the write mode of a sink; ``None`` if only the older options are set.
 
     Raises:
-        UsageError: Options contradict each other; the message names the one to remove.
+        UsageError: Options contradict each other; the message states which one to remove.
     """
     if not any(options[option] for option in DECIDING):
         return None
@@ -67,10 +67,10 @@ def _contradiction(key: str, why: str) -> UsageError:
 def refuse_partial(target: Target, table: DatabaseTable) -> None:
     """Reject a merge that would lose the table's values in columns that the rows lack.
 
-    Without a unique index, a row is replaced by a DELETE and an INSERT.
+    Without a unique index, a row is replaced with a DELETE and an INSERT.
 
     Raises:
-        SinkError: The message names such a column.
+        SinkError: A column would lose its values; the message contains it.
     """
     lost = [each.name for each in table.columns if each.name not in target.names and not each.generated]
     if lost and not target.unique:
@@ -81,7 +81,7 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
 
 
 def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Reject a key that occurs in several parts of a unit: these were written by tasks without a relative order.
+    """Reject a key that occurs in several parts of a unit, because their relative order is undefined.
 
     Args:
         dialect: The database.
@@ -90,7 +90,7 @@ def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Ma
         parts: The staging tables of the unit, from its committable.
 
     Raises:
-        CommitError: The message names the key.
+        CommitError: A key occurs in several parts; the message contains it.
     """
     targets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for part in parts:

@@ -1,8 +1,8 @@
 """Orders in which the rows of a table are divided into splits.
 
 The bounds of splits are found in the order in which a split's SELECT later compares them. If the values of a column
-sort in another order than they compare with a literal, or cannot be written as literals, rows are divided by an
-expression whose order is reliable. Such a split cannot use an index, but no row is lost.
+sort differently from how they compare with a literal, or cannot be written as literals, rows are divided by an
+expression with a reliable order. Such a split cannot use an index, but no row is lost.
 """
 
 import re
@@ -24,10 +24,10 @@ def quoted(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number as it is written, which is also its SQL literal.
+    """Return a number unchanged, because its string is also its SQL literal.
 
     Raises:
-        StoredValueError: It is not a number.
+        StoredValueError: The string is not a number.
     """
     if not _NUMBER.fullmatch(text):
         raise StoredValueError(f"{ascii(text)[:60]} is not a number")
@@ -35,7 +35,7 @@ def number(text: str) -> str:
 
 
 def hexadecimal(text: str) -> str:
-    """Return the SQL literal of bytes from their hexadecimal digits.
+    """Return the SQL literal of bytes, given as hexadecimal digits.
 
     Raises:
         StoredValueError: The string has other characters, or an odd number of digits.
@@ -47,7 +47,7 @@ def hexadecimal(text: str) -> str:
 
 @frozen(kw_only=True)
 class Order:
-    """Order of an expression of a column; in each SQL field ``{}`` is replaced by the column's quoted name."""
+    """Order of an expression over a column. In SQL fields, ``{}`` is replaced by the column's quoted name."""
 
     by: str = "{}"
     """Expression that is compared."""
@@ -56,22 +56,23 @@ class Order:
     """Expression that returns a bound as a string."""
 
     literal: Callable[[str], str] = field(default=quoted, repr=False)
-    """Returns the SQL literal of such a string."""
+    """Function that returns the SQL literal of such a string."""
 
     among: str = ""
-    """Condition on values that may be bounds; ``""`` for all but null. Others are in the first or last split."""
+    """Condition for values that may be bounds; ``""`` to exclude only null. Other values are in the first or last
+    split."""
 
     ranges: bool = False
-    """True if bounds may be interpolated between the smallest and the largest value, if the type allows it."""
+    """True if bounds may be interpolated between the smallest and the largest value, if the type supports this."""
 
     key: Callable[[str], Any] | None = field(default=None, repr=False)
-    """Sort key for bounds that has the same order in Python, if there is one."""
+    """Sort key that gives bounds the same order in Python; ``None`` if there is none."""
 
     description: str = ""
-    """Description of the order for users, if it is not the column's own and no index supports it; else ``""``."""
+    """Description of the order for users if no index supports it; ``""`` if it is the column's own order."""
 
     def rising(self, borders: list[str]) -> list[str]:
-        """Return the bounds that are larger than their predecessor."""
+        """Return the bounds that are larger than their predecessors."""
         if self.key is None:
             return borders
         kept: list[str] = []

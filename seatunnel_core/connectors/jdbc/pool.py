@@ -1,11 +1,11 @@
-"""Pools of connections, one for each process and database, of ``connection_pool_size`` connections.
+"""Connection pools of ``connection_pool_size`` connections, one for each process and database.
 
-A holder that has a connection to any database gets further ones without waiting. A work unit that reads from a database
-and writes into it holds one connection for each; if it waited for the second one, units could deadlock. So a pool may
-exceed its size, by at most one connection for each reader and writer of a unit.
+A holder that has a connection to any database gets further ones without waiting. A work unit that reads from and writes
+to a database holds a connection for each; if it had to wait for the second one, units could deadlock. A pool may
+therefore exceed its size, by at most one connection for each reader and writer of a unit.
 
-A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count. A returned
-connection is reused for the next request of its kind, and closed when another kind is requested.
+A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count towards the
+size. A returned connection is reused for the next request of its kind, and closed when another kind is requested.
 """
 
 import threading
@@ -31,7 +31,7 @@ _pools: dict[Address, "Pool"] = {}
 
 @define(eq=False)
 class _Holder:
-    """Holder of connections: a work unit, which runs in a separate context, or a thread of the driver."""
+    """Holder of connections: a work unit, which has its own context, or a thread of the driver."""
 
     count: int = 0
 
@@ -61,22 +61,22 @@ class Pool:
 
     size: int
     open: Callable[[str], Any]
-    """Opens a connection of the given kind."""
+    """Function that opens a connection of the given kind."""
 
     alive: Callable[[Any], bool]
-    """Returns True if an idle connection still works; leaves it at the beginning of a transaction."""
+    """Function that returns True if an idle connection still works. Leaves it at the beginning of a transaction."""
 
     _free: threading.Condition = field(init=False, factory=threading.Condition)
     _idle: list[Lent] = field(init=False, factory=list)
     _count: int = field(init=False, default=0)
-    """Open connections, lent or idle."""
+    """Number of open connections, lent or idle."""
 
     _kept: int = field(init=False, default=0)
-    """Connections that are held until the end of a job; they are not in ``_count``."""
+    """Number of connections held until the end of a job; not included in ``_count``."""
 
     @contextmanager
     def lend(self, kind: str = CONTROL) -> Iterator[Any]:
-        """Lend a connection in a transaction, which is rolled back at the end unless it was committed."""
+        """Lend a connection in a transaction, which is rolled back at the end unless the caller committed it."""
         lent = self.take(kind)
         try:
             yield lent.connection
@@ -89,7 +89,7 @@ class Pool:
         """Take a connection until ``give_back`` or ``discard``.
 
         Raises:
-            ConnectorError: None became free within ``WAIT_S`` seconds, and the caller holds none.
+            ConnectorError: No connection became free within ``WAIT_S`` seconds, and the caller holds none.
         """
         holder = _this_holder()
         while True:
@@ -110,8 +110,8 @@ class Pool:
     def keep(self, kind: str) -> Any:
         """Open a connection that is held until the end of a job, and return it.
 
-        It counts towards the size of the pool, but one connection always remains available: otherwise a caller of
-        ``take`` would wait for the end of the job.
+        It counts towards the size of the pool, but one connection always remains available; otherwise callers of
+        ``take`` could wait until the end of the job.
         """
         connection = self.open(kind)
         with self._free:
@@ -119,7 +119,7 @@ class Pool:
         return connection
 
     def let_go(self, kept: Any) -> None:
-        """Close a connection that ``keep`` returned."""
+        """Close a connection returned by ``keep``."""
         with suppress(Exception):
             kept.close()
         with self._free:
@@ -131,7 +131,7 @@ class Pool:
         return max(1, self.size - self._kept)
 
     def give_back(self, lent: Lent) -> None:
-        """Roll back uncommitted work, and make the connection available to others."""
+        """Roll back uncommitted work, and return the connection to the pool."""
         try:
             lent.connection.rollback()
         except Exception:  # It is broken; the holder got an error or no longer needs it.
@@ -196,7 +196,7 @@ class Pool:
 
 
 def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Callable[[Any], bool]) -> Pool:
-    """Return the pool of this process for a database; its size is the largest that was requested."""
+    """Return this process's pool for a database; its size is the largest one requested so far."""
     with _guard:
         found = _pools.get(address)
         if found is None:
@@ -206,7 +206,7 @@ def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Call
 
 
 def forget() -> None:
-    """Drop all pools and close their idle connections; lent connections stay with their holders."""
+    """Drop all pools and close their idle connections; lent connections remain with their holders."""
     with _guard:
         pools = list(_pools.values())
         _pools.clear()

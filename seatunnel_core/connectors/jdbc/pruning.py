@@ -1,4 +1,4 @@
-"""The tables that collect the keys of rows to keep when rows with absent keys are deleted."""
+"""Tables that collect the keys to keep, for deleting rows whose key is absent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,17 +19,17 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 def require_key_of(
     dialect: Dialect, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> bool:
-    """Return True if the target of deletions by key exists; if not, another sink may still create it.
+    """Return True if the table from which rows are deleted exists; if not, another sink may still create it.
 
     Args:
         dialect: The database.
         connection: A connection to it.
         path: The path of the table.
         schema: The schema of the keys.
-        names: The name in the table for each of these columns.
+        names: The names of these columns in the table.
 
     Raises:
-        SinkError: The table lacks a column of the key, or has no transactions.
+        SinkError: The table lacks a key column, or does not support transactions.
     """
     table, named = dialect.table(connection, path), dialect.table_name(path)
     if table is None:
@@ -43,7 +43,7 @@ def require_key_of(
 def target_of_keys(
     collecting: JdbcReplacement, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> Target:
-    """Return the target for keys; create the table that collects them and commit, unless it exists.
+    """Return the target for keys; create and commit the table that collects them, unless it exists.
 
     The other arguments are those of ``require_key_of``.
 
@@ -64,9 +64,9 @@ def target_of_keys(
 
 
 def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
-    """Return the statement that creates a table of keys, with the string comparison of the target.
+    """Return the statement that creates a table of keys; its strings compare as in the target.
 
-    Its columns are its primary key: several databases would compare each row with all keys without an index.
+    All columns form its primary key: without an index, several databases would compare each row with all keys.
     """
     table, lines = dialect.table(connection, path), []
     for column in columns:

@@ -1,8 +1,8 @@
-"""Publish staged rows in one transaction per commit: lock the pipeline's row, move the rows, record their committables.
+"""Publish staged rows in one transaction per commit: lock the pipeline's row, move rows, record committables.
 
-A commit first locks the row of its pipeline and compares the epoch. An engine that was replaced finds a newer epoch
-there; or, if the newer engine is about to write it, waits for that and then fails. So an engine never commits after a
-newer one has started.
+A commit first locks the row of its pipeline and compares the epoch. A replaced engine finds a newer epoch there; if the
+newer engine is just writing it, the replaced engine waits and then fails. Thus an engine never commits after a newer
+one has started.
 """
 
 import hashlib
@@ -35,28 +35,28 @@ from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _CLAIM_S = 60
-"""Timeout of a starting engine for the lock of another engine of its job, which may be committing, in seconds."""
+"""Lock timeout of a starting engine, in seconds; another engine of its job may be committing."""
 
 
 @frozen(kw_only=True)
 class Publishing:
-    """The operations of a sink of one pipeline on its database, in the driver."""
+    """Database operations of a sink of one pipeline, in the driver."""
 
     dialect: Dialect
     context: SinkContext
     upserts: bool
     statement: Statement | None
     ordered: bool = False
-    """True if the order of rows matters, so that the parts of a unit, which have no order, must not share a key."""
+    """True if the order of rows matters; a key must then not occur in several parts of a unit, which have no order."""
 
     history: tuple[str, ...] = ()
     """History columns; empty if a row replaces the row with the same key."""
 
     at: str = field(init=False, default=Factory(lambda self: self.dialect.now(), takes_self=True))
-    """Literal of the time of the commit."""
+    """SQL literal of the time of the commit."""
 
     replacing: JdbcReplacement | None = None
-    """Tables that collect rows until they replace the existing ones; ``None`` if rows go to their target at once."""
+    """Tables that collect rows until they replace the existing ones; ``None`` if rows go directly to their target."""
 
     @property
     def who(self) -> str:
@@ -65,7 +65,7 @@ class Publishing:
 
     @property
     def ledger(self) -> CommitLedger:
-        """Record of the pipeline's current engine and of its commits."""
+        """Record of the pipeline's current engine and its commits."""
         return CommitLedger(
             database=self.dialect,
             context=self.context,
@@ -81,7 +81,7 @@ class Publishing:
         """Create the two tables, and raise the pipeline's epoch to this one.
 
         Raises:
-            SinkError: A newer engine owns the pipeline, or the records of an earlier one no longer exist.
+            SinkError: A newer engine owns the pipeline, or the records of an earlier engine no longer exist.
         """
         if self.context.prepared_in:
             with self.dialect.transaction() as connection:
@@ -95,7 +95,10 @@ class Publishing:
             connection.commit()
 
     def _make(self, statement: str) -> None:
-        """Run a CREATE TABLE IF NOT EXISTS; try twice, as it may fail when another process creates the same table."""
+        """Run CREATE TABLE IF NOT EXISTS.
+
+        Retries once, because it may fail if another process creates the same table.
+        """
         for last in (False, True):
             try:
                 with self.dialect.transaction() as connection:
@@ -116,7 +119,7 @@ class Publishing:
     # -- committing -----------------------------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
-        """Publish in one transaction the committables that are not recorded as committed.
+        """Publish, in one transaction, the committables that are not recorded as committed.
 
         Args:
             committables: The committables of one checkpoint.
@@ -160,7 +163,7 @@ class Publishing:
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
-        """Block other jobs that keep history in the same tables: each might add a row as the current version."""
+        """Block other jobs that keep history in the same tables; otherwise each might add a current row version."""
         paths = {tuple(part["target"]) for committable in committables for part in self._parts(committable)}
         with ExitStack() as locks:
             for path in sorted(paths):
@@ -170,7 +173,7 @@ class Publishing:
             yield
 
     def replace(self) -> None:
-        """Replace the rows of tables by the collected ones, in one transaction; do nothing if this is already done."""
+        """Replace the rows of tables with the collected ones in one transaction; do nothing if this is already done."""
         assert self.replacing is not None
         with self.dialect.transaction() as connection:
             self.ledger.hold(connection)
@@ -182,7 +185,7 @@ class Publishing:
             self._drop(done)
 
     def _drop(self, paths: Iterable[TablePath]) -> None:
-        """Drop staging tables whose rows were moved; the sweep drops any that cannot be dropped now."""
+        """Drop staging tables whose rows were moved; if one cannot be dropped now, the sweep drops it."""
         with suppress(Exception), self.dialect.transaction() as connection:
             for path in paths:
                 self.dialect.run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(*path)}")
@@ -272,7 +275,7 @@ class Publishing:
         ).statements()
 
     def _place(self, part: Mapping[str, Any]) -> TablePath:
-        """Return the table into which rows are moved: their target, or the table that collects rows for it."""
+        """Return the table to which rows are moved: their target, or the table that collects rows for it."""
         path = tuple(part["target"])
         return path if self.replacing is None else self.replacing.place(path)
 
@@ -282,7 +285,7 @@ class Publishing:
         return self.dialect.place_types(connection, self.statement.asked())
 
     def _refuse_repeated(self, connection: Any, target: Target, staging: str) -> None:
-        """Raise an error for repeated keys, if the target has no unique index to detect them."""
+        """Raise an error for repeated keys if the target has no unique index to detect them."""
         asked = target.repeated(self.dialect, staging, also_there=True)
         for key in self.dialect.ask(connection, asked) if asked else ():
             raise CommitError(f"{self.who}: {target.repetition(key)}")
@@ -292,12 +295,12 @@ class Publishing:
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
         """Drop staging tables that no checkpoint needs, and return their number.
 
-        Records of commits are deleted once no checkpoint refers to them. If ``final``, all are retained, because the
-        last checkpoint refers to them until the job has ended.
+        Commit records are deleted once no checkpoint refers to them. If ``final``, all are retained, because the last
+        checkpoint refers to them until the job has ended.
 
         Args:
-            keep: The ids of committables whose staging tables are retained.
-            final: True to drop tables of this epoch, too, and not only tables of older epochs.
+            keep: The IDs of committables whose staging tables are retained.
+            final: True to drop tables of this epoch in addition to those of older epochs.
         """
         removed = 0
         with self.dialect.transaction() as connection:
@@ -316,7 +319,7 @@ class Publishing:
         return removed
 
     def committed(self) -> list[str]:
-        """Return the ids that are recorded as committed; none if the table of commits does not exist."""
+        """Return the IDs that are recorded as committed; empty if the table of commits does not exist."""
         with self.dialect.transaction() as connection:
             if COMMITS not in self.dialect.tables(connection, None, COMMITS):
                 return []

@@ -26,31 +26,31 @@ _WHERE = re.compile(r"\s*where\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 @frozen(kw_only=True)
 class Reading:
-    """One table or query of the source, as in the options."""
+    """One table or query of the source, as described by the options."""
 
     dialect: Dialect
     options: Options
-    """Options of this table: ``query``, ``table_path``, ``partition_column`` …"""
+    """Options of this table, such as ``query``, ``table_path`` and ``partition_column``."""
 
     path: TablePath | None
     query: str | None
     where: str
-    """Condition of ``where_condition`` without the word ``where``, or ``""``."""
+    """Condition in ``where_condition`` without the keyword ``where``, or ``""``."""
 
     @property
     def name(self) -> str:
-        """Path of the table in rows."""
+        """Table name in rows."""
         return table_without_name(self.options) if self.path is None else self.dialect.table_name(self.path)
 
     @property
     def relation(self) -> str:
-        """Table or query as an expression after FROM."""
+        """Table or query in the form of a FROM item."""
         if self.query is not None:
             return f"({self.query}\n) AS seatunnel_query"  # It may end with a comment.
         return self.dialect.quoted(*self.path or ())
 
     def found(self, connection: Any) -> "Found":
-        """Query the columns from the database, and the column by which the rows are divided.
+        """Query the columns from the database, and choose the split column.
 
         Raises:
             SourceError: The table, or the column in ``partition_column``, does not exist.
@@ -92,7 +92,7 @@ class Reading:
 
 
 def _column(table: str, columns: Sequence[Column], name: str, option: str) -> Column:
-    """Return the column in an option.
+    """Return the column that an option refers to.
 
     Raises:
         SourceError: The table has no such column.
@@ -113,30 +113,30 @@ def _narrowed(column: Column) -> Column:
 
 @frozen(kw_only=True)
 class Found:
-    """A table or query of the source, with the metadata from the database."""
+    """A table or query of the source, with metadata from the database."""
 
     reading: Reading
     columns: tuple[Column, ...] = field(repr=False)
     split_column: Column | None
     table: DatabaseTable | None = field(repr=False)
     bounds: str = field(default="", repr=False)
-    """Condition for ``partition_lower_bound`` and ``partition_upper_bound``, or ``""``."""
+    """Condition from ``partition_lower_bound`` and ``partition_upper_bound``, or ``""``."""
 
     @property
     def where(self) -> str:
-        """Condition on the rows of all splits, or ``""``."""
+        """Condition for the rows of all splits, or ``""``."""
         return _both(self.reading.where, self.bounds)
 
     def column(self, name: str, option: str) -> Column:
-        """Return the column in an option.
+        """Return the column that an option refers to.
 
         Raises:
-            SourceError: It does not exist.
+            SourceError: The column does not exist.
         """
         return _column(self.reading.name, self.columns, name, option)
 
     def division_note(self) -> str | None:
-        """Return a note for users if rows are divided in an order that no index supports, else ``None``."""
+        """Return a note for users if rows are divided in an order that no index supports; else ``None``."""
         column = self.split_column
         order = self.reading.dialect.orders[column.order] if column is not None else None
         if column is None or order is None or not order.description:
@@ -158,12 +158,12 @@ class Found:
         )
 
     def bodies(self, connection: Any, planning: PlanningContext, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
-        """Return the body of each split, and its estimated number of rows.
+        """Return the bodies of the splits, each with its estimated number of rows.
 
         Args:
             connection: A connection to the database.
             planning: The planning context of the engine.
-            more: A further condition on the rows. If no row meets it, there is no split.
+            more: A further condition on the rows. If no row meets it, there are no splits.
         """
         reading, options = self.reading, self.reading.options
         rows = self._counted(connection, more) if more else max(1, self._rows(connection))
@@ -188,7 +188,7 @@ class Found:
         return [({"column": column, **piece.body()}, piece.rows) for piece in divided.pieces(number, at_least)]
 
     def statement(self, body: Mapping[str, Any], more: str = "") -> str:
-        """Return the SELECT for a split, from its body and a further condition."""
+        """Return the SELECT for a split, from the split's body and a further condition."""
         dialect = self.reading.dialect
         shown = [(column, column.read, column.name) for column in self.columns]
         shown += [
@@ -220,7 +220,7 @@ class Found:
 
 
 def _both(*conditions: str) -> str:
-    """Return the conjunction of conditions; ``""`` means no condition."""
+    """Combine conditions with AND; ``""`` means no condition."""
     return " AND ".join(f"({each})" for each in conditions if each)
 
 
@@ -244,7 +244,7 @@ def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
 
 
 def _with(options: Options, entry: Options) -> Options:
-    """Return the options of an entry; options outside the list are its defaults."""
+    """Return the options of an entry, with the options outside the list as defaults."""
     of_entry = {option.key: entry[option] for option in entry.declared if entry.is_set(option)}
     beside = {option.key: options[option] for option in options.declared if options.is_set(option)}
     return Options({**beside, **of_entry}, options.declared)
@@ -279,5 +279,5 @@ def _condition(text: str | None) -> str:
 
 
 def only_shown(found: Found) -> Found:
-    """Return the table for a task, without the data that only the driver needs."""
+    """Return the table for a task, without data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))

@@ -1,12 +1,12 @@
-"""Apply the save mode to a table once for all sinks of a job that write into it, before the second one writes.
+"""Apply the save mode to a table once for all sinks of a job that write to it, before a second sink writes.
 
 The table of commits records it until the job has ended:
 
     seatunnel_commits ("<job>/save-mode", "<table>", epoch)                        the save mode was applied
     seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      the sink has reached the table
 
-``<table>`` is a digest. The first row is inserted in the transaction that empties the table. If two processes do that
-at the same time, such as a suspended one and the one that took over its job, the primary key allows only one to
+``<table>`` is a digest. The first row is inserted in the transaction that empties the table. If two processes do so at
+the same time, such as a suspended one and the one that took over its job, the primary key allows only one of them to
 succeed.
 """
 
@@ -28,7 +28,7 @@ class TableSaveMode:
 
     @property
     def lock(self) -> str:
-        """Name of the lock that only one process can hold, for databases in which DDL ends the transaction."""
+        """Name of a lock that only one process can hold, for databases in which DDL ends the transaction."""
         return f"seatunnel_{self._digest}"
 
     @property
@@ -41,14 +41,14 @@ class TableSaveMode:
         return f"{self._digest}/{self.ledger.context.pipeline_id}/{self.ledger.context.sink_ordinal}"
 
     def may_act(self, connection: Any) -> bool:
-        """Return True if no other sink of the job has reached the table.
+        """Return True if no other sink of the job has prepared the table.
 
-        Also true if this sink has applied its save mode before and was killed.
+        Also True if this sink has applied its save mode before and was killed.
         """
         return not self._reached(connection) - {self._digest, self._own}
 
     def note(self, connection: Any, *, acted: bool) -> None:
-        """Record that this sink has reached the table, in the transaction in which it acted."""
+        """Record, in the transaction in which it acted, that this sink has prepared the table."""
         reached = self._reached(connection)
         for name in ([self._digest] if acted else []) + [self._own]:
             if name not in reached:

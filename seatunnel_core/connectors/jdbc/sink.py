@@ -1,4 +1,4 @@
-"""The sink ``Jdbc``: write rows into tables of a database, or with a user's own statement."""
+"""The sink ``Jdbc``: writes rows to tables of a database, or with the user's own statement."""
 
 import logging
 import threading
@@ -48,17 +48,17 @@ from seatunnel_core.connectors.write_mode import DECIDING
 _log = logging.getLogger(__name__)
 
 _saving = [threading.Lock() for _ in range(64)]
-"""Locks for sinks of this process that apply a save mode; a table's hash selects one."""
+"""Locks for sinks of this process that apply a save mode; the hash of a table selects one."""
 
 _PAUSE_S = 1.0
-"""Delay between two attempts of a commit, in seconds: about as long as a killed server takes to restart."""
+"""Delay between two attempts to commit, in seconds; about as long as a killed server takes to restart."""
 
 
 class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery):
-    """With ``is_exactly_once``, rows are staged in tables of their own, and one transaction moves them.
+    """With ``is_exactly_once``, rows are staged in separate tables for each work unit.
 
-    There are staging tables for each work unit. The transaction also drops them, and records what was committed and by
-    which engine.
+    One transaction moves them to the target, drops the staging tables, and records what was committed and by which
+    engine.
     """
 
     identifier: ClassVar[str] = "Jdbc"
@@ -116,7 +116,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The database and the options that decide how rows are written; the table is in the committable itself."""
+        """Return the database and the options that decide how rows are written; committables contain the table."""
         how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING)
         return {opt.URL.key: str(self._dialect.address), **how}
 
@@ -135,7 +135,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             require_place(schema, root, self._path(schema))
 
     def _root(self, schema: TableSchema) -> TablePath:
-        """Return the table of the parent rows of a child table; empty if children are not replaced with them."""
+        """Return the table of the parent rows of a child table; empty if children are not replaced with it."""
         if self._mode is None or not self._mode.merges or schema.root is None:
             return ()
         return self._path(evolve(schema, table=schema.root))
@@ -191,7 +191,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _note_existing(
         self, connection: Any, path: TablePath, schema: TableSchema, keys: Sequence[str], changes: Iterable[str]
     ) -> None:
-        """Log the changes of an existing table, and record if the job adds rows to existing ones."""
+        """Log the changes of an existing table, and record whether the job adds to existing rows."""
         name = self._dialect.table_name(path)
         for change in changes:
             _log.warning("the sink Jdbc: the table %s %s", name, change)
@@ -222,7 +222,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return evolve(target, needs_key=self.needs_order, root=self._root(schema))
 
     def _collect(self, connection: Any, collecting: JdbcReplacement, target: Target) -> None:
-        """Create the table that collects the rows that will replace those of a target."""
+        """Create the table that collects rows until they replace the rows of a target."""
         made = target.staging_table(self._dialect, collecting.collected(target.path), temporary=False)
         collecting.collect_for(connection, target.path, lambda: self._dialect.run(connection, made))
         connection.commit()
@@ -260,7 +260,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         return look_at_table(self._dialect, self._growth, connection, path, schema, names=names, keys=keys, mode=mode)
 
     def _keys(self, schema: TableSchema) -> Sequence[str]:
-        """Return the key of a new table; existing rows are matched by it, unless all of them are replaced."""
+        """Return the key of a new table. Existing rows are matched by it, unless all of them are replaced."""
         named: Sequence[str] = self.options[opt.PRIMARY_KEYS] or ()
         if self._root(schema):
             return ()
@@ -283,7 +283,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @contextmanager
     def _saved(self, connection: Any, path: TablePath, context: SinkContext) -> Iterator[None]:
-        """Apply the save mode in the transaction, if it is due, and prevent other processes from doing so meanwhile."""
+        """Apply the save mode in the transaction, if it is due, while preventing other processes from doing so."""
         driver = self.driver
         if not (self.empties and driver.save_mode_due and path not in driver.treated):
             yield
@@ -352,7 +352,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Query this even if rows are now written directly, because earlier processes may have staged rows."""
+        """Run the query even if rows are now written directly, because earlier processes may have staged rows."""
         with self._errors_wrapped(context, "the record of commits cannot be read"):
             return self._publishing(context).committed()
 

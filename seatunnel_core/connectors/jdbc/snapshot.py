@@ -1,4 +1,4 @@
-"""The snapshot of a database that all sources of a job read, and the connection that holds it."""
+"""A database snapshot that all sources of a job read, and the connection that holds it."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class SharedSnapshot:
-    """A snapshot that the driver exports; its connection is held until the last source is closed."""
+    """A snapshot exported by the driver. Its connection is held until the last source is closed."""
 
     def __init__(self, dialect: "Dialect") -> None:
         self._dialect = dialect
@@ -20,10 +20,10 @@ class SharedSnapshot:
         self._name = ""
 
     def open(self, user: object) -> str:
-        """Return the name of the snapshot for tasks; export a snapshot if there is none.
+        """Return the name of the snapshot for tasks; export a snapshot if there is none yet.
 
         Args:
-            user: The source. The snapshot is held until ``close`` was called for each user.
+            user: The source. The snapshot is held until ``close`` has been called for every user.
         """
         with self._lock:
             if not self._holds():

@@ -21,13 +21,16 @@ from seatunnel_core.connectors.jdbc.snapshot import SharedSnapshot
 
 _BATCH_ROWS = 65_536
 _ROW_BYTES = 100
-"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a row in bytes. The weight of a split only influences how splits are grouped into units."""
 
 _log = logging.getLogger(__name__)
 
 
 class JdbcSource(Source, Incremental):
-    """All splits of a job see the same state of the database where it can share one (PostgreSQL)."""
+    """Reads tables and queries.
+
+    All splits of a job see the same state of the database if it can share one (PostgreSQL).
+    """
 
     identifier: ClassVar[str] = "Jdbc"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
@@ -130,7 +133,7 @@ class JdbcSource(Source, Incremental):
         self._window = window
 
     def _condition(self, part: str) -> str:
-        """Return the condition on the rows of a part of the window.
+        """Return the condition for the rows of a part of the window.
 
         Raises:
             SourceError: The job no longer has such a window.
@@ -146,7 +149,7 @@ class JdbcSource(Source, Incremental):
         return increments_of(found, self._increment)
 
     def _look(self) -> tuple[Found, ...]:
-        """Return the tables as described by the database; the result is cached."""
+        """Return the tables as the database describes them; the result is cached."""
         if not self._found:
             self._dialect.require()
             found = []
@@ -185,7 +188,7 @@ class JdbcSource(Source, Incremental):
 
     @classmethod
     def meet(cls, sources: Sequence[Source]) -> None:
-        """Share one snapshot, and so one connection, among all sources of a job that read the same database."""
+        """Share one snapshot, and thus one connection, among all sources of a job that read the same database."""
         shared: dict[Any, SharedSnapshot] = {}
         for each in (source for source in sources if isinstance(source, JdbcSource)):
             each._shared = shared.setdefault(each._dialect.address, SharedSnapshot(each._dialect))
@@ -227,7 +230,7 @@ class JdbcSource(Source, Incremental):
 
     @contextmanager
     def _errors_wrapped(self, what: str) -> Iterator[None]:
-        """Convert errors of the database to ``SourceError``, retryable if a retry may help."""
+        """Convert database errors to ``SourceError``, retryable if a retry may help."""
         try:
             yield
         except SourceError:

@@ -1,9 +1,9 @@
 """Divide a table or a query into splits at bounds of its split column, from the smallest to the largest.
 
-A split has the rows from one bound up to, but not including, the next. The first and the last split are open, so rows
-that are added later belong to one of them; rows with null in the split column are in the first. Bounds are found in the
-order in which they are compared later (``order.py``). ``partition_lower_bound`` and ``partition_upper_bound`` are
-conditions on all splits.
+A split contains the rows from one bound up to, but not including, the next. The first and the last split are
+open-ended, so that rows added later belong to one of them; rows with null in the split column are in the first. Bounds
+are found in the order in which they are compared later (``order.py``). ``partition_lower_bound`` and
+``partition_upper_bound`` are conditions on all splits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ from seatunnel_core.connectors.jdbc.order import OWN, Order
 
 @frozen(kw_only=True)
 class Piece:
-    """Rows between two bounds; ``None`` is an open end."""
+    """Rows between two bounds; ``None`` means an open end."""
 
     order: str = OWN
     low: str | None = None
@@ -48,27 +48,27 @@ class Piece:
 
 @frozen(kw_only=True)
 class Divided:
-    """A table or query to divide, and its split column."""
+    """A table or query to divide into splits, and its split column."""
 
     dialect: Dialect
     ask: Asking = field(repr=False)
     relation: str
-    """Table or query as an expression after FROM."""
+    """Table or query in the form of a FROM item."""
 
     where: str
-    """Condition on all rows, or ``""``."""
+    """Condition for all rows, or ``""``."""
 
     column: Column
     options: Options
     rows: int
-    """Estimated number of all rows."""
+    """Estimated total number of rows."""
 
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
         """Return the pieces, ordered by their bounds.
 
         Args:
-            number: Desired number; ``None`` to use ``split.size``.
-            at_least: Minimum number. There are fewer if the column has too few distinct values.
+            number: Desired number of pieces; ``None`` to use ``split.size``.
+            at_least: Minimum number of pieces. There are fewer if the column has too few distinct values.
         """
         wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
         name, borders = self.column.order, list[str]()
@@ -82,7 +82,7 @@ class Divided:
         return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
     def _even(self, wanted: int, *, asked: bool) -> list[str]:
-        """Return bounds of pieces of equal width; none if values have no distances or an uneven distribution."""
+        """Return the bounds of pieces of equal width; empty if values have no distances or are unevenly distributed."""
         order = self.dialect.orders[self.column.order]
         if not order.ranges or not _is_even_kind(self.column.arrow):
             return []
@@ -92,7 +92,7 @@ class Divided:
         return [str(border) for border in _even(low, high, wanted)]
 
     def _end(self, order: Order, bound: Option[str], direction: str) -> Any:
-        """Return the smallest or the largest value; ``None`` if there is none, or it does not fit into Python."""
+        """Return the smallest or the largest value; ``None`` if there is none, or Python cannot represent it."""
         written = bound_of(self.options, bound, self.column)
         if written is not None:
             return written
@@ -108,7 +108,7 @@ class Divided:
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
     def _ranked(self, name: str, wanted: int) -> list[str]:
-        """Return bounds of pieces with equally many rows, by row numbers; of a sample if many are wanted."""
+        """Return the bounds of pieces with equally many rows, by row number; of a sample if many pieces are wanted."""
         order = self.dialect.orders[name]
         by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]
@@ -145,7 +145,7 @@ def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
         where: A further condition, or ``""``.
 
     Raises:
-        StoredValueError: The body is not from a plan.
+        StoredValueError: The body is not from a split of this source.
     """
     parts = [f"({where})"] if where else []
     column = stored.text(body, "column")
@@ -165,7 +165,7 @@ def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
 
 
 def within_bounds(dialect: Dialect, options: Options, column: Column) -> str:
-    """Return the condition for ``partition_lower_bound`` and ``partition_upper_bound``; ``""`` without them.
+    """Return the condition for ``partition_lower_bound`` and ``partition_upper_bound``; ``""`` if neither is set.
 
     Raises:
         SourceError: A bound is not a value of the column's type.
@@ -182,7 +182,7 @@ def bound_of(options: Options, option: Option[str], column: Column) -> Any:
     """Return a bound as a value of the split column; ``None`` if it is not set.
 
     Raises:
-        SourceError: It is not a value of the column's type.
+        SourceError: The bound is not a value of the column's type.
     """
     text: str | None = options[option]
     if text is None:
@@ -198,11 +198,11 @@ def bound_of(options: Options, option: Option[str], column: Column) -> Any:
 def value_of(text: str, arrow: pa.DataType) -> Any:
     """Parse a value of a type.
 
-    For dates and timestamps, a number of more than four digits is milliseconds since 1970, as in SeaTunnel.
+    For dates and timestamps, a number of more than four digits means milliseconds since 1970, as in SeaTunnel.
 
     Raises:
-        ValueError: It is not a date or a timestamp in ISO format.
-        InvalidOperation: It is not a number.
+        ValueError: The string is not a date or timestamp in ISO format.
+        InvalidOperation: The string is not a number.
     """
     if of.is_integer(arrow):
         return int(Decimal(text))

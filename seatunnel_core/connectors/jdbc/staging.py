@@ -1,4 +1,4 @@
-"""The names of staging tables, and the two tables that record what was committed and which engine may commit.
+"""Names of staging tables, and the two tables that record what was committed and which engine may commit.
 
 ::
 
@@ -6,8 +6,8 @@
     seatunnel_pipelines (pipeline, epoch)                                   engine that may commit for a sink
     seatunnel_commits (pipeline, committable, epoch)                        committed committables
 
-They are created without a schema, so the database chooses it. ``<pipeline>`` in a name is a digest of the key in the
-two tables, ``<job>/<pipeline>/<sink>``.
+They are created without a schema, so that the database chooses it. ``<pipeline>`` in a name is a digest of the key in
+the two tables, ``<job>/<pipeline>/<sink>``.
 """
 
 import hashlib
@@ -28,18 +28,18 @@ _NAME = re.compile(r"_o(?P<source>\d+)_e(?P<epoch>\d+)_u(?P<unit>\d+)_a[0-9a-f]+
 
 
 def prefix_of(context: SinkContext | WriterContext) -> str:
-    """Return the prefix of the names of all staging tables of a sink."""
+    """Return the name prefix of all staging tables of a sink."""
     return f"seatunnel_{hashlib.sha256(key_of(context).encode()).hexdigest()[:12]}"
 
 
 def staging_name(context: WriterContext, number: int) -> str:
-    """Return the name of a staging table, which has at most 63 characters (PostgreSQL's limit)."""
+    """Return the name of a staging table, at most 63 characters long (PostgreSQL's limit)."""
     attempt = hashlib.sha256(context.attempt.encode()).hexdigest()[:8]
     return f"{prefix_of(context)}_o{context.source_ordinal}_e{context.epoch}_u{context.unit}_a{attempt}_{number}"
 
 
 def owner(name: str, prefix: str) -> tuple[str, int] | None:
-    """Return the committable id and the epoch of a staging table; ``None`` for a name of another form."""
+    """Return the committable ID and the epoch of a staging table; ``None`` for other names."""
     found = _NAME.fullmatch(name.removeprefix(prefix)) if name.startswith(prefix) else None
     if found is None:
         return None

@@ -19,15 +19,15 @@ _TOKENS = re.compile(
 
 @frozen(kw_only=True)
 class Statement:
-    """``INSERT … VALUES (…)`` of a user, whose parameters are filled from columns of the rows."""
+    """The user's ``INSERT … VALUES (…)``, whose parameters are filled from columns of the rows."""
 
     before: str
     values: tuple[str | int, ...]
-    """Parts of the SQL and, for each parameter, the index of its column, from 0."""
+    """Parts of the SQL, and for each parameter the index of its column, from 0."""
 
     after: str
     marks: tuple[str, ...]
-    """Names of the parameters ``:name``; empty for parameters ``?``."""
+    """Names of the parameters ``:name``; empty if the parameters are ``?``."""
 
     def of(self, dialect: Dialect, names: Sequence[str], staging: str, places: Sequence[str]) -> str:
         """Return the statement that inserts all staged rows.
@@ -57,13 +57,13 @@ class Statement:
         return len(numbers) > len(set(numbers))
 
     def asked(self) -> str:
-        """Return the statement with the parameters numbered ``$1``, ``$2`` and so on."""
+        """Return the statement with parameters numbered ``$1``, ``$2`` and so on."""
         numbers = iter(range(1, len(self.values) + 1))
         shown = "".join(f"${next(numbers)}" if isinstance(each, int) else each for each in self.values)
         return f"{self.before}VALUES ({shown}) {self.after}"
 
     def types(self, places: Sequence[str]) -> Mapping[int, str]:
-        """Return the required type by column index, except for a column whose parameters have different types."""
+        """Return the required types by column index, except for columns whose parameters have different types."""
         numbers = [each for each in self.values if isinstance(each, int)]
         found: dict[int, set[str]] = {}
         for number, kind in zip(numbers, places, strict=False):
@@ -72,10 +72,10 @@ class Statement:
 
 
 def statement_of(query: str) -> Statement:
-    """Parse the statement of a user.
+    """Parse the user's statement.
 
     Raises:
-        UsageError: It is not an INSERT with one list of values, or it mixes ``?`` and ``:name``.
+        UsageError: The query is not an INSERT with one list of values, or mixes ``?`` and ``:name``.
     """
     found = _INSERT.match(query)
     if found is None:
@@ -111,10 +111,10 @@ def statement_of(query: str) -> Statement:
 
 
 def query_of(options: Options) -> str:
-    """Return the statement of a sink.
+    """Return the query in the options of a sink.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is no query.
     """
     query: str | None = options[SINK_QUERY]
     if not query:

@@ -24,7 +24,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class Target:
-    """Target of the rows of one table, as a task needs it."""
+    """Target of the rows of one table, with the data that a task needs."""
 
     named: str
     """Name of the target in messages."""
@@ -33,7 +33,7 @@ class Target:
     """Path of the table; empty for a statement."""
 
     columns: tuple[Column, ...] = field(repr=False)
-    """Columns to write, in the order of the rows. For a table, its columns without computed ones. For a statement, the
+    """Columns to write, in the order of the rows. For a table, its columns except computed ones. For a statement, the
     columns of the rows, with the types that its parameters require.
     """
 
@@ -44,10 +44,10 @@ class Target:
     """Columns of the table that identify a row; if empty, rows are only inserted."""
 
     upserts: bool = True
-    """True if an inserted row replaces the row with the same key; otherwise an existing key is an error."""
+    """True if an inserted row replaces the row with the same key; if False, an existing key is an error."""
 
     needs_key: bool = False
-    """True if a row with null in its key is rejected; otherwise it equals no other row, as in SQL."""
+    """True to reject rows with null in their key; if False, such a row equals no other row, as in SQL."""
 
     unique: bool = False
     """True if the database enforces that ``keys`` are unique."""
@@ -56,13 +56,13 @@ class Target:
     """Table of the parent rows, if children are replaced together with them."""
 
     without_values: tuple[str, ...] = field(default=(), repr=False)
-    """Columns of the rows that must have no value, as in ``rows.unknown.Resolved``."""
+    """Columns of the rows that must not contain values, as in ``rows.unknown.Resolved``."""
 
     others_unique: bool = False
     """As in ``DatabaseTable``."""
 
     statement: Statement | None = None
-    """User's statement; ``None`` for a table."""
+    """The user's statement; ``None`` for a table."""
 
     places: Sequence[str] = ()
     """Types of the statement's parameters, from ``Dialect.place_types``."""
@@ -81,8 +81,8 @@ class Target:
     def staging_table(self, dialect: Dialect, name: str, *, temporary: bool) -> str:
         """Return the statement that creates a staging table.
 
-        Its columns have the declared types of the target, so a value that does not fit fails when it is staged, not
-        when it is committed.
+        Its columns have the declared types of the target, so that a value that does not fit is rejected when it is
+        staged and not when it is committed.
 
         Args:
             dialect: The database.
@@ -101,7 +101,7 @@ class Target:
         return f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {made}"
 
     def moves(self, dialect: Dialect, staging: str, *, changes: bool) -> Iterator[str]:
-        """Yield the statements that apply all staged rows to the target, in the order of their arrival.
+        """Yield the statements that apply all staged rows to the target, in order of arrival.
 
         Args:
             dialect: The database.
@@ -128,7 +128,7 @@ class Target:
             yield f"{dialect.insert(table, names)} {rows}"
 
     def ranked(self, dialect: Dialect, staging: str) -> str:
-        """Return the subquery of the staged rows, in which ``seatunnel_last`` is 1 for the last row of each key."""
+        """Return a subquery of the staged rows in which ``seatunnel_last`` is 1 for the last row of each key."""
         kind, number, keys = dialect.quoted(KIND), dialect.quoted(NUMBER), self._by_key(dialect)
         if not has_windows(dialect.address):
             shown = ", ".join(f"seatunnel_row_of.{dialect.quoted(name)}" for name in (*self.names, KIND))
@@ -146,12 +146,12 @@ class Target:
         )
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
-        """Return a SELECT for the key of one staged row that is inserted although a row with its key exists.
+        """Return a SELECT that finds the key of a staged row that would be inserted although its key already exists.
 
         Args:
             dialect: The database.
             staging: The quoted name of the staging table.
-            also_there: True to consider rows of the target, too, and not only earlier rows of the staging table.
+            also_there: True to consider rows of the target in addition to earlier rows of the staging table.
 
         Returns:
             The statement, which returns at most one row; ``None`` if an insert may replace a row.
@@ -170,7 +170,7 @@ class Target:
         return f"SELECT {shown} FROM {ranked} WHERE {kind} = 0 AND {wrong} LIMIT 1"
 
     def repetition(self, key: Sequence[Any]) -> str:
-        """Return the message for a key that the statement of ``repeated`` found."""
+        """Return the error message for a key found by the statement of ``repeated``."""
         return (
             f"a row with the key {key_text(self.keys, key)} is inserted into {self.named}, where one already exists, "
             "but enable_upsert is false; set enable_upsert = true to replace it, or remove such rows before this sink"
@@ -189,7 +189,7 @@ class Target:
         return " AND ".join(f"seatunnel_ranked.{key} = {table}.{key}" for key in keys)
 
     def _gone(self, changes: bool) -> str | None:
-        """Return the condition on a key's last row for deleting the existing row first, or ``None``."""
+        """Return the condition on a key's last row for first deleting the existing row; ``None`` if never necessary."""
         if self.upserts:
             if not self.unique:
                 return " "
@@ -261,22 +261,22 @@ def target_table(
     upserts: bool,
     history: Sequence[str] = (),
 ) -> Target:
-    """Return the target for rows that go into a table.
+    """Return the target for rows that are written to a table.
 
     Args:
         dialect: The database.
-        connection: A connection for inspecting the existing rows.
+        connection: A connection for inspecting existing rows.
         table: The columns and keys of the table.
         path: The path of the table.
         schema: The schema of the rows.
-        names: The name in the table of each column of the rows.
+        names: The table's name for each column of the rows.
         keys: The key columns, by their names in the table.
         upserts: True if an inserted row replaces the row with the same key.
         history: The history columns, which the rows lack: valid from, valid until, and is current.
 
     Raises:
-        SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
-            rows lack; a key column is not among the columns; or the table cannot keep history.
+        SinkError: The table lacks a column of the rows, has a column with an incompatible type, or requires a column
+            that the rows lack; a key column is missing; or the table cannot keep history.
     """
     named = dialect.table_name(path)
     seen = evolve(table, columns=tuple(each for each in table.columns if each.name not in history))
@@ -311,7 +311,7 @@ def _column_for(have: pa.Field, table: DatabaseTable, name: str, named: str, row
 
 
 def _refuse_missing(table: DatabaseTable, named: str, given: Collection[str], keys: Sequence[str], rows: str) -> None:
-    """Raise ``SinkError`` if the rows lack a column that the table requires, or a key column."""
+    """Raise ``SinkError`` if the rows lack a key column or another column that the table requires."""
     for column in table.columns:
         if column.name not in given and not (column.nullable or column.filled or column.generated):
             raise SinkError(f"the table {named} requires a column {column.name!r}, which the rows of {rows} lack")

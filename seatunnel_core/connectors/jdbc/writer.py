@@ -1,4 +1,4 @@
-"""Writer of the rows of one work unit, into staging tables or directly into the target."""
+"""Writer of the rows of one work unit, to staging tables or directly to the target."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,18 +26,18 @@ from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _FLUSH_BYTES = 16 << 20
-"""Size of the buffered rows of a table at which they are sent, in bytes, unless ``batch_size`` is reached before."""
+"""Size of a table's buffered rows at which they are sent, in bytes, unless ``batch_size`` is reached first."""
 
 _RAW = "seatunnel_raw"
 
 
 @define
 class _Table:
-    """Rows of one table of the unit: the buffered rows, and the number of rows sent."""
+    """Rows of one table in the unit: the buffered rows, and the number of rows sent."""
 
     target: Target
     number: int
-    """Number of the table in the unit, from 0, in the order of their first rows."""
+    """Number of the table in the unit, from 0, in order of first occurrence."""
 
     batches: list[pa.RecordBatch] = field(factory=list)
     """Buffered rows."""
@@ -55,17 +55,17 @@ class _Table:
     """True if any row is an update or a delete."""
 
     place: TablePath = ()
-    """Table to which the rows are sent; empty before the first of them."""
+    """Table to which the rows are sent; empty before any are sent."""
 
 
 class JdbcWriter(SinkWriter):
-    """A writer on one connection.
+    """A writer with one connection.
 
-    It has one transaction, except in databases with one writer at a time: there it has one per send, so that no lock is
-    held while rows are read. Another writer of the same unit would wait for that lock forever.
+    It uses one transaction, except in databases with one writer at a time: there it uses one per send, so that no lock
+    is held while rows are read. Another writer of the same unit would wait for that lock forever.
 
-    A writer that is killed leaves no tables, with two exceptions: in those databases, and in databases in which
-    DDL ends the transaction, its staging tables remain, and the sink sweeps them.
+    A killed writer leaves no tables, with two exceptions: in those databases, and in databases where DDL ends the
+    transaction, its staging tables remain until the sink sweeps them.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class JdbcWriter(SinkWriter):
 
         Args:
             dialect: The database.
-            targets: The target for each table of the rows.
+            targets: The target for each table in the rows.
             context: The unit and attempt that the rows belong to.
-            stages: True to stage rows; otherwise they are written into the target when the unit ends.
+            stages: True to stage rows; otherwise they are written to the target when the unit ends.
             batch_rows: Maximum number of rows to send at a time.
         """
         self._dialect = dialect
@@ -94,10 +94,10 @@ class JdbcWriter(SinkWriter):
         self._tables: dict[str, _Table] = {}
         self._lent: Lent | None = None
         self._has_begun = False
-        """True if the connection has a transaction."""
+        """True if the connection is in a transaction."""
 
         self._is_last = False
-        """True if all rows have arrived, so that the transaction ends soon."""
+        """True if all rows have arrived, so that the transaction is about to end."""
 
         self._bytes = 0
 
@@ -187,7 +187,7 @@ class JdbcWriter(SinkWriter):
                 self._commit()
 
     def _connection(self) -> Any:
-        """Return the connection, with a transaction."""
+        """Return the connection, in a transaction."""
         if self._lent is None:
             self._lent = self._dialect.pool.take(BULK)
         if not self._has_begun:
@@ -220,10 +220,10 @@ class JdbcWriter(SinkWriter):
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
     def _refuse_repeated(self, table: _Table) -> None:
-        """Raise an error for rows of this unit with a repeated key, if that is not allowed.
+        """Raise an error if a key is repeated within this unit and this is not allowed.
 
-        A row of the target with the same key is detected by the target's unique index when rows are moved; if there is
-        none, it is detected here.
+        If the target already has the key, its unique index detects this when rows are moved; without such an index, it
+        is detected here.
         """
         if not table.place or table.place == table.target.path:
             return
@@ -237,7 +237,7 @@ class JdbcWriter(SinkWriter):
                 raise RowError(f"{self._who()}: {table.target.repetition(key)}")
 
     def _refuse_stale(self) -> None:
-        """Raise an error if another engine has taken over: rows staged by this one would only have to be swept."""
+        """Raise an error if another engine has taken over: rows staged now would only have to be swept."""
         if not self._stages:
             return
         pipeline = self._dialect.literal(key_of(self._context))
@@ -305,7 +305,7 @@ class JdbcWriter(SinkWriter):
 
 
 def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values; raise an error if Arrow would turn a number that is too large for 32 bits into infinity."""
+    """Cast values; raise an error if Arrow would convert a number that is too large for 32 bits to infinity."""
     found = filled(values, kind)
     if of.is_float32(kind) and of.is_float64(values.type):
         grown = pc.and_(pc.is_inf(found), pc.is_finite(values))
@@ -315,13 +315,13 @@ def _narrowed(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _sent_type(column: pa.DataType, declared: str, have: pa.DataType) -> pa.DataType:
-    """Return the type in which values are sent; for a column without a precision, decimals keep all their digits."""
+    """Return the type in which values are sent. For a column without a precision, decimals keep all their digits."""
     unbounded = pa.types.is_decimal(column) and "(" not in declared and declared
     return have if unbounded and pa.types.is_decimal(have) else column
 
 
 def _said(table: _Table) -> dict[str, Any]:
-    """Return the part of a committable's body that does not follow from the staging table and the options."""
+    """Return the part of a committable's body that cannot be derived from the staging table and the options."""
     target = table.target
     root = {"root": list(target.root)} if target.root else {}
     return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes, **root}

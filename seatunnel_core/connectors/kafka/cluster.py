@@ -1,4 +1,4 @@
-"""Access of one source or sink to the brokers: clients, queries of the driver, and translation of errors."""
+"""Access of a source or sink to the brokers: clients, queries by the driver, and translation of errors."""
 
 import logging
 import time
@@ -17,13 +17,13 @@ LOOK_S = 10.0
 """Time for which brokers may be unreachable before an error is raised, in seconds."""
 
 COMMIT_S = 30.0
-"""Like ``LOOK_S``, for committing the offsets of a group. They are not committed again after the last checkpoint of a
-job, so the next job of the group would read the last messages once more.
+"""Like ``LOOK_S``, for committing the offsets of a group. A failed commit is not repeated after a job's last
+checkpoint, so the group's next job would read the last messages again.
 """
 
 _STEP_S = 1.0
 _MARGIN_S = 5.0
-"""Additional time to wait for the response to a request, so that the client reports the timeout."""
+"""Time to wait for a response beyond the client's own timeout, in seconds, so that the client reports the timeout."""
 
 EARLIEST, LATEST = "earliest", "latest"
 """Offset of the first message of a partition, and offset after the last one."""
@@ -37,10 +37,10 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class Cluster:
-    """A Kafka cluster and the settings for its clients; picklable, without a connection."""
+    """A Kafka cluster and the settings of its clients; picklable, without connections."""
 
     servers: str
-    """The option ``bootstrap.servers``."""
+    """Value of the option ``bootstrap.servers``."""
 
     settings: Mapping[str, str] = field(repr=False)
     """The other settings of librdkafka."""
@@ -51,13 +51,13 @@ class Cluster:
         return f"Kafka at {self.servers}"
 
     def hide(self, text: str) -> str:
-        """Return the string with ``***`` in place of each secret."""
+        """Return a string with each secret replaced by ``***``."""
         return masked(text, secrets(self.settings))
 
     # -- clients --------------------------------------------------------------------------------------------------
 
     def consumer(self, background: "BackgroundErrors", **more: Any) -> Any:
-        """Create a consumer that does not commit offsets by itself.
+        """Create a consumer that does not commit offsets automatically.
 
         Args:
             background: Collects the errors of the consumer's background threads.
@@ -69,7 +69,7 @@ class Cluster:
         return self._made(confluent_kafka.Consumer, {"group.id": "seatunnel", **more}, background)
 
     def producer(self, background: "BackgroundErrors", **more: Any) -> Any:
-        """Create an idempotent producer; the arguments are as for ``consumer``."""
+        """Create an idempotent producer; the arguments are those of ``consumer``."""
         import confluent_kafka
 
         more = {"partitioner": "murmur2_random", "linger.ms": 20, "enable.idempotence": True, **more}
@@ -105,13 +105,14 @@ class Cluster:
     def failed(
         self, kind: Callable[[str], E], what: str, error: BaseException, background: "BackgroundErrors | None" = None
     ) -> E:
-        """Return an error of ``kind`` for an exception of a client; it is retryable if a retry may help.
+        """Return an error of ``kind`` for a client's exception; it is retryable if a retry may help.
 
         Args:
             kind: The class of the error.
-            what: What failed.
+            what: The operation that failed.
             error: The exception.
-            background: The errors of the client's background threads, whose worst one is preferred as the reason.
+            background: The errors of the client's background threads; the most informative one is reported as the
+                cause.
         """
         why = background.worst if background is not None and background.worst is not None else _error(error)
         reason = _reason(error) if why is None else _advice(why)
@@ -160,7 +161,7 @@ class Cluster:
     def offsets(
         self, places: Iterable[tuple[str, int]], at: str | int, *, committed: bool = True
     ) -> dict[tuple[str, int], int]:
-        """Return an offset of each partition; -1 if no message is at or after the time.
+        """Return an offset for each partition; -1 if no message is at or after the time.
 
         Args:
             places: The partitions.
@@ -186,7 +187,7 @@ class Cluster:
         return patiently(ask) if asked else {}
 
     def has_messages(self, topic: str) -> bool:
-        """Return True if a topic contains a message, or the marker of a transaction."""
+        """Return True if a topic contains a message or a transaction marker."""
         found = self.topic(topic)
         places = [(topic, number) for number in ([] if found is None else found.partitions)]
         first, behind = (self.offsets(places, at) for at in (EARLIEST, LATEST))
@@ -195,7 +196,7 @@ class Cluster:
     def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:
         """Return the committed offsets of a group with their metadata, for partitions with an offset.
 
-        It retries, because a new group has no coordinator for some seconds.
+        Retries, because a new group has no coordinator for some seconds.
         """
         from confluent_kafka import KafkaException, TopicPartition
 
@@ -214,7 +215,7 @@ class Cluster:
     def commit(
         self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str] | None = None
     ) -> None:
-        """Commit offsets for a group, with the metadata of their topics."""
+        """Commit offsets for a group, with metadata for their topics."""
         from confluent_kafka import TopicPartition
 
         notes = metadata or {}
@@ -228,7 +229,7 @@ class Cluster:
 
     @contextmanager
     def _member(self, group: str, done: str) -> Iterator[Any]:
-        """Yield a consumer of a group, and translate its errors; ``done`` is the verb in their messages."""
+        """Yield a consumer of a group, and convert its errors; ``done`` is the verb in their messages."""
         import confluent_kafka
 
         background = BackgroundErrors()
@@ -263,7 +264,7 @@ class Cluster:
 
 
 def patiently(ask: Callable[[], T], patience_s: float = LOOK_S) -> T:
-    """Retry for some time after errors for which a retry may help."""
+    """Call a function; retry for some time after temporary errors."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -292,7 +293,7 @@ class BackgroundErrors(list[Any]):
 
     @property
     def worst(self) -> Any:
-        """Most informative error: the first permanent one, else the last one that has a reason."""
+        """Most informative error: the first permanent one, else the last one with a reason."""
         final = [error for error in self if not _may_pass(error)]
         named = [error for error in self if error.name() not in ("_ALL_BROKERS_DOWN", "_TIMED_OUT")]
         return (final or named[-1:] or [None])[0]
@@ -366,7 +367,7 @@ def _may_pass(error: Any) -> bool:
 
 
 def _error(error: BaseException) -> Any:
-    """Return the ``KafkaError`` in an exception of the client, or ``None``."""
+    """Return the ``KafkaError`` in a client's exception, or ``None``."""
     found = error.args[0] if error.args else None
     return found if hasattr(found, "retriable") else None
 

@@ -1,4 +1,4 @@
-"""Encode rows as messages: the value in a format, the key, and the partition."""
+"""Encode rows as messages: the formatted value, the key, and the partition."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,16 @@ from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.messages.encoding import RowFormat
 
 Message = tuple[str, int, bytes | None, bytes]
-"""Topic, partition (-1: the client chooses), key and value."""
+"""Topic, partition (-1 to let the client choose), key and value."""
 
 _OVERHEAD = 200
-"""Maximum overhead of a batch of one message, without key and value; the brokers' limit applies to whole batches."""
+"""Maximum overhead of a batch with one message in bytes, without key and value. The brokers' limit applies to whole
+batches."""
 
 
 @frozen(kw_only=True)
 class Encoder(RowFormat):
-    """Encoder configured by the options of a sink; picklable."""
+    """Encoder of rows, configured by the options of a sink; picklable."""
 
     topic: str
     """Name of the topic, unless ``topic_column`` is set."""
@@ -38,10 +39,10 @@ class Encoder(RowFormat):
     """Number of partitions of each known topic."""
 
     topic_ids: Mapping[str, str] = field(factory=dict)
-    """ID of each known topic, ``""`` if the brokers have none."""
+    """ID of each known topic; ``""`` if the brokers have no IDs."""
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``SinkError`` unless the columns in options exist and the format can encode all columns."""
+        """Raise ``SinkError`` unless the columns in the options exist and the format can encode all columns."""
         require_columns("partition_key_fields", self.key_columns, schema)
         require_columns("topic", (self.topic_column,) if self.topic_column is not None else (), schema)
         if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):

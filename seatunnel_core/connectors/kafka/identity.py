@@ -1,4 +1,4 @@
-"""IDs of topics: a topic that is deleted and created again has a new ID and new offsets."""
+"""IDs of topics. A topic that is deleted and created again has a new ID and new offsets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,15 +8,15 @@ from seatunnel_core.connectors.kafka.cluster import LOOK_S, BackgroundErrors, Cl
 from seatunnel_core.connectors.kafka.idle import Idle
 
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""ID that brokers before 2.8 give each topic."""
+"""ID of every topic on brokers before 2.8."""
 
 _NOTE = "topic-id="
 _idle: Idle[Any] = Idle(most=4)
-"""Admin clients of this process: opening one takes longer than a query."""
+"""Idle admin clients of this process; opening one takes longer than a query."""
 
 
 def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
-    """Return the IDs of topics, except for topics that do not exist or whose brokers have no IDs.
+    """Return the IDs of topics; omit topics that do not exist or whose brokers have no IDs.
 
     Raises:
         ConnectorError: The brokers cannot be reached, or reject the client.
@@ -41,14 +41,14 @@ def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
 
 
 def require_same(cluster: Cluster, topic: str, expected: str | None, found: str | None, kept_in: str) -> None:
-    """Raise ``SourceChangedError`` if the topic has another ID than the offsets.
+    """Raise ``SourceChangedError`` if the topic's ID differs from the topic ID of the offsets.
 
     Args:
         cluster: The brokers.
-        topic: The name.
+        topic: The name of the topic.
         expected: The topic ID of the offsets; ``None`` if unknown.
-        found: The current ID of the topic; ``None`` if it does not exist, or its brokers have no IDs.
-        kept_in: The location of the offsets, for the message.
+        found: The current ID of the topic; ``None`` if the topic does not exist or the brokers have no IDs.
+        kept_in: The place where the offsets are stored, for the message.
     """
     if expected is None or expected == found:
         return
@@ -64,10 +64,10 @@ def require_same(cluster: Cluster, topic: str, expected: str | None, found: str 
 
 
 def note_of(topic_id: str) -> str:
-    """Return the metadata of a committed offset, which contains its topic ID."""
+    """Return the metadata for a committed offset, which contains the topic ID."""
     return _NOTE + topic_id
 
 
 def noted_id(metadata: str) -> str | None:
-    """Return the topic ID in the metadata of a committed offset; ``None`` for metadata of other programs."""
+    """Return the topic ID in the metadata of a committed offset; ``None`` for metadata from other programs."""
     return metadata.removeprefix(_NOTE) if metadata.startswith(_NOTE) else None

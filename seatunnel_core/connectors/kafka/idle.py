@@ -1,4 +1,4 @@
-"""Clients that stay open for later units of the same process: opening one takes longer than reading a small range."""
+"""Clients that stay open for later units of the same process, because opening one takes longer than a small read."""
 
 import threading
 from typing import Generic, TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @define
 class Idle(Generic[T]):
-    """Idle clients of this process, each for the cluster and settings with which it was opened."""
+    """Idle clients of this process, by the cluster and settings with which they were opened."""
 
     most: int
     """Maximum number of idle clients."""
@@ -30,7 +30,7 @@ class Idle(Generic[T]):
         return None
 
     def give_back(self, cluster: Cluster, client: T) -> T | None:
-        """Keep a client; if there are too many, return the oldest one, which the caller must close."""
+        """Keep a client for later. If there are too many, return the oldest one, which the caller must close."""
         with self._lock:
             self._kept.append((cluster, client))
             return self._kept.pop(0)[1] if len(self._kept) > self.most else None

@@ -8,28 +8,28 @@ from attrs import define, field
 from seatunnel_core.connectors.kafka.starting import Place, Starting
 
 WAIT_S = 10.0
-"""Time without a committed message because of an open transaction, after which it is reported."""
+"""Time after which a transaction that blocks reading is reported, in seconds."""
 
 CHECK_S = 2.0
-"""Minimum time between two requests for the ends of partitions including open transactions."""
+"""Minimum time between two requests for the partition ends that include open transactions, in seconds."""
 
 
 @define
 class OpenTransactions:
-    """Partitions that end at the same committed offset in each poll, although more messages follow."""
+    """Partitions that end at the same committed offset in each poll although more messages follow."""
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)
-    """End offset of each such partition, and the time at which waiting started."""
+    """End offset of each such partition, and the time at which waiting for it started."""
 
     _reported: set[Place] = field(factory=set)
     _checked_s: float = float("-inf")
 
     def warnings(self, known: Mapping[Place, int], ends: Mapping[Place, int]) -> list[str]:
-        """Return a warning for each partition that has waited too long; only one per partition.
+        """Return a warning for each partition that has been blocked for too long; only once per partition.
 
         Args:
-            known: The offsets up to which the job has read before this poll.
+            known: The offsets up to which the job had read before this poll.
             ends: The ends of the partitions in this poll.
         """
         idle = [place for place, end in ends.items() if end == known[place] and place not in self._reported]

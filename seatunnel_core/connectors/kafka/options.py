@@ -1,4 +1,4 @@
-"""The options of the source and of the sink ``Kafka``, with SeaTunnel's names."""
+"""The options of the source and the sink ``Kafka``, with SeaTunnel's names."""
 
 from typing import Any
 

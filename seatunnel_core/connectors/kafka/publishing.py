@@ -1,8 +1,8 @@
 """Send staged messages in transactions that also record which files they sent.
 
-Each sink of a pipeline has a commit topic for these records, and one transactional id. An engine that initializes the
-id aborts the open transaction of the previous engine, and fences it. Then it reads the topic to find the sent files,
-and to detect an engine with a newer epoch that has taken over the job.
+Each sink of a pipeline has a commit topic for these records, and one transactional ID. By initializing the ID, an
+engine aborts the open transaction of the previous engine and fences that engine. It then reads the topic to find the
+sent files, and to detect an engine with a newer epoch that has taken over the job.
 """
 
 import hashlib
@@ -27,13 +27,14 @@ from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 TIMEOUT_MS = 600_000
-"""Time after which brokers abort a transaction, which takes some seconds; their default limit is 15 minutes."""
+"""Timeout after which brokers abort a transaction. A transaction takes some seconds; the brokers' default limit is 15
+minutes."""
 
 _AT_ONCE = 300_000
-"""Maximum number of messages of a transaction, unless a single file has more; files are sent whole."""
+"""Maximum number of messages in a transaction, unless a single file has more; files are sent whole."""
 
 MARKS = 10_000
-"""Minimum number of records of an engine's transactions to keep in the commit topic."""
+"""Minimum number of records of an engine's transactions that the commit topic keeps."""
 
 _PATIENCE_S = 60.0
 
@@ -46,15 +47,15 @@ class Mark:
 
     offset: int
     epoch: int
-    """Epoch of the engine that sent it."""
+    """Epoch of the engine that sent the transaction."""
 
     files: tuple[str, ...]
-    """Names of the staged files that were sent; none for the record with which an engine starts."""
+    """Names of the staged files that were sent; empty for the record with which an engine starts."""
 
 
 @define
 class SendingEngine:
-    """Producer and state of the process that sends for a sink."""
+    """Producer and state of the process that sends messages for a sink."""
 
     producer: Any
     background: BackgroundErrors
@@ -66,7 +67,7 @@ class SendingEngine:
     """Offsets of the last records of this engine."""
 
     count: int = 0
-    """Number of transactions that it has sent."""
+    """Number of transactions that this engine has sent."""
 
 
 @frozen(kw_only=True)
@@ -95,7 +96,7 @@ class Publishing:
         """Create the commit topic if it does not exist.
 
         Raises:
-            SinkError: It cannot be created, or staged files show that it existed before.
+            SinkError: The topic cannot be created, or staged files show that it existed before.
         """
         from confluent_kafka import KafkaError
         from confluent_kafka.admin import NewTopic
@@ -127,7 +128,7 @@ class Publishing:
             time.sleep(0.05)
 
     def begin(self) -> SendingEngine:
-        """Fence the previous engine, and read what was sent.
+        """Fence the previous engine, and read which files were sent.
 
         Raises:
             CommitError: A newer engine has taken over the job, or the job has ended.
@@ -180,7 +181,7 @@ class Publishing:
                     ) from error
 
     def sent(self) -> set[str]:
-        """Return the ids of the committables that are recorded as sent, without fencing another engine."""
+        """Return the IDs of the committables that are recorded as sent, without fencing another engine."""
         if self.cluster.topic(self.name) is None:
             return set()
         units = (owner(name, self.context.job_id) for mark in self.marks() for name in mark.files)
@@ -189,7 +190,7 @@ class Publishing:
     # -- sending --------------------------------------------------------------------------------------------------
 
     def commit(self, engine: SendingEngine, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
-        """Send the staged files that are not recorded as sent, and remove all of them from the staging folder.
+        """Send the staged files that are not recorded as sent, and remove all staged files of the committables.
 
         Args:
             engine: The result of ``begin``.
@@ -197,7 +198,8 @@ class Publishing:
             may_be_committed: True if they may have been committed before.
 
         Raises:
-            CommitError: A file is missing or cannot be sent, or is recorded as sent without ``may_be_committed``.
+            CommitError: A file is missing or cannot be sent, or is recorded as sent although ``may_be_committed`` is
+                false.
         """
         self.target.require_for_commit(self.context.epoch)
         files = [file for committable in committables for file in staged_files(committable, self.target)]
@@ -210,7 +212,7 @@ class Publishing:
     def _sorted(
         self, engine: SendingEngine, files: Sequence[StagedFile], *, may_be_committed: bool
     ) -> tuple[list[StagedFile], list[tuple[StagedFile, str]]]:
-        """Return the files that were sent, and the unsent files with their paths."""
+        """Return the files that were sent, and the unsent ones with their paths."""
         done: list[StagedFile] = []
         left: list[tuple[StagedFile, str]] = []
         for file in files:
@@ -251,7 +253,7 @@ class Publishing:
         self._trim(engine)
 
     def _give_up(self, producer: Any) -> None:
-        """Try to abort the transaction; the next ``begin`` aborts it, too."""
+        """Try to abort the transaction. If this fails, the next ``begin`` aborts it."""
         from confluent_kafka import KafkaException
 
         try:
@@ -268,7 +270,7 @@ class Publishing:
     # -- cleanup ------------------------------------------------------------------------------------------------------
 
     def sweep(self, engine: SendingEngine, keep: frozenset[str]) -> None:
-        """Delete the records of sent files that no checkpoint refers to."""
+        """Delete the records of sent files to which no checkpoint refers."""
         needed = [
             mark.offset
             for mark in engine.marks
@@ -278,7 +280,7 @@ class Publishing:
             self._forget_below(min([*needed, engine.marks[-1].offset]))
 
     def _trim(self, engine: SendingEngine) -> None:
-        """Delete old records from time to time, in an engine that runs for months."""
+        """Delete old records from time to time, for engines that run for months."""
         engine.count += 1
         if engine.count > MARKS and engine.count % (MARKS // 10) == 0:
             self._forget_below(engine.own[0])
@@ -303,7 +305,10 @@ class Publishing:
 
 
 def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[StagedFile, str]]]:
-    """Yield the files of each transaction, in order; the number of messages limits the duration of a transaction."""
+    """Yield the files of each transaction, in order.
+
+    Limiting the number of messages limits a transaction's duration.
+    """
     group: list[tuple[StagedFile, str]] = []
     rows = 0
     for file, path in left:
@@ -318,7 +323,7 @@ def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[Stage
 
 
 def _count(path: str) -> int:
-    """Return the number of messages in a file; 0 if it cannot be read, as its transaction reports the error."""
+    """Return the number of messages in a file; 0 if it cannot be read, because its transaction reports the error."""
     try:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))

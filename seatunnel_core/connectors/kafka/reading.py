@@ -1,4 +1,4 @@
-"""Read the messages of a range of offsets of one partition; the same range gives the same messages each time."""
+"""Read a range of offsets of one partition; the same range always has the same messages."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -12,18 +12,18 @@ from seatunnel_core.connectors.kafka.identity import require_same, topic_ids
 from seatunnel_core.connectors.kafka.idle import Idle
 
 _AT_ONCE = 5_000
-"""Maximum number of messages that are requested from the client at a time."""
+"""Maximum number of messages requested from the client at a time."""
 
 _WAIT_S = 0.25
 _MOST_IDLE = 8
-"""Maximum number of consumers to keep for later ranges."""
+"""Maximum number of idle consumers that are kept for later ranges."""
 
 
 @frozen(kw_only=True)
 class Range:
     """Offsets of one partition from ``start`` up to, but not including, ``end``.
 
-    Not every offset has a message: the markers of transactions and compacted offsets have none.
+    Not every offset has a message: transaction markers and compacted offsets have none.
     """
 
     topic: str
@@ -31,21 +31,21 @@ class Range:
     start: int
     end: int
     topic_id: str | None = None
-    """ID of the topic of the offsets; ``None`` if the brokers, or an older checkpoint, have none."""
+    """ID of the topic that the offsets belong to; ``None`` if the brokers, or an older checkpoint, have no IDs."""
 
     def __str__(self) -> str:
         return f"topic {self.topic}, partition {self.partition}, offsets {self.start} to {self.end - 1}"
 
 
 _Consumer = tuple[Any, BackgroundErrors]
-"""Consumer, and the errors of its background threads."""
+"""A consumer, and the errors of its background threads."""
 
 _READING = {"queued.max.messages.kbytes": 16_384, "fetch.wait.max.ms": 100, "fetch.error.backoff.ms": 100}
 _idle: Idle[_Consumer] = Idle(most=_MOST_IDLE)
 
 
 def _opened(cluster: Cluster) -> _Consumer:
-    """Return an idle consumer of the cluster, or a new one."""
+    """Return an idle consumer of the cluster, or open one."""
     found = _idle.take(cluster)
     if found is None:
         background = BackgroundErrors()
@@ -55,7 +55,7 @@ def _opened(cluster: Cluster) -> _Consumer:
 
 
 def _released(cluster: Cluster, consumer: Any, background: BackgroundErrors) -> None:
-    """Keep a consumer that has read its range for later ones."""
+    """Keep a consumer that has read its range for later ranges."""
     consumer.unassign()
     dropped = _idle.give_back(cluster, (consumer, background))
     if dropped is not None:
@@ -72,7 +72,7 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
 
     Raises:
         SourceChangedError: The first offsets of the range no longer exist.
-        SourceError: They cannot be read; retryable if a retry may help.
+        SourceError: The messages cannot be read; retryable if a retry may help.
     """
     _require_topic(cluster, wanted, patience_s)
     consumer, background = _opened(cluster)
@@ -89,7 +89,7 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
 
 
 def _require_topic(cluster: Cluster, wanted: Range, patience_s: float) -> None:
-    """Raise ``SourceChangedError`` if the topic is not that of the range's offsets."""
+    """Raise ``SourceChangedError`` if the topic is not the one that the range's offsets belong to."""
     if wanted.topic_id is None:
         return
     with errors_of_source():
@@ -128,7 +128,7 @@ def _read(
 
 
 def _next(message: Any, error: Any) -> int:
-    """Return the offset after a message, or at the current end of the partition."""
+    """Return the offset after a message, or the current end of the partition if the message signals the end."""
     from confluent_kafka import KafkaError
 
     if error is None:
@@ -137,7 +137,7 @@ def _next(message: Any, error: Any) -> int:
 
 
 def _look(cluster: Cluster, wanted: Range, error: Any) -> None:
-    """Raise an error that arrived instead of a message, unless reading can continue."""
+    """Handle an error that arrived instead of a message: raise it, unless reading can continue."""
     from confluent_kafka import KafkaError, KafkaException
 
     if error.code() == KafkaError._PARTITION_EOF:

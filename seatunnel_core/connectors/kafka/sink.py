@@ -1,4 +1,4 @@
-"""The sink ``Kafka``, which writes rows as messages of topics."""
+"""The sink ``Kafka``, which writes rows as messages to topics."""
 
 import re
 import threading
@@ -40,9 +40,9 @@ _LARGEST = 1_000_000
 
 
 class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuery, SupportsSaveMode):
-    """Tasks send rows at once; with ``semantics = EXACTLY_ONCE`` they are staged in files and sent in transactions.
+    """Tasks send rows directly; with ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions.
 
-    The transactions also record which files they sent.
+    Each transaction also records which files it sent.
     """
 
     identifier: ClassVar[str] = "Kafka"
@@ -83,13 +83,13 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Brokers, staging folder and prefix of the commit topic; a staged message contains its topic."""
+        """Return brokers, staging folder and prefix of the commit topic; staged messages contain their topic."""
         where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
         return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """``None``: a topic is only appended to, so nothing is removed."""
+        """Return ``None``: topics are only appended to, so nothing is removed."""
         return None
 
     def check_schema(self, schema: TableSchema) -> None:
@@ -143,7 +143,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         self._encoder = evolve(self._encoder, partitions={name: partitions}, largest={"": limit}, topic_ids=ids)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Record that the topic has messages, to which the job appends; remove none."""
+        """Record that the topic has messages to which the job appends; remove none."""
         if self._encoder.topic_column is None:
             with self._errors_wrapped(context, SinkError):
                 found = self._cluster.has_messages(self._encoder.topic)
@@ -194,7 +194,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Check the commit topic even if rows are now sent directly: an earlier process may have staged them."""
+        """Check the commit topic even if rows are now sent directly: an earlier process may have staged rows."""
         with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 
@@ -223,7 +223,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @contextmanager
     def _errors_wrapped(self, context: SinkContext, kind: Callable[[str], SinkError]) -> Iterator[None]:
-        """Convert errors of the cluster to ``kind``, with the name of this sink."""
+        """Convert errors of the cluster to ``kind``, and add the name of this sink."""
         who = f"pipeline {context.pipeline_id}, sink Kafka"
         try:
             yield
@@ -238,15 +238,15 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
 
 class _Driver:
-    """State that only the driver's process has, shared by its threads."""
+    """State that exists only in the driver's process and is shared by its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.engines: dict[SinkContext, SendingEngine] = {}
-        """Producer of each pipeline and epoch."""
+        """Producer for each pipeline and epoch."""
 
     def forget_older(self, context: SinkContext) -> None:
-        """Drop the producers of earlier epochs, which the next one fences."""
+        """Drop the producers of earlier epochs, which the next producer fences."""
         with self.lock:
             for each in [each for each in self.engines if evolve(each, epoch=context.epoch) == context]:
                 del self.engines[each]

@@ -37,23 +37,23 @@ from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 MOST_OFFSETS = 100_000
-"""Maximum number of offsets of a range."""
+"""Maximum number of offsets in a range."""
 
 LEAST_OFFSETS = 1_000
-"""Minimum number of offsets of a partition that is divided, without a speed limit."""
+"""Number of offsets below which a partition is not divided, unless there is a rate limit."""
 
 MOST_RANGES = 1_000
-"""Maximum number of ranges of one poll; until they are emitted, every checkpoint contains them."""
+"""Maximum number of ranges in one poll; until they are read, every checkpoint contains them."""
 
 LOOK_MS = 300
 _MESSAGE_BYTES = 300
-"""Estimated size of a message. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a message in bytes. The weight of a split only influences how splits are grouped into units."""
 
 _log = logging.getLogger(__name__)
 
 
 class KafkaSource(Source):
-    """In a batch job, it ends where the topics ended when the job started. In a streaming job it never ends."""
+    """Reads topics: in a batch job, up to their ends at the start of the job; in a streaming job, without end."""
 
     identifier: ClassVar[str] = "Kafka"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
@@ -98,7 +98,7 @@ class KafkaSource(Source):
 
     @classmethod
     def tables(cls, options: Options) -> Sequence[Options]:
-        """Return the options of each entry, with shared servers and ``kafka.config``, and its topic as its table."""
+        """Return the options of each entry. Servers and ``kafka.config`` are shared; the table name is the topic."""
         entries = []
         for entry in super().tables(options):
             own = {key: entry[key] for key in entry if entry.is_set(key)}
@@ -122,7 +122,7 @@ class KafkaSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the declared schema; query the brokers, so that ``--check`` reports their errors."""
+        """Return the declared schema. Also query the brokers, so that ``--check`` reports their errors."""
         self.require_input()
         return (self._schema,) if self._sampling is None else None
 
@@ -134,7 +134,7 @@ class KafkaSource(Source):
             self._starting.starts(self._starting.places())
 
     def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
-        """Return the partitions from whose first messages columns are inferred, with the offsets to read."""
+        """Return the partitions whose first messages are used to infer columns, with the offsets to read."""
         if self._sampling is None:
             return ()
         bounds, ids = self._bounds()
@@ -151,7 +151,7 @@ class KafkaSource(Source):
             return {**item, "shape": self._sampling.shape(found).body()}
 
     def _bounds(self) -> tuple[dict[Place, tuple[int, int]], Mapping[str, str]]:
-        """Return the start and end of a batch job in each partition, and the IDs of the topics."""
+        """Return the start and end of a batch job in each partition, and the topic IDs."""
         with errors_of_source():
             places = self._starting.places()
             ids = topic_ids(self._cluster, (topic for topic, _ in places))
@@ -205,14 +205,14 @@ class KafkaSource(Source):
         return PollResult(items=tuple(map(_body, taken)), cursor=cursor, again_ms=again_ms)
 
     def _same_topics(self, known: Mapping[Place, int], new: Sequence[Place], memory: PollCursor) -> Mapping[str, str]:
-        """Return the IDs of all topics; raise ``SourceChangedError`` if a known one has changed."""
+        """Return the IDs of all topics; raise ``SourceChangedError`` if the ID of a known topic has changed."""
         ids = topic_ids(self._cluster, (topic for topic, _ in (*known, *new)))
         for topic, expected in _known_ids(memory).items():
             require_same(self._cluster, topic, expected, ids.get(topic), "of the checkpoint")
         return ids
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Store the resume offset of each partition: its first unpublished range, or the end of all ranges found."""
+        """Commit the resume offset of each partition: the start of its first unpublished range, or its end."""
         offsets: dict[Place, int] = _known(cursor)[0] if cursor else {}
         ids = _known_ids(cursor)
         for each in (_range(split.body) for split in planned):
@@ -251,7 +251,7 @@ class KafkaSource(Source):
 
 
 _USED = {"auto.offset.reset", "enable.auto.commit", "max.poll.records"}
-"""Settings in every example of SeaTunnel's documentation, for which no warning is logged."""
+"""Settings that appear in all examples of SeaTunnel's documentation, so no warning is logged for them."""
 
 
 def _decoder(options: Options, starting: Starting) -> Decoder:
@@ -290,7 +290,7 @@ def _where(message: Any) -> str:
 
 
 def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], planning: PlanningContext) -> list[Range]:
-    """Divide partitions into ranges; they alternate between partitions; each partition's ranges are in order."""
+    """Divide partitions into ranges. The ranges alternate between partitions, and are in order within each."""
     total = sum(end - start for start, end in bounds.values())
     size = min(max(total // (planning.parallelism * 4), LEAST_OFFSETS), MOST_OFFSETS)
     if planning.rows_per_second:
@@ -337,7 +337,7 @@ def _range(body: DiscoveredObject) -> Range:
 
 
 def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
-    """Return the next offset of each partition, and the time when the partitions were listed."""
+    """Return the next offset of each partition, and the time at which partitions were last listed."""
     topics = stored.below(memory, "topics")
     known = {}
     for topic in topics:
@@ -350,7 +350,7 @@ def _known(memory: PollCursor) -> tuple[dict[Place, int], int]:
 
 
 def _known_ids(memory: PollCursor) -> dict[str, str]:
-    """Return the IDs of the topics; a checkpoint of an older version has none."""
+    """Return the topic IDs; a checkpoint of an older version has none."""
     ids = stored.below(memory, "ids") if "ids" in memory else {}
     return {topic: stored.text(ids, topic) for topic in ids}
 

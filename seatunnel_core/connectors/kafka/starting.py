@@ -1,4 +1,4 @@
-"""Offsets at which a job starts and ends in each partition, from ``start_mode`` and from the brokers."""
+"""Start and end offsets of a job in each partition, from ``start_mode`` and the brokers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,8 @@ from seatunnel_core.connectors.kafka.identity import noted_id, require_same, top
 from seatunnel_core.connectors.unused_options import without_effect
 
 SHORTER_S = 10.0
-"""Time for which a partition may end before its known offset: a new leader may briefly have fewer messages."""
+"""Time for which a partition may end before a known offset, in seconds: a new leader may briefly have fewer
+messages."""
 
 Place = tuple[str, int]
 """A topic and one of its partitions."""
@@ -21,30 +22,30 @@ Place = tuple[str, int]
 
 @frozen(kw_only=True)
 class Starting:
-    """The topics in the options of a source, and the positions at which reading starts and ends."""
+    """The topics in a source's options, and the offsets at which reading starts and ends."""
 
     cluster: Cluster
     topics: tuple[str, ...]
-    """Names of the topics; one regular expression if ``pattern`` is true."""
+    """Names of the topics; a single regular expression if ``pattern`` is true."""
 
     pattern: bool
     mode: str
     group: str
     reset: str | None
-    """Setting ``auto.offset.reset``: start position in a partition for which the group has no offset."""
+    """Value of ``auto.offset.reset``: where to start in a partition for which the group has no offset."""
 
     timestamp_ms: int | None
     end_timestamp_ms: int | None
     offsets: Mapping[Place, int] = field(factory=dict)
     without_leader: bool = False
-    """True if partitions without a leader are skipped."""
+    """True to skip partitions without a leader."""
 
     committed: bool = True
-    """True if only messages of committed transactions are read."""
+    """True to read only messages of committed transactions."""
 
     @classmethod
     def of(cls, options: Options, cluster: Cluster) -> "Starting":
-        """Return the positions in the options of a source.
+        """Return the settings in the options of a source.
 
         Raises:
             UsageError: Options contradict each other.
@@ -116,7 +117,7 @@ class Starting:
         """Return the offset at which reading starts in each partition.
 
         Raises:
-            SourceError: The offset does not exist; the message contains the first and the last one.
+            SourceError: The offset does not exist; the message contains the first and the last existing offset.
         """
         if self.mode == "earliest":
             return self.firsts(places)
@@ -137,10 +138,10 @@ class Starting:
         return self._asked(places, LATEST, committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the end of each partition, which is not before the known offset.
+        """Return the end of each partition; require that it is not before the known offset.
 
         Raises:
-            SourceError: A partition ends before it; retryable.
+            SourceError: A partition ends before the known offset; retryable.
         """
 
         def asked() -> dict[Place, int]:
@@ -157,7 +158,7 @@ class Starting:
 
         Args:
             places: The partitions.
-            opened: True to include the messages of open transactions.
+            opened: True to include messages of open transactions.
         """
         committed = self.committed and not opened
         ends = self._asked(places, LATEST, committed=committed)
@@ -167,11 +168,11 @@ class Starting:
         return {place: min(end, found[place]) if found[place] >= 0 else end for place, end in ends.items()}
 
     def unread(self, ends: Mapping[Place, int], opened: Mapping[Place, int]) -> list[str]:
-        """Return a warning for each partition with messages after the start of an open transaction.
+        """Return a warning for each partition that has messages after the start of an open transaction.
 
         Args:
             ends: The end of a batch job in each partition.
-            opened: The end including messages of open transactions, requested before ``ends``.
+            opened: The end that includes messages of open transactions, requested before ``ends``.
         """
         return [
             f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has had an open "
@@ -182,7 +183,7 @@ class Starting:
         ]
 
     def unused(self, options: Options) -> tuple[str, ...]:
-        """Return a warning for each option of another ``start_mode``."""
+        """Return a warning for each option that belongs to another ``start_mode``."""
         timestamps = ((opt.START_TIMESTAMP, "timestamp"), (opt.END_TIMESTAMP, "timestamp"))
         modes = (*timestamps, (opt.START_OFFSETS, "specific_offsets"))
         needed = ((option, f"start_mode = {mode}, found {self.mode}", self.mode == mode) for option, mode in modes)
@@ -201,7 +202,7 @@ class Starting:
     def _of_group(
         self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
     ) -> Mapping[Place, int]:
-        """Return the offsets of the group; a partition without one has the offset of ``auto.offset.reset``."""
+        """Return the group's offsets; partitions without one get the offset according to ``auto.offset.reset``."""
         committed = self.cluster.committed(self.group, places)
         found = {place: offset for place, (offset, _) in committed.items()}
         ids = topic_ids(self.cluster, (topic for topic, _ in found))

@@ -1,4 +1,4 @@
-"""Writers of messages: one sends them directly, one stages them in files until their checkpoint completes."""
+"""Writers of messages: one sends them directly, the other stages them in files until their checkpoint is complete."""
 
 import os
 from contextlib import suppress
@@ -17,16 +17,16 @@ from seatunnel_core.connectors.kafka.idle import Idle
 from seatunnel_core.connectors.staging.target import Target, unique_name
 
 STAGED = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("key", pa.binary()), ("value", pa.binary())])
-"""Columns of a staged file, in which each row is a message."""
+"""Columns of a staged file. Each row is a message."""
 
 FILE_BYTES = 16 << 20
-"""Size at which a file is closed and the next one is started; a transaction sends whole files."""
+"""Size in bytes at which a file is closed and the next one is started; a transaction sends whole files."""
 
 FILE_MESSAGES = 100_000
 
 
 class _Known:
-    """Encoder that checks each topic once, before a message is sent to it."""
+    """Encoder that checks each topic once, before the first message is sent to it."""
 
     def __init__(self, cluster: Cluster, encoder: Encoder) -> None:
         self._cluster = cluster
@@ -52,7 +52,7 @@ class _Known:
 
 
 class StagingWriter(SinkWriter):
-    """A writer that stages messages in files."""
+    """Stages messages in files."""
 
     def __init__(self, target: Target, cluster: Cluster, encoder: Encoder, context: WriterContext) -> None:
         self._target = target
@@ -128,7 +128,7 @@ class StagingWriter(SinkWriter):
 
 
 class DirectWriter(SinkWriter):
-    """A writer that sends messages directly; ``finish`` returns when the brokers have acknowledged all of them."""
+    """Sends messages directly; ``finish`` returns once the brokers have acknowledged all of them."""
 
     def __init__(self, who: str, cluster: Cluster, encoder: Encoder) -> None:
         self._who = who
@@ -169,7 +169,7 @@ class DirectWriter(SinkWriter):
 
 @define
 class Sending:
-    """Producer, and the errors of its messages."""
+    """A producer, and the errors of its messages."""
 
     producer: Any
     background: BackgroundErrors
@@ -185,7 +185,7 @@ class Sending:
                 self.producer.poll(0.1)
 
     def background_of(self, error: Any) -> BackgroundErrors | None:
-        """Return the errors of the background threads if the error itself is only a timeout, else ``None``."""
+        """Return the errors of the background threads if the given error is only a timeout, else ``None``."""
         return self.background if error.name() in ("_MSG_TIMED_OUT", "_TIMED_OUT") else None
 
     def _delivered(self, error: Any, _: Any) -> None:
@@ -197,7 +197,7 @@ _idle: Idle[Sending] = Idle(most=4)
 
 
 def _opened(cluster: Cluster) -> Sending:
-    """Return an idle producer of the cluster, or a new one."""
+    """Return an idle producer of the cluster, or open one."""
     found = _idle.take(cluster)
     if found is not None:
         found.background.clear()

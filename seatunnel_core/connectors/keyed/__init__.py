@@ -1,1 +1,1 @@
-"""Keys and values of key-value stores as rows, and rows as keys and values."""
+"""Convert keys and values of key-value stores to rows, and rows to keys and values."""

@@ -1,4 +1,4 @@
-"""Rows as entries of a key-value store: a key, a value and, for stores of hashes, a field."""
+"""Convert rows to entries of a key-value store: a key, a value and, for stores with hashes, a field."""
 
 from collections.abc import Iterator
 
@@ -27,22 +27,22 @@ class Entry:
 
 @frozen(kw_only=True)
 class Entries:
-    """The entries of the rows of one table."""
+    """Converter of one table's rows to entries."""
 
     key: ColumnTemplate
     value: str | None
-    """Column of the value; ``None`` for the whole row, in ``format``."""
+    """Column of the value; ``None`` to write the whole row in ``format``."""
 
     field: str | None
-    """Column of the field of a hash; ``None`` for values without one."""
+    """Column of the hash field; ``None`` for values without a field."""
 
     by_column: bool
-    """True if each column is a field of a hash; null removes the field."""
+    """True to write each column as a field of a hash; null removes the field."""
 
     format: RowFormat
 
     def check(self, schema: TableSchema, *, value: str, field: str) -> None:
-        """Raise ``SinkError`` if a column is missing or the format cannot hold one.
+        """Raise ``SinkError`` if a column is missing or the format cannot represent a column.
 
         Args:
             schema: The table.
@@ -66,7 +66,7 @@ class Entries:
             yield Entry(value is None or kinds[row] in _REMOVED, keys[row], field, value or b"")
 
     def _values(self, rows: pa.RecordBatch) -> Iterator[tuple[int, bytes, bytes | None]]:
-        """Yield the number of a row, a field and a value; no value for a null column of a hash."""
+        """Yield a row number, a field and a value; the value is ``None`` for a null column of a hash."""
         if self.by_column:
             columns = [(name.encode(), column_bytes(rows, name)) for name in rows.schema.names]
             yield from ((row, name, values[row]) for row in range(rows.num_rows) for name, values in columns)

@@ -1,4 +1,4 @@
-"""Rows from keys and values: objects, hashes of fields, and values for a single column."""
+"""Convert keys and values to rows: JSON objects, hashes of fields, and values for a single column."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ from seatunnel_core.rows.native_json import parsed
 
 
 class KeyedRows:
-    """The rows of one table, whose columns may contain the key of a value."""
+    """Converter to the rows of one table, whose columns may include the key."""
 
     def __init__(
         self,
@@ -27,13 +27,13 @@ class KeyedRows:
         value: str | None,
         option: str,
     ) -> None:
-        """Raise ``UsageError`` unless the columns exist and differ.
+        """Create a converter; raise ``UsageError`` unless the columns exist and differ.
 
         Args:
             schema: The table.
             declared: True if the job declares its columns.
             hashes: True if values are mappings of fields.
-            each_field: True if each field of a mapping is a row.
+            each_field: True if each field of a mapping becomes a row.
             key: Column of the key, or of the field of a hash; ``None`` for none.
             value: Column of a value that is not a JSON object; ``None`` for none.
             option: Name of the option for that column.
@@ -63,7 +63,7 @@ class KeyedRows:
         )
 
     def messages(self, key: bytes, value: Any, context: ReadContext) -> Iterator[Message]:
-        """Yield a message for a value, or for each field or element of it; bad ones go to ``context.skip``.
+        """Yield a message for a value, or for each of its fields or elements; bad ones go to ``context.skip``.
 
         Args:
             key: The key.
@@ -77,7 +77,7 @@ class KeyedRows:
                 context.skip(RowError(f"{where}: {error}"))
 
     def _parts(self, key: bytes, value: Any) -> Iterable[tuple[str, bytes, Any]]:
-        """Return the parts of a value that become rows: location, key or field, and content."""
+        """Return the location, the key or field, and the content of each part of a value that becomes a row."""
         where = f"key {shown(key)}"
         if self._each_field:
             return [(f"{where}, field {shown(name)}", name, each) for name, each in sorted(value.items())]
@@ -99,7 +99,10 @@ class KeyedRows:
         return {name: self._plain(name, value) for name, value in texts.items()}
 
     def _of_value(self, content: bytes) -> dict[str, Any]:
-        """Return the JSON object in a value; otherwise, or if the value column is binary, the value in that column."""
+        """Return the JSON object in a value.
+
+        If there is none, or the value column is binary, return the value in that column.
+        """
         if self._value is None or self._value not in self._binary:
             try:
                 row = parsed(content)
@@ -112,10 +115,10 @@ class KeyedRows:
         return {self._value: self._plain(self._value, content)}
 
     def _plain(self, column: str, value: bytes) -> str | bytes:
-        """Return the bytes for a binary column and for a column that is not read, otherwise the string."""
+        """Return bytes for a binary column or a column that is not read, otherwise a string."""
         return value if column in self._binary or column not in self._schema.columns.names else value.decode()
 
 
 def shown(name: bytes) -> str:
-    """Return a key or field in quotes; bytes that are not UTF-8 are escaped."""
+    """Return a key or field in quotes; invalid UTF-8 is escaped."""
     return repr(name.decode(errors="backslashreplace"))

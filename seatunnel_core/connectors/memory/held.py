@@ -1,9 +1,8 @@
-"""Rows from a Python program, copied so that they can be sent to tasks and cannot change.
+"""Rows of a Python program, copied so that they can be sent to tasks and do not change.
 
-They are mappings, or tables with the Arrow PyCapsule interface.
-
-pandas, Polars, DuckDB, pyarrow and others export tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A
-column of a type that is missing in ``rows/types.py`` gets the nearest type that holds all its values.
+Rows are mappings, or tables with the Arrow PyCapsule interface: pandas, Polars, DuckDB, pyarrow and others export
+tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A column of a type that is missing in ``rows/types.py``
+gets the nearest type that can represent all its values.
 """
 
 import json
@@ -23,10 +22,10 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.work.names import repeated
 
 _UNNAMED = re.compile(r"__index_level_\d+__")
-"""Name that pandas gives to an index level without a name."""
+"""Pattern of the name that pandas gives to an index level without a name."""
 
 LARGEST = 2**30
-"""Maximum size in bytes: the rows are sent to every worker."""
+"""Maximum size of the rows in bytes; they are sent to every worker."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -54,7 +53,7 @@ def hold(value: Any) -> Held:
     """Return a copy of the current rows of an object.
 
     Raises:
-        ValueError: It has no Arrow rows, is larger than ``LARGEST``, or has a column that no sink can write.
+        ValueError: The object has no Arrow rows, is larger than ``LARGEST``, or has a column that no sink can write.
     """
     if isinstance(value, Held):
         return value
@@ -82,7 +81,7 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
 
     Raises:
         RowError: A row does not match ``columns`` or, without them, the other rows; the message contains row and key.
-            Or all rows together are larger than ``LARGEST``, or have a column that no sink can write.
+            Also raised if the rows are larger than ``LARGEST`` or have a column that no sink can write.
     """
     made = PythonRows(columns)
     batches, size_bytes = [], 0
@@ -103,7 +102,7 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
 
 
 def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
-    """Return Python rows as a batch with the columns of all rows, in types that hold all values."""
+    """Return Python rows as one batch with the columns of all rows, in types that can represent all values."""
     there = dict(zip(batch.schema.names, batch.columns, strict=True))
     empty = pa.nulls(batch.num_rows)
     arrays = [_widened(there.get(column.name, empty), column.type) for column in columns]
@@ -111,7 +110,7 @@ def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
 
 
 def _widened(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values as a wider type: with further fields, in another order, or with wider numbers."""
+    """Convert values to a wider type: with more fields, in a different order, or with wider numbers."""
     if values.type == kind:
         return values
     if of.is_null(values.type):
@@ -142,7 +141,7 @@ def _table(value: Any) -> pa.Table:
 
 
 def _without_index(table: pa.Table) -> pa.Table:
-    """Return the rows of a pandas DataFrame without its index, which is not a column.
+    """Return the rows of a pandas DataFrame without its index.
 
     Raises:
         ValueError: The index has a name, so it probably contains data.
@@ -177,7 +176,7 @@ def _known_columns(table: pa.Table) -> pa.Table:
 
 
 def _cast(array: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast values by Arrow, or through Python where Arrow cannot; its cast of list views returns wrong values."""
+    """Cast values with Arrow, or in Python where Arrow cannot; Arrow's cast of list views returns wrong values."""
     if array.type == kind:
         return array
     if not _has_list_view(array.type):
@@ -193,7 +192,7 @@ def _has_list_view(kind: pa.DataType) -> bool:
 
 
 def _known(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type of ``rows/types.py`` that can hold all values of this type, or ``None``."""
+    """Return the type in ``rows/types.py`` that can represent all values of a type, or ``None``."""
     if of.is_dictionary(kind) or of.is_run_end_encoded(kind):
         return _known(kind.value_type)
     if of.is_struct(kind):

@@ -27,7 +27,7 @@ LARGEST = 256_000_000
 
 
 class MemorySink(Sink, SupportsConclude):
-    """Keeps the committed rows of one job in one process."""
+    """Keeps the committed rows of one job in the memory of one process."""
 
     identifier: ClassVar[str] = "Memory"
     isolates_bad_rows = True
@@ -106,19 +106,19 @@ class MemorySink(Sink, SupportsConclude):
 
 
 class _Kept:
-    """Rows kept by the driver."""
+    """Committed rows, in the driver."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.schemas: dict[str, pa.Schema] = {}
         self.committables: dict[str, list[tuple[str, pa.Table]]] = {}
-        """Rows of each committable by its id, so that a repeated commit changes nothing."""
+        """Rows of each committable by its ID, so that a repeated commit changes nothing."""
 
         self.expected: int | None = None
 
 
 class MemoryWriter(SinkWriter):
-    """A writer that keeps the rows of a unit."""
+    """Collects the rows of a unit."""
 
     def __init__(self, limit: int, who: str) -> None:
         self._limit = limit
@@ -147,7 +147,7 @@ class MemoryWriter(SinkWriter):
 
 
 def too_much(who: str, limit: int) -> str:
-    """Return the message for rows that exceed the option ``limit``."""
+    """Return the error message for rows that exceed the option ``limit``."""
     return (
         f"{who}: the rows exceed {limit:,} bytes, and all of them go into the memory of this program: filter "
         "them, write to files, or raise the option limit"
@@ -159,7 +159,7 @@ def _size(pairs: Sequence[tuple[str, pa.Table]]) -> int:
 
 
 def _text(batches: Sequence[pa.RecordBatch]) -> str:
-    """Return rows as base64, for JSON."""
+    """Encode rows as base64, for JSON."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, batches[0].schema, options=options) as writer:
@@ -169,7 +169,7 @@ def _text(batches: Sequence[pa.RecordBatch]) -> str:
 
 
 def _rows(pair: Any) -> tuple[str, pa.Table]:
-    """Return a table's name and rows; raise ``ValueError``, like Arrow, for any other content."""
+    """Decode a table's name and rows; raise ``ValueError``, like Arrow, for invalid content."""
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
         raise ValueError("'rows' must be a list of [table, rows]")
     return pair[0], pa.ipc.open_stream(base64.b64decode(pair[1], validate=True)).read_all()

@@ -1,1 +1,1 @@
-"""Formats of messages, for sources and sinks of queues and key-value stores."""
+"""Message formats for sources and sinks of queues and key-value stores."""

@@ -1,4 +1,4 @@
-"""Avro schema for the columns of a table; messages contain the bare record, without its schema."""
+"""Avro schemas of tables. A message contains the bare record, without the schema."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ _PLAIN: dict[pa.DataType, Any] = {
 
 
 def avro_schema(columns: pa.Schema) -> dict[str, Any]:
-    """Return the schema of a record with a field for each column.
+    """Return a record schema with a field for each column.
 
     The type of a field is ``["null", type]``, or the type alone if the column is not nullable.
 

@@ -128,7 +128,10 @@ def _is_of(source: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def with_bytes(row: Mapping[str, Any], columns: pa.Schema, message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a Canal row with the bytes of its binary columns, which are strings with one character per byte."""
+    """Return a Canal row with the bytes of its binary columns.
+
+    Canal writes them as strings with one character per byte.
+    """
     types = message.get("mysqlType") or {}
     found = {
         column.name: row[column.name].encode("latin-1")

@@ -1,8 +1,8 @@
-"""Decode values in Debezium messages by the schema in the message or, without a schema, as SeaTunnel does.
+"""Decode values in Debezium messages, by the schema in the message or, without one, as SeaTunnel does.
 
-The JSON of Kafka Connect has base64 for bytes and numbers for dates; the schema gives their types. Without a schema
-(``value.converter.schemas.enable = false``) the column decides: bytes in a decimal column have the column's scale, and
-the size of a number decides whether a time is in milliseconds, microseconds or nanoseconds.
+The JSON of Kafka Connect represents bytes as base64 and dates as numbers; the schema contains their types. Without a
+schema (``value.converter.schemas.enable = false``), the column type decides: bytes for a decimal column have the
+column's scale, and the magnitude of a number decides whether a time is in milliseconds, microseconds or nanoseconds.
 """
 
 import base64
@@ -16,10 +16,10 @@ import pyarrow as pa
 from seatunnel_core.rows.repeated_keys import RepeatedKeys
 
 Schema = Mapping[str, Any]
-"""The schema of a value as Kafka Connect writes it: ``type``, ``name``, ``parameters``, ``fields``, ``items``."""
+"""Schema of a value in the form of Kafka Connect: ``type``, ``name``, ``parameters``, ``fields``, ``items``."""
 
 _UNAVAILABLE = ("__debezium_unavailable_value", base64.b64encode(b"__debezium_unavailable_value").decode())
-"""Placeholders of Debezium for a value that the database did not log: for strings, and for bytes."""
+"""Placeholders of Debezium for a value that the database did not log, for strings and for bytes."""
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -103,7 +103,7 @@ def _variable_decimal(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _unscaled(text: str, scale: int) -> Decimal:
-    """Return the number whose digits are in base64, as Java's ``BigInteger`` writes them."""
+    """Return the number with the given scale whose digits are in base64, as Java's ``BigInteger`` writes them."""
     try:
         digits = base64.b64decode(text, validate=True)
     except ValueError:
@@ -125,7 +125,7 @@ def _bits(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _counted(read: Callable[[int], Any]) -> Callable[[Any, pa.DataType, Schema], Any]:
-    """Return the decoder of a date or time that is a number; an integer column gets the number itself."""
+    """Return a decoder for dates or times that are numbers; an integer column gets the number itself."""
 
     def convert(value: Any, kind: pa.DataType, _: Schema) -> Any:
         if not _is_number(value) or pa.types.is_integer(kind):
@@ -143,7 +143,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _flag(value: Any) -> Any:
-    """Return a TINYINT(1) of MySQL, which arrives as a number, as a boolean."""
+    """Convert a MySQL TINYINT(1), which arrives as a number, to a boolean."""
     return bool(value) if _is_number(value) and value in (0, 1) else value
 
 
@@ -172,7 +172,7 @@ def _of_nanoseconds(nanoseconds: int) -> int:
 
 
 def _zoned(value: Any, kind: pa.DataType, _: Schema | None = None) -> Any:
-    """Return a timestamp or a time with an offset; a column without a zone accepts only UTC."""
+    """Return a timestamp or a time with an offset; a column without a time zone accepts only UTC."""
     if not isinstance(value, str):
         return value
     if pa.types.is_time(kind):
@@ -240,7 +240,7 @@ def _unnamed(value: Any, kind: pa.DataType) -> Any:
 
 
 def _microseconds(value: int) -> int:
-    """Return a timestamp of seconds, milliseconds, microseconds or nanoseconds, by its number of digits."""
+    """Convert a timestamp to microseconds; its number of digits determines its unit."""
     digits = len(str(abs(value)))
     if digits > 16:
         return _of_nanoseconds(value)

@@ -1,4 +1,4 @@
-"""Decode messages to rows: one row per message of ``json``, ``text`` and ``avro``; several kinds in change streams."""
+"""Decode messages to rows. ``json``, ``text`` and ``avro`` have one row per message, change formats several kinds."""
 
 import io
 import re
@@ -26,15 +26,15 @@ from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
-"""Column of messages if the job declares none."""
+"""Column of messages if the job declares no columns."""
 
 
 def declared_or_content(options: Options, table: str | None = None) -> tuple[TableSchema, bool]:
-    """Return the columns that the option ``schema`` declares, else ``CONTENT``; and True if it declares any.
+    """Return the columns declared in the option ``schema``, else ``CONTENT``; and True if any are declared.
 
     Args:
         options: The options of the source.
-        table: Name of a table that the block does not name; by default ``plugin_output``.
+        table: Name of the table if the block does not set one; by default ``plugin_output``.
 
     Raises:
         UsageError: The block is invalid.
@@ -48,7 +48,7 @@ def declared_or_content(options: Options, table: str | None = None) -> tuple[Tab
 
 
 Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
-"""Rows of one message, with their kinds."""
+"""Rows of one message, with their row kinds."""
 
 
 ROW = "row"
@@ -57,10 +57,10 @@ ROW = "row"
 
 @frozen
 class Message:
-    """A message of a source whose client has no class for messages."""
+    """A message, for sources whose client has no message class."""
 
     where: str
-    """Its location, for errors and notes."""
+    """Location of the message, for errors and notes."""
 
     value: Any
     """Bytes, ``None``, or a mapping for the format ``ROW``."""
@@ -87,10 +87,10 @@ class Decoder:
     table_filter: Mapping[str, str] = field(factory=dict)
 
     value_of: Callable[[Any], Any] = attrgetter("value")
-    """Returns the value of a message."""
+    """Function that returns the value of a message."""
 
     place: Callable[[Any], str] = attrgetter("where")
-    """Returns the location of a message, for errors and notes."""
+    """Function that returns the location of a message, for errors and notes."""
 
     def batches(self, messages: Sequence[Any], context: ReadContext) -> Iterator[Batch]:
         """Yield the rows of messages, in order; messages that cannot be decoded go to ``context.skip``."""
@@ -101,11 +101,11 @@ class Decoder:
             yield Batch(table=self.schema.table, rows=rows)
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return a converter of empty strings to null, except for string columns, and for bytes in JSON."""
+        """Return a converter. It reads an empty string as null, except in string columns and for bytes in JSON."""
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
     def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:
-        """Return the rows by Arrow's JSON reader; ``None`` if it cannot read them, or would read them differently."""
+        """Decode with Arrow's JSON reader; return ``None`` if it cannot read messages or reads them differently."""
         values = [self.value_of(message) for message in messages]
         if not all(values):
             return None
@@ -190,7 +190,7 @@ class Decoder:
         return decode
 
     def _text(self, value: bytes) -> Rows:
-        """Split a line into fields; surplus fields are dropped, and missing ones are null."""
+        """Split a line into fields; surplus fields are dropped, and missing fields are null."""
         fields = self._split(value.decode())
         if len(fields) != len(self.schema.columns) and not self.ragged:
             raise ValueError(f"found {len(fields)} fields, expected {len(self.schema.columns)} as in the schema")
@@ -228,12 +228,12 @@ class Decoder:
 
 
 def no_value(where: str) -> RowError:
-    """Return the error for a message without a value, at a location."""
+    """Return the error for a message without a value."""
     return RowError(f"{where}: the message has a key but no value, so it is not a row")
 
 
 def json_object(value: bytes) -> dict[str, Any]:
-    """Return the object that a message contains; raise ``ValueError`` if it contains something else."""
+    """Return the object that a message contains; raise ``ValueError`` if it contains anything else."""
     found = parsed(value)
     if not isinstance(found, dict):
         raise ValueError(f"expected an object {{…}}, found {type(found).__name__}")

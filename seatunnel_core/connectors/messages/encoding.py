@@ -1,4 +1,4 @@
-"""Encode rows as the values of messages: JSON, text, Avro, and change streams."""
+"""Encode rows as message values: JSON, text, Avro, and change formats."""
 
 import io
 from collections.abc import Sequence
@@ -25,14 +25,12 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
     "maxwell_json": (b'{"data":', b',"type":"delete"}'),
     "ogg_json": (b'{"before":', b',"after":null,"op_type":"D"}'),
 }
-"""Bytes around an inserted row, and around a deleted one. An update is two messages, one for the old and one for the
-new row.
-"""
+"""Bytes around an inserted row, and around a deleted one. An update is two messages, for the old and the new row."""
 
 
 @frozen(kw_only=True)
 class RowFormat:
-    """Format of the values of messages, each of which contains a row; picklable."""
+    """Format of message values, each of which contains a row; picklable."""
 
     format: str = "json"
     delimiter: str = ","
@@ -52,7 +50,7 @@ class RowFormat:
             raise SinkError(f"the table {schema.table}: {error}") from None
 
     def lines(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return the rows, of any kind, as lines of JSON or text: no row contains a line break."""
+        """Return rows of any kind as lines of JSON or text, which contain no line breaks."""
         style = FileStyle(format="json")
         if self.format == "text":
             style = FileStyle(format="text", delimiter=self.delimiter, null=self.null)

@@ -1,4 +1,4 @@
-"""Options of the formats of messages, with SeaTunnel's names."""
+"""Options of message formats, with SeaTunnel's names."""
 
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import BOOLEAN, ENUM, NESTED, STRING, Option
@@ -35,6 +35,6 @@ ROW_ERRORS = Option(
 
 
 def require_delimiter(delimiter: str, separator: str = "") -> None:
-    """Raise ``UsageError`` unless a delimiter is a string that does not contain the separator of rows."""
+    """Raise ``UsageError`` unless a delimiter is a string that does not contain the row separator."""
     if not delimiter or (separator and separator in delimiter):
         raise UsageError(f"option {DELIMITER.key!r}: expected a text in one line, found {delimiter!r}")

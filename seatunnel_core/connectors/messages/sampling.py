@@ -1,4 +1,4 @@
-"""Columns of messages that the job does not declare, inferred from the first messages of each partition."""
+"""Infer undeclared columns from the first messages of each partition."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -28,25 +28,25 @@ from seatunnel_core.rows.nesting import ROW_ID, Nesting, row_id
 
 @frozen(kw_only=True)
 class Sampling:
-    """Inference of columns from JSON messages, and handling of messages that do not fit."""
+    """Settings for inferring columns from JSON messages, and for messages that do not fit."""
 
     messages: int
-    """Number of messages to inspect in each partition: the first ones that are read."""
+    """Number of messages to inspect in each partition, from the first message that is read."""
 
     contract: SchemaContract
     levels: int
-    """Maximum depth of objects and lists below a row to inspect."""
+    """Number of levels of objects and lists below a row that are inspected."""
 
     nesting: Nesting
     decoder: Decoder
-    """Decoder, for the value and the location of a message."""
+    """Decoder that returns the value and the location of a message."""
 
     identity: Callable[[Any], tuple[Any, ...]]
-    """Returns the identity of a message among all messages of the source."""
+    """Function that returns the identity of a message among all messages of the source."""
 
     @classmethod
     def of(cls, options: Options, decoder: Decoder, identity: Callable[[Any], tuple[Any, ...]]) -> "Sampling | None":
-        """Return the sampling settings in the options; ``None`` for declared columns, or ``content``.
+        """Return the sampling settings in the options; ``None`` if columns are declared, or only ``content`` is read.
 
         Raises:
             UsageError: Options contradict each other.
@@ -69,7 +69,7 @@ class Sampling:
         return f"first {self.messages:,} messages of each partition"
 
     def shape(self, found: Iterable[Sequence[Any]]) -> Shape:
-        """Return the shape of the first messages of a partition, which arrive in lists."""
+        """Return the shape of a partition's first messages, which arrive in lists."""
         shape, left = Shape(), self.messages
         for some in found:
             shape.unite(look(filter(None, map(self.decoder.value_of, some[:left])), self.levels))
@@ -122,7 +122,7 @@ class Sampling:
 
 
 def _row(fitting: Fitting, value: bytes | None, where: str, context: ReadContext) -> dict[str, Any]:
-    """Return the values of a message; raise ``RowError`` for one that is not a row of these columns."""
+    """Return the values of a message; raise ``RowError`` if it does not match the columns."""
     if value is None:
         raise no_value(where)
     try:

@@ -1,1 +1,1 @@
-"""Child tables of rows with lists in sinks: the children of a row that is merged again are replaced."""
+"""Child tables in sinks, for rows with lists. When a row is merged again, its children are replaced."""

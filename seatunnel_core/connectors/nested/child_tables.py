@@ -1,16 +1,13 @@
 """Replace the children of merged rows, in the transaction that merges the rows.
 
-The rows of a table with lists have an id, ``_row_id``, which differs between versions of a row. A child has the id of
+The rows of a table with lists have an ID, ``_row_id``, which differs between versions of a row. A child has the ID of
 its parent, ``_parent_id``. A commit of staged rows
 
 1. deletes the children, and recursively theirs, of each row of the table whose key was staged: the row is replaced or
-   deleted, and its new version brings all its children;
-2. merges the rows;
-3. adds the staged children of the current versions of rows. For a row that was staged twice, these are the children of
-   the last version; a deleted row has none.
-
-A list that is null, empty or missing in the new version has no children. The child tables are those of the database, so
-a run whose rows have no list deletes the older children, too.
+deleted, and its new version is staged with all its children; 2. merges the rows; 3. adds the staged children of the
+current versions of rows. For a row that was staged twice, these are the children of the last version; a deleted row has
+none. A list that is null, empty or missing in the new version has no children. The child tables are looked up in the
+database, so a run whose rows contain no list also deletes older children.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,21 +19,22 @@ from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.rows.nesting import LIST_INDEX, PARENT_ID, ROW_ID
 
 OF_CHILDREN = (ROW_ID, PARENT_ID, LIST_INDEX)
-"""Columns by which a child table is recognised."""
+"""Columns that identify a table as a child table."""
 
 BETWEEN = "__"
-"""Separator between the name of a table and the list, in the name of a child table."""
+"""Separator between table name and list name, in the name of a child table."""
 
 
 @frozen(kw_only=True)
 class Rows:
-    """A table, or a subquery of staged rows, in statements."""
+    """A table, or a subquery of staged rows, for use in statements."""
 
     table: str
-    """Quoted name of the table, which is a prefix of its children's names and so distinguishes parents and children."""
+    """Quoted name of the table. It is a prefix of its children's names, and thus distinguishes parents from
+    children."""
 
     source: str
-    """Expression after FROM."""
+    """FROM item that selects the rows."""
 
 
 @frozen(kw_only=True)
@@ -47,10 +45,10 @@ class Family:
     """Quoted path of the table."""
 
     children: tuple[tuple[str, str], ...]
-    """Name of each child table, and its quoted path; a child follows its parent."""
+    """Name and quoted path of each child table; a child follows its parent."""
 
     key: tuple[str, ...]
-    """Key columns, by which the rows are merged."""
+    """Key columns by which rows are merged."""
 
     quoted: Callable[[str], str] = field(repr=False)
 
@@ -58,14 +56,14 @@ class Family:
         """Yield the statements that delete the children of rows whose keys are staged.
 
         Args:
-            staged: Expression after FROM for the staged rows, one for each table or file that has some.
+            staged: FROM items of the staged rows, one for each table or file that contains some.
         """
         same = " AND ".join(f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, self.key))
         known = " OR ".join(f"EXISTS (SELECT 1 FROM {each} seatunnel_staged WHERE {same})" for each in staged)
         yield from self.removed(known)
 
     def removed(self, condition: str) -> Iterator[str]:
-        """Yield the statements that delete the children of rows that meet a condition on ``seatunnel_root``."""
+        """Yield the statements that delete the children of rows that satisfy a condition on ``seatunnel_root``."""
         yield from self._deleted(f"SELECT {self.quoted(ROW_ID)} FROM {self.root} seatunnel_root WHERE {condition}")
 
     def _deleted(self, root: str) -> Iterator[str]:
@@ -74,7 +72,7 @@ class Family:
             yield f"DELETE FROM {path} WHERE {self._descends(name, rows, root)}"
 
     def removed_with(self, removal: str) -> Iterator[str]:
-        """Yield the statements that delete the children of rows that a DELETE will remove from the table."""
+        """Yield the statements that delete the children of rows that a DELETE is about to remove from the table."""
         _, _, condition = removal.partition(" WHERE ")
         root = f"SELECT {self.quoted(ROW_ID)} FROM {self.root} WHERE {condition}"
         yield from self._deleted(root)
@@ -83,8 +81,8 @@ class Family:
         """Yield the statements that add the staged children of the current versions of rows.
 
         Args:
-            staged: By name of the child table, the expression after FROM for its staged rows, and their columns.
-            roots: Expression after FROM for the staged rows of the table that have an id.
+            staged: For each child table, the FROM items of its staged rows, with their columns.
+            roots: FROM items of the table's staged rows that have an ID.
         """
         same = " AND ".join(
             f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, (*self.key, ROW_ID))
@@ -103,7 +101,7 @@ class Family:
         return f"SELECT {self.quoted(ROW_ID)}, {self.quoted(PARENT_ID)} FROM {source} seatunnel_ids"
 
     def _descends(self, name: str, rows: Mapping[str, Rows], root: str) -> str:
-        """Return the condition that a row of a child table descends from one of the rows that ``root`` selects."""
+        """Return the condition that a row of a child table descends from one of the rows selected by ``root``."""
         parent = self.quoted(PARENT_ID)
         parts = [f"{parent} IN ({root})"]
         for other in (other for other in rows if other != name and name.startswith(f"{other}{BETWEEN}")):
@@ -118,20 +116,20 @@ def is_child(columns: Iterable[str]) -> bool:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return the names of child tables, each after that of its parent."""
+    """Return the names of child tables, sorted so that each follows its parent."""
     return sorted(names, key=lambda name: (len(name), name))
 
 
 def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]) -> None:
-    """Check that a child table is in the schema of its root table and that its name starts with the name of the root.
+    """Check that a child table is in the schema of its root table and that its name starts with the root's name.
 
     Args:
         schema: Schema of the children.
-        root: Path of the table of the root.
+        root: Path of the root table.
         child: Path of the child table.
 
     Raises:
-        SinkError: It has another name.
+        SinkError: The child table has a different schema or name.
     """
     if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
         raise SinkError(

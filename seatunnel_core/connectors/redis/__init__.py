@@ -1,1 +1,1 @@
-"""The source and the sink ``Redis``: keys of one server, or of a cluster."""
+"""The source and the sink ``Redis``: keys on a server or in a cluster."""

@@ -30,18 +30,18 @@ _MEANINGS = (
     ),
     ("", False, "check the options"),
 )
-"""Patterns of error names and messages; True if a retry may help; and advice."""
+"""Patterns of error names and messages, each with True if a retry may help, and with advice."""
 
 
 @frozen(kw_only=True)
 class Server:
-    """Address of a server or cluster, with the credentials; picklable."""
+    """Address of a server or cluster, with credentials; picklable."""
 
     nodes: tuple[tuple[str, int], ...]
     cluster: bool
     settings: tuple[tuple[str, Any], ...] = field(repr=False)
     caller: str = field(default="", eq=False)
-    """The pipeline and the sink, for messages: ``pipeline 1, sink Redis: ``."""
+    """Pipeline and sink, for messages: ``pipeline 1, sink Redis: ``."""
 
     @classmethod
     def of(cls, options: Options) -> "Server":
@@ -63,7 +63,7 @@ class Server:
 
     @contextmanager
     def client(self, kind: Callable[[str], ConnectorError]) -> Iterator[Any]:
-        """Yield the client of this process, and convert its errors to ``kind``."""
+        """Yield this process's client, and convert its errors to ``kind``."""
         import redis
 
         try:
@@ -72,7 +72,7 @@ class Server:
             raise self.failed(kind, error) from None
 
     def failed(self, kind: Callable[[str], ConnectorError], error: Exception | str, where: str = "") -> Any:
-        """Return an error for an error of the server, with advice; ``where`` contains the key."""
+        """Convert a server's error to ``kind``, with advice; ``where`` contains the key."""
         text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         _, retryable, advice = next(meaning for meaning in _MEANINGS if re.search(meaning[0], text))
         found = kind(f"{self}: {where}{text.removeprefix('ResponseError: ')}; {advice}")
@@ -82,7 +82,7 @@ class Server:
 
 @lru_cache(maxsize=8)
 def _client(server: Server) -> Any:
-    """Return a client that does not retry by itself: a request that arrived must not be executed twice."""
+    """Return a client that does not retry by itself, because a request that arrived must not be executed twice."""
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry

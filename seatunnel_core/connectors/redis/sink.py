@@ -1,4 +1,4 @@
-"""The sink ``Redis``: rows are staged in Redis as commands, which a script carries out when they are committed."""
+"""The sink ``Redis``: rows are staged in Redis as commands, which a script executes when they are committed."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,16 +31,16 @@ _COMMANDS = {
     "set": (("SADD", "key", "value"), ("SREM", "key", "value")),
     "zset": (("ZADD", "key", "one", "value"), ("ZREM", "key", "value")),
 }
-"""Commands that add and remove a value of each type."""
+"""Commands that add and remove a value, for each type."""
 
 _log = logging.getLogger(__name__)
 
 
 class RowCommands:
-    """Commands for the rows of one table."""
+    """Converter of one table's rows to commands."""
 
     def __init__(self, options: Options, schema: TableSchema) -> None:
-        """Raise ``SinkError`` if an option refers to a missing column, or the format cannot represent a column."""
+        """Create a converter; raise ``SinkError`` if a column is missing or the format cannot represent it."""
         is_hash, key, placeholders = options[opt.DATA_TYPE] == "hash", options[opt.KEY], options[opt.CUSTOM]
         if not placeholders and "${" in VARIABLE.sub("", key):
             raise SinkError(f"option 'key': {key!r} has columns; also set support_custom_key = true")
@@ -70,7 +70,7 @@ class RowCommands:
 
 
 class RedisSink(ListSink, SupportsDryRun):
-    """On one server each row is published once. In a cluster a commit that was interrupted repeats commands."""
+    """Publishes each row once on a single server. In a cluster, a commit that was interrupted repeats commands."""
 
     identifier: ClassVar[str] = "Redis"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS

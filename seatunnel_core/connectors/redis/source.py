@@ -19,7 +19,7 @@ from seatunnel_core.connectors.redis.server import OWN, Server
 from seatunnel_core.connectors.unused_options import without_effect
 
 MOST_KEYS = 500_000
-"""Estimated number of keys of a split, which it keeps in memory to recognise keys that SCAN returns twice."""
+"""Estimated number of keys per split. A split keeps its keys in memory to recognise those that SCAN returns twice."""
 
 _BATCH_ROWS = 8_192
 
@@ -30,11 +30,11 @@ _READING: dict[str, tuple[Any, ...]] = {
     "set": ("SMEMBERS",),
     "zset": ("ZRANGE", 0, -1),
 }
-"""Command that reads a value; the key follows its name."""
+"""Command that reads a value, for each type; the key follows the command name."""
 
 
 class RedisSource(Source):
-    """A split reads the keys with certain checksums, each value as a whole."""
+    """Reads keys. A split has the keys with certain checksums, and reads each value as a whole."""
 
     identifier: ClassVar[str] = "Redis"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
@@ -105,7 +105,7 @@ class RedisSource(Source):
                     yield from self._decoder.batches(some_rows, context)
 
     def _found(self, client: Any, keys: Sequence[bytes], context: ReadContext) -> Iterator[Message]:
-        """Yield a row for each value, element or field of the keys; none for a key that expired meanwhile."""
+        """Yield a row for each value, element or field of the keys; none for keys that have expired since."""
         requests = client.pipeline(transaction=False)
         command, *arguments = _READING[self._type]
         for key in keys:

@@ -1,4 +1,4 @@
-"""State of a pipeline's sink in Redis, and the scripts that change it, each in one atomic step.
+"""State of a pipeline's sink in Redis, and the scripts that change it; each script is atomic.
 
 ::
 
@@ -7,9 +7,10 @@
     seatunnel:{<job>:<pipeline>:<sink>}:rows:<name>    a list of the commands of one attempt
     seatunnel:{<job>:<pipeline>:<sink>}:commits        a hash: the number of published commands of each list
 
-A name is ``<id of the committable>:<attempt>``, and an id ``<source>-<epoch>-<unit>``. Each script gets the prefix,
-the epoch, and further arguments; it returns a list that begins with the outcome, which is ``lost`` with the known
-epoch if that differs. A command is five elements: the number of its words, and four words with padding.
+A name is ``<id of the committable>:<attempt>``, and an id ``<source>-<epoch>-<unit>``. Each script gets the prefix, the
+epoch, and further arguments. It returns a list that begins with the outcome; this is ``lost``, followed by the known
+epoch, if the epochs differ. A command consists of five list elements: the number of its words, and four words including
+padding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ if known < tonumber(ARGV[2]) or known > tonumber(ARGV[1]) then return {'lost', t
 redis.call('SET', KEYS[1] .. 'epoch', ARGV[1])
 return {'done'}
 """
-"""Make the epoch the newest, unless the known one is below ``prepared_in`` or newer."""
+"""Record the epoch as the newest, unless the known epoch is below ``prepared_in`` or is newer."""
 
 STAGE = """
 local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
@@ -38,7 +39,7 @@ redis.call('SADD', KEYS[1] .. 'staged', ARGV[2])
 redis.call('RPUSH', KEYS[1] .. 'rows:' .. ARGV[2], unpack(ARGV, 3))
 return {'done'}
 """
-"""Append commands to a list, by its name."""
+"""Append commands to the list with the given name."""
 
 PUBLISH = """
 local known, total = redis.call('GET', KEYS[1] .. 'epoch') or '0', tonumber(ARGV[3])
@@ -66,13 +67,11 @@ if done < left then return result end
 redis.call('SREM', KEYS[1] .. 'staged', ARGV[2])
 return {'done'}
 """
-"""Execute and remove commands of a list, by its name, the number of all its commands, and the keys' time to live.
-
-Of the first ``ARGV[5]`` commands, which the client has executed, only remove them; execute those up to ``ARGV[6]``, so
-that the server serves others in between. A failed command stops it; those before it are removed.
-
-A script that raises is not rolled back. So the four calls before the loop have no effect, but fail where the later ones
-would: if the user may not call them, or the memory is full.
+"""Execute and remove commands of a list, given its name, the total number of its commands, and the keys' time to live.
+The first ``ARGV[5]`` commands, which the client has executed, are only removed; those up to ``ARGV[6]`` are executed,
+so that the server can serve others between calls. A failed command stops the script; the commands before it are
+removed. A script that raises is not rolled back. Therefore four calls without effect precede the loop: they fail first
+if the user may not call a command or the memory is full.
 """
 
 SWEEP = """
@@ -95,34 +94,35 @@ for _, name in ipairs(redis.call('HKEYS', KEYS[1] .. 'commits')) do
 end
 return {'done', tostring(swept)}
 """
-"""Remove lists of epochs below one and records of epochs below another, except for ids to keep; return the lists."""
+"""Remove lists of epochs below one limit and records of epochs below another, except for IDs to keep; return the
+lists."""
 
 MOST = 1_000
-"""Maximum number of commands in a request; the server serves no other client meanwhile."""
+"""Maximum number of commands in a request, during which the server serves no other client."""
 
 _DONE = {"done": Published.NOW, "before": Published.BEFORE, "gone": Published.INCOMPLETE}
 
 
 @frozen(kw_only=True)
 class RedisLists(StagedLists):
-    """The lists of one sink of a pipeline, and the scripts that change them."""
+    """The staged lists of one sink of a pipeline, and the scripts that change them."""
 
     server: Server
     context: SinkContext | WriterContext
     kind: type[SinkError]
     expire: int
-    """Time to live of written keys in seconds; none if it is below 1."""
+    """Time to live of written keys in seconds; below 1, keys do not expire."""
 
     def __str__(self) -> str:
         return str(self.server)
 
     @property
     def prefix(self) -> str:
-        """The beginning of the keys; in a cluster the braces keep them on one node."""
+        """Prefix of the keys; in a cluster, the braces keep all keys on one node."""
         return f"seatunnel:{{{self.context.job_id}:{self.context.pipeline_id}:{self.context.sink_ordinal}}}:"
 
     def _run(self, script: str, *arguments: Any) -> list[str]:
-        """Return the outcome of a script; raise an error if the server has another epoch."""
+        """Run a script and return its outcome; raise an error if the server has a different epoch."""
         with self.server.client(self.kind) as client:
             found = client.eval(script, 1, self.prefix, self.context.epoch, *arguments)
         outcome = [part.decode(errors="backslashreplace") for part in found]
@@ -147,7 +147,7 @@ class RedisLists(StagedLists):
         return _DONE[outcome[0]]
 
     def _carry_out(self, name: str) -> int:
-        """Execute the first commands of a staged list in a cluster, and return their number."""
+        """Execute the first commands of a staged list in a cluster; return their number."""
         keys: list[bytes] = []
         with self.server.client(self.kind) as client:
             found = client.lrange(f"{self.prefix}rows:{name}", 0, MOST * 5 - 1)
@@ -172,7 +172,7 @@ class RedisLists(StagedLists):
         return int(self._run(SWEEP, lists_below, records_below, *keep)[1])
 
     def discard(self, name: str) -> None:
-        """Remove a list, and its name last, because ``sweep`` needs the name."""
+        """Remove a list; remove its name last, because ``sweep`` needs the name."""
         with self.server.client(self.kind) as client:
             client.unlink(f"{self.prefix}rows:{name}")
             client.srem(f"{self.prefix}staged", name)
@@ -183,5 +183,5 @@ class RedisLists(StagedLists):
 
 
 def padded(command: Item) -> list[int | str | bytes]:
-    """Return the five elements of a command in a list."""
+    """Return a command as the five elements that a list stores."""
     return [len(command), *command, *[b""] * (4 - len(command))]

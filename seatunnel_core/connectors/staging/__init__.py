@@ -1,4 +1,4 @@
-"""Staged files: their names, their staging folder, their publication and cleanup.
+"""Staged files: names, staging folders, publication and cleanup.
 
-Shared by every sink that publishes files: the file connectors, Iceberg, Kafka and Spark.
+Shared by all sinks that stage files: the file connectors, Iceberg, Kafka and Spark.
 """

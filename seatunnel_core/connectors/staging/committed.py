@@ -1,10 +1,10 @@
-"""Body of a file sink's committable, ``{"files": [[name, folder], …]}``, and its validation.
+"""The body of a file sink's committable, ``{"files": [[name, folder], …]}``, and its validation.
 
-Each name is in the staging folder of the committable's epoch and is moved into that folder of the target; a copy that
-keeps its original name has that as a third part. A receipt of the file system, if any, comes last.
+Each file is in the staging folder of the committable's epoch, and is moved to ``folder`` in the target. For a copy that
+keeps its original name, that name is a third part. A receipt of the file system, if any, is the last part.
 
-A body is read from a checkpoint, whose seal does not prove who wrote it. So each name must be one that this sink gives
-to files of this unit, and each folder must be below the target: no committable can reach anything else.
+A body is read from a checkpoint, whose seal does not prove its origin. Therefore each name must be one that this sink
+gives to files of this unit, and each folder must be below the target, so that a committable cannot reach anything else.
 """
 
 import re
@@ -20,7 +20,7 @@ def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
     """Return the files of a committable, in order.
 
     Raises:
-        CommitError: A file was not staged by this sink for it, or a path is outside the target.
+        CommitError: This sink did not stage a file for the committable, or a path is outside the target.
     """
     return _files(committable, target, parts=2)
 
@@ -29,7 +29,7 @@ def staged_copies(committable: Committable, target: Target) -> list[StagedFile]:
     """Return the files of a committable, for a sink whose files keep their original names.
 
     Raises:
-        CommitError: as ``staged_files``.
+        CommitError: As ``staged_files``.
     """
     return _files(committable, target, parts=3)
 
@@ -66,7 +66,7 @@ def _file(found: object, committable: Committable, target: Target, parts: int) -
 
 
 def _given_by(name: str, committable: Committable, target: Target) -> bool:
-    """Return True if ``staged_name`` creates this name for the sink, epoch and unit."""
+    """Return True if ``staged_name`` can create this name for the sink, epoch and unit."""
     sink = f"{target.job_id}-p{target.pipeline_id}-s{target.sink_ordinal}-o"
     unit = f"-e{committable.epoch}-u{committable.unit}-a"
     return re.search(re.escape(sink) + "[0-9]+" + re.escape(unit), name) is not None

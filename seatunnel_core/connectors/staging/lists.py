@@ -1,7 +1,7 @@
 """Sinks that stage rows as items of lists in the target itself, such as a queue or a key-value store.
 
-The target appends to a list, and publishes items of it, in atomic steps that it also counts. So a commit that was
-interrupted continues after the last published item. Items are published in the order of the rows.
+The target appends to a list and publishes its items in atomic steps, and counts the published items. An interrupted
+commit therefore continues after the last published item. Items are published in the order of the rows.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from seatunnel_core.connector_api.sink import Sink, SinkContext, SinkWriter, Sta
 from seatunnel_core.connector_api.values import Committable
 
 Item = tuple[str | bytes, ...]
-"""Parts of the output for a row, such as a command with its arguments."""
+"""Parts of the output for one row, such as a command and its arguments."""
 
 LOST = (
     "the server lost the job's staged rows and records: it was emptied, restarted without its data or "
@@ -26,26 +26,26 @@ LOST = (
 
 
 class Published(Enum):
-    """Outcome of the publication of a list."""
+    """Outcome of publishing a list."""
 
     NOW = auto()
     BEFORE = auto()
-    """Its items were published before."""
+    """All items were published before."""
 
     INCOMPLETE = auto()
-    """Items are missing, so that none was published."""
+    """Items are missing, so none was published."""
 
 
 class StagedLists(ABC):
     """The lists of one sink of a pipeline, in the epoch of its context.
 
-    A list has the name ``<id of the committable>:<attempt>``, and the id is ``<source>-<epoch>-<unit>``. Every method
-    may raise a ``SinkError``; those that change something raise one if the target knows another epoch.
+    The name of a list is ``<committable ID>:<attempt>``, and the ID is ``<source>-<epoch>-<unit>``. Every method may
+    raise a ``SinkError``. Methods that change something raise one if the epoch in the target is a different one.
     """
 
     @abstractmethod
     def begin(self, prepared_in: int) -> None:
-        """Make the epoch the newest one, unless the known one is below ``prepared_in`` or newer."""
+        """Record the epoch as the newest, unless the known epoch is below ``prepared_in`` or is newer."""
 
     @abstractmethod
     def append(self, name: str, items: Sequence[Item]) -> None:
@@ -53,18 +53,18 @@ class StagedLists(ABC):
 
     @abstractmethod
     def publish(self, name: str, total: int) -> Published:
-        """Publish the items of a list that are not published yet; ``total`` is its length.
+        """Publish the items of a list that are not published yet; ``total`` is the length of the list.
 
         Raise an error at a bad item.
         """
 
     @abstractmethod
     def published(self) -> Mapping[str, int]:
-        """Return the number of published items of each list, by its name."""
+        """Return the number of published items of each list, by name."""
 
     @abstractmethod
     def sweep(self, lists_below: int, records_below: int, keep: frozenset[str]) -> int:
-        """Remove lists and records of older epochs, except for the ids to keep; return the number of lists."""
+        """Remove lists and records of older epochs, except for the IDs to keep; return the number of removed lists."""
 
     @abstractmethod
     def discard(self, name: str) -> None:
@@ -72,28 +72,28 @@ class StagedLists(ABC):
 
     @abstractmethod
     def clear(self) -> None:
-        """Remove everything that is not in a list."""
+        """Remove all state except the lists."""
 
     @abstractmethod
     def __str__(self) -> str:
         """Return the pipeline, the sink and the target, for messages."""
 
     def lost(self, epoch: int, known: int) -> str:
-        """Return the message for a target that knows another epoch."""
+        """Return the error message for a target with a different epoch."""
         return f"{self}: " + (f"a newer engine, of epoch {known}, resumed the job" if known > epoch else LOST)
 
 
 class ListSink(Sink, SupportsPublishedQuery):
-    """A sink that stages rows in ``StagedLists``; each row is published once if these publish in atomic steps."""
+    """A sink that stages rows in ``StagedLists``. Each row is published once if these publish in atomic steps."""
 
     isolates_bad_rows = True
     needs_order = True
 
     most_items: int
-    """Maximum number of items in a request."""
+    """Maximum number of items per request."""
 
     most_bytes: ClassVar[int] = 4_000_000
-    """Maximum size of the items of a request; a larger item is sent in its own request."""
+    """Maximum size of the items in a request, in bytes; a larger item is sent in a separate request."""
 
     @abstractmethod
     def items(self, schema: TableSchema) -> Callable[[Batch], Iterable[Item]]:
@@ -121,7 +121,7 @@ class ListSink(Sink, SupportsPublishedQuery):
                     raise CommitError(f"{lists}: the staged rows {name}: {LOST}")
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Return also the lists that are published in part: a rewind would publish that part again."""
+        """Include lists that are only partly published, because a rewind would publish that part again."""
         return {name.partition(":")[0] for name, count in self.lists(context).published().items() if count}
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
@@ -133,7 +133,7 @@ class ListSink(Sink, SupportsPublishedQuery):
 
 
 def _lists_of(committable: Committable) -> list[tuple[str, int]]:
-    """Return the names and lengths of the lists of a committable; raise ``CommitError`` unless this sink made it."""
+    """Return the names and lengths of a committable's lists; raise ``CommitError`` unless this sink created it."""
     match committable.body.get("lists"):
         case [*lists]:
             found = [(name, total) for name, total in map(_list, lists) if name.startswith(f"{committable.id}:")]
@@ -150,12 +150,12 @@ def _list(written: Any) -> tuple[str, int]:
 
 
 class ListWriter(SinkWriter):
-    """A writer that appends the items of its rows to a list."""
+    """Appends the items of rows to a list."""
 
     def __init__(
         self, sink: ListSink, items: Mapping[str, Callable[[Batch], Iterable[Item]]], context: WriterContext
     ) -> None:
-        """Create a writer with the functions that convert the rows of each table to items."""
+        """Create a writer. ``items`` contains, for each table, the function that converts its rows to items."""
         self._sink, self._items, self._lists = sink, items, sink.lists(context)
         self._name = f"{context.source_ordinal}-{context.epoch}-{context.unit}:{context.attempt}"
         self._staged = self._rows = self._bytes = 0
@@ -178,7 +178,7 @@ class ListWriter(SinkWriter):
 
 
 def requests(items: Iterable[Item], most_items: int, most_bytes: int) -> Iterator[list[Item]]:
-    """Yield items in lists of a limited number and size."""
+    """Group items into lists of limited length and size."""
     request: list[Item] = []
     size = 0
     for item in items:

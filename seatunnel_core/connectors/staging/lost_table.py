@@ -17,20 +17,20 @@ def require_same_table(
     *,
     what: str = "table",
 ) -> None:
-    """Check that a table is the table to which this sink has published rows, if any.
+    """Check that a table is still the one to which this sink has published rows, if it has published any.
 
-    Log a warning about a table that does not exist yet, if the job reads an increment only.
+    If the table does not exist yet and the job reads only an increment, log a warning.
 
     Args:
         context: The sink; its tables are in ``published_to``.
         who: The pipeline and sink, for the message.
         table: The name of the table, as in ``Staged.tables``.
-        identity: The identity of the table that exists, ``""`` if it has none; ``None`` if it does not exist.
+        identity: The identity of the existing table, ``""`` if it has none; ``None`` if the table does not exist.
         kind: The class of the error.
-        what: The word for it in the message, such as ``topic``.
+        what: The word for the table in the message, such as ``topic``.
 
     Raises:
-        SinkError: The table does not exist, or was replaced by another one.
+        SinkError: The table no longer exists, or was replaced by another one.
     """
     known = context.published_to.get(table)
     if known is None and identity is None and context.increment:
@@ -42,7 +42,7 @@ def require_same_table(
 
 
 def lost(who: str, table: str, *, exists: bool, what: str = "table") -> str:
-    """Return the message about a table that no longer exists, or that was replaced by another of the same name."""
+    """Return the message about a table that no longer exists, or was replaced by another with the same name."""
     found = (
         "is not the one to which this job has committed rows: it was dropped and created again"
         if exists

@@ -1,4 +1,4 @@
-"""Names of target files and folders, from the patterns in the options."""
+"""Names of target files and folders, built from the patterns in the options."""
 
 import base64
 import datetime as dt
@@ -17,7 +17,7 @@ _LONGEST_NAME = 255
 
 
 def file_name(expression: str, time_format: str, unique: str, number: int, suffix: str) -> str:
-    """Return the name of a file; it contains ``unique`` and the file's number, regardless of the pattern.
+    """Return the name of a file. It contains ``unique`` and the file's number, regardless of the pattern.
 
     Raises:
         SinkError: The name would be too long for a file system.
@@ -38,20 +38,20 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
 def moment_pattern(time_format: str) -> str:
     """Return a regular expression for the string that replaces ``${now}``.
 
-    It must match no more than that, or it would treat the beginning of another job's id as a part of the time.
+    It must not match more, or it would treat the beginning of another job's ID as part of the time.
     """
     return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
 
 
 _ID = "A-Za-z0-9._-"
-"""The characters of job ids: ``job`` is the end of ``another-job``, whose files belong to another job."""
+"""Characters of job IDs. ``job`` is also the end of ``another-job``, whose files belong to a different job."""
 
 
 def own_beginning(expression: str, time_format: str) -> str:
-    """Return a regular expression for the string that may precede a job's id in the names of its files.
+    """Return a regular expression for the string that may precede a job's ID in its file names.
 
-    That is nothing, a string from the current option, or a string from an older value of the option, if a character
-    that no id contains separates it from the id.
+    This is nothing, a string from the current option, or a string from an older value of the option if a character that
+    does not occur in IDs separates it from the ID.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
@@ -60,10 +60,10 @@ def own_beginning(expression: str, time_format: str) -> str:
 
 
 def check_expression(expression: str) -> None:
-    """Check a pattern from which the variables of tables were removed.
+    """Check a file name pattern, without its table variables.
 
     Raises:
-        UsageError: It contains a folder, or a variable that does not exist.
+        UsageError: The pattern contains a folder or an unknown variable.
     """
     unknown = set(re.findall(r"\$\{[^}]*\}", expression)) - {"${transactionId}", "${now}", "${uuid}"}
     if unknown or "/" in expression or expression.startswith("."):
@@ -75,7 +75,7 @@ def check_expression(expression: str) -> None:
 
 
 def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Array:
-    """Return the folder of each row, as an array of strings such as ``year=2013/month=1``.
+    """Return the folder of each row, such as ``year=2013/month=1``.
 
     Raises:
         RowError: A folder name would be too long for a file system.
@@ -105,7 +105,7 @@ def _folder_texts(values: pa.Array) -> pa.Array:
 
 
 def _with_seconds(values: pa.Array, texts: pa.Array) -> pa.Array:
-    """Return timestamps as strings; if the offset has seconds, which Arrow drops, the string is in UTC."""
+    """Format timestamps as strings, in UTC if the offset has seconds, which Arrow would drop."""
     moments = values.cast(pa.int64())
     offsets = pc.subtract(pc.local_timestamp(values).cast(pa.int64()), moments)
     minute = {"s": 60, "ms": 60_000, "us": 60_000_000, "ns": 60_000_000_000}[values.type.unit]
@@ -119,7 +119,7 @@ def _base64(values: pa.Array) -> pa.Array:
 
 
 def _folder(name: str) -> str:
-    """Return a folder's path without the empty names that empty values produce: ``/x`` would start at the root."""
+    """Return a folder's path without empty names, which result from empty values: ``/x`` would start at the root."""
     folders = [folder for folder in name.split("/") if folder]
     longest = max(folders, key=lambda folder: len(folder.encode()), default="")
     if len(longest.encode()) > _LONGEST_NAME:
@@ -131,10 +131,10 @@ def _folder(name: str) -> str:
 
 
 def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
-    """Return the pattern of a partition's folders as strings and indexes of keys.
+    """Parse the pattern of partition folders to strings and indexes of keys.
 
     Raises:
-        UsageError: It has a key that does not exist, or leads out of the target.
+        UsageError: The pattern contains an unknown key, or leaves the target folder.
     """
     if "/.../" in expression or "${kn}" in expression:
         expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
@@ -153,7 +153,7 @@ def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """Return the fixed folder at the beginning of a path, and the rest, which has variables."""
+    """Split a path into its fixed folder and the rest, which has variables."""
     before, sign, _ = path.partition("${")
     if not sign:
         return path.rstrip("/") or "/", ""

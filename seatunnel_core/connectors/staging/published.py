@@ -1,4 +1,4 @@
-"""Find a file sink's published files by their names, and remove them to roll back published output (rule R10)."""
+"""Find a file sink's published files by name, and remove them to roll back published output (rule R10)."""
 
 import os
 import re
@@ -15,13 +15,13 @@ from seatunnel_core.connectors.staging.target import Target
 
 @frozen
 class NamePattern:
-    """Options that determine the names of a sink's files."""
+    """Options that determine a sink's file names."""
 
     expression: str
-    """Pattern of the names, with ``${transactionId}`` or without."""
+    """Pattern of the file names, with or without ``${transactionId}``."""
 
     time_format: str
-    """Format of ``${now}`` in it."""
+    """Format of ``${now}`` in the pattern."""
 
 
 def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
@@ -29,7 +29,7 @@ def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int
 
     Args:
         target: Folder of the sink.
-        pattern: Names of its files.
+        pattern: Pattern of the sink's file names.
         retraction: Units to roll back.
 
     Raises:
@@ -43,7 +43,7 @@ def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int
 
 
 def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
-    """Yield the ids of the committables whose files are in the target, under a name of any of the patterns.
+    """Yield the IDs of the committables whose files are in the target, with a name that matches any of the patterns.
 
     The errors are those of ``retract``.
     """
@@ -55,16 +55,16 @@ def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
 
 
 def _found(target: Target, patterns: Sequence[NamePattern]) -> Iterator[tuple[str, list[re.Match[str]]]]:
-    """Yield each folder with the matches of the files that this sink published for this pipeline."""
+    """Yield each folder with the matches of this sink's published files of this pipeline."""
     own = own_name(target, patterns)
     for folder, files in target.files.folders(target.root, without=STAGING):
         yield folder, [found for found in (own.match(file.name) for file in files) if found is not None]
 
 
 def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retraction: Retraction) -> int:
-    """Remove the selected files of a folder, and synchronise the folder.
+    """Remove the selected files of a folder, and sync the folder.
 
-    It is synchronised even if no file is left to remove: a killed attempt may have removed them.
+    The folder is synced even if no file is left to remove, because a killed attempt may have removed the files.
     """
     removed = 0
     for found in mine:
@@ -77,7 +77,7 @@ def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retr
 
 
 def own_name(target: Target, patterns: Sequence[NamePattern]) -> re.Pattern[str]:
-    """Return a regular expression for the beginning of each file that this sink published for this pipeline."""
+    """Return a regular expression for the prefix of the files that this sink published for this pipeline."""
     ours = OWNER.pattern.replace(r"(?P<pipeline>\d+)", str(target.pipeline_id)).replace(
         r"(?P<sink>\d+)", str(target.sink_ordinal)
     )

@@ -1,7 +1,7 @@
 """Folders and file names that depend on the table: ``/out/${database_name}/${table_name}``.
 
-A variable may have a default for tables that lack a value, ``${schema_name:public}``; without a default it is empty.
-Values of the table are escaped, so that they neither leave the target nor hide a folder or a file.
+A variable may have a default for tables without a value, ``${schema_name:public}``; otherwise it is empty. A table's
+values are escaped, so that they can neither leave the target folder nor hide a folder or file.
 """
 
 import re
@@ -44,7 +44,7 @@ VARIABLE = re.compile(r"\$\{(" + "|".join(VARIABLES) + r")(?::([^{}]*))?\}")
 
 
 def filled(expression: str, schema: TableSchema, written: Callable[[str], str] = str) -> str:
-    """Return the expression with its table variables replaced, formatted by ``written``; other variables stay."""
+    """Return the expression with its table variables replaced and formatted by ``written``; others are unchanged."""
     if "${" not in expression:
         return expression
 
@@ -56,7 +56,7 @@ def filled(expression: str, schema: TableSchema, written: Callable[[str], str] =
 
 
 def table_folder(template: str, schema: TableSchema) -> str:
-    """Return the table-dependent part of the path, for a template such as ``${database_name}/${table_name}``.
+    """Return the table-dependent part of a path, for a template such as ``${database_name}/${table_name}``.
 
     Raises:
         SinkError: A folder name would be too long for a file system.
@@ -78,7 +78,7 @@ def any_folders(template: str) -> "list[re.Pattern[str]]":
 
 
 def table_name_in(expression: str, schema: TableSchema) -> str:
-    """Return the name of a folder or file with its table variables replaced; other variables stay."""
+    """Return the name of a folder or file with its table variables replaced; others are unchanged."""
     name = filled(expression, schema, folder_value)
     return "%2E" + name[1:] if name.startswith(".") and name != expression else name
 
@@ -86,10 +86,10 @@ def table_name_in(expression: str, schema: TableSchema) -> str:
 def checked_name(expression: str) -> str:
     """Return a pattern of file names, which may have table variables only after ``${transactionId}``.
 
-    The id of the job must precede the values of a table, or a file could be mistaken for another job's.
+    The job ID must precede a table's values, or a file could be mistaken for another job's.
 
     Raises:
-        UsageError: It has such a variable earlier, or is otherwise invalid.
+        UsageError: A table variable is too early, or the pattern is otherwise invalid.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     found = VARIABLE.search(before)
@@ -108,9 +108,9 @@ def refuse_mixtures(
     """Reject two tables that share a folder with different columns.
 
     Args:
-        written: For each table, the folder below the target and, after a slash, the pattern of its file names; and the
-            columns of its files.
-        first: Tables that are known already, by folder and pattern; receives the new ones.
+        written: For each table: the folder below the target and the pattern of its file names, separated by a slash;
+            the schema; and the columns of its files.
+        first: Already known tables by folder and pattern; the new ones are added.
 
     Raises:
         SinkError: Two tables share a folder; the message contains both.

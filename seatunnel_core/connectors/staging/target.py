@@ -1,6 +1,6 @@
-"""Target folder: staging, publication and cleanup of a file sink (protocol rules R8 and R9).
+"""The target folder of a file sink: staging, publication and cleanup (protocol rules R8 and R9).
 
-The names of the files are those of ``staged_name``.
+File names are described in ``staged_name``.
 """
 
 import errno
@@ -19,11 +19,12 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT}
-"""Failures of a disk or a server that may be temporary. A full disk is one of them: other programs may free space."""
+"""Failures of a disk or server that may be temporary. This includes a full disk, because other programs may free
+space."""
 
 
 def unique_name(context: WriterContext) -> str:
-    """Return the part of the name that is common to all files of one attempt."""
+    """Return the part of the file name that all files of one attempt share."""
     return (
         f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o{context.source_ordinal}"
         f"-e{context.epoch}-u{context.unit}-a{context.attempt}"
@@ -37,13 +38,13 @@ class StagedFile:
     epoch: int
     name: str
     folder: str
-    """Folder below the target, with ``/``; empty for the target itself."""
+    """Folder below the target, with ``/`` as the separator; empty for the target itself."""
 
     published: str = ""
-    """Name in the target; empty if it keeps its staged name."""
+    """Name in the target; empty to keep the staged name."""
 
     receipt: Mapping[str, Any] = field(factory=dict)
-    """Body of the receipt from the file system when it was staged."""
+    """Body of the receipt that the file system returned when the file was staged."""
 
 
 @frozen(kw_only=True)
@@ -61,7 +62,7 @@ class Target:
     def of(
         cls, root: str, context: SinkContext | WriterContext, sink: str = "LocalFile", files: FileSystem | None = None
     ) -> "Target":
-        """Return the target of a sink or a writer; on the local file system unless ``files`` is given."""
+        """Return the target of a sink or a writer, on the local file system unless ``files`` is given."""
         return cls(
             root=root,
             job_id=context.job_id,
@@ -73,7 +74,7 @@ class Target:
 
     @property
     def who(self) -> str:
-        """Subject of messages: pipeline and sink."""
+        """Pipeline and sink, for messages."""
         return f"pipeline {self.pipeline_id}, sink {self.sink}"
 
     @property
@@ -89,11 +90,11 @@ class Target:
     def create(self, context: SinkContext) -> None:
         """Create the staging folder of an epoch durably, and mark it as prepared.
 
-        A target that an earlier epoch prepared must still have its mark: it is never created a second time. Folders
-        without marks, from older versions, are marked when the target is next prepared.
+        A target that an earlier epoch prepared must still have the mark; the folder is never created a second time.
+        Folders without marks, from older versions, are marked when the target is next prepared.
 
         Raises:
-            SinkError: It cannot be created; the message contains the folder and the reason.
+            SinkError: The folder cannot be created; the message contains the folder and the reason.
         """
         folder = self.staging(context.epoch)
         try:
@@ -113,7 +114,7 @@ class Target:
         """Require that this job has prepared the target in an epoch, or in a later epoch other than ``but``.
 
         Raises:
-            SinkError: It is another target.
+            SinkError: The target is a different one.
         """
         if not prepared_in or self.files.is_prepared(self.staging(prepared_in)):
             return
@@ -125,7 +126,8 @@ class Target:
         """Check in a task, before it stages, that the driver prepared the staging folder.
 
         Raises:
-            SinkError: It is a different one, because it was moved or its disk is not mounted. A task never creates it.
+            SinkError: The folder is a different one, because it was moved or its disk is not mounted. A task never
+                creates it.
         """
         try:
             found = self.files.is_prepared(self.staging(epoch))
@@ -138,7 +140,7 @@ class Target:
         """Check before a commit that the driver prepared the target for this epoch.
 
         Raises:
-            CommitError: It is another target, or it cannot be read.
+            CommitError: The target is a different one, or cannot be read.
         """
         try:
             found = self.files.is_prepared(self.staging(epoch))
@@ -159,7 +161,7 @@ class Target:
         )
 
     def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:
-        """Start a file that becomes ``name``, or ``published``, in a folder of the target."""
+        """Start a file that will be published as ``name``, or ``published``, in a folder of the target."""
         return self.files.stage(os.path.join(self.staging(epoch), name), self.path(folder, published or name))
 
     def path(self, folder: str, name: str) -> str:
@@ -167,7 +169,7 @@ class Target:
         return os.path.join(self.root, folder, name) if folder else os.path.join(self.root, name)
 
     def make_durable(self, epoch: int) -> None:
-        """Make the names in the staging folder durable, as the folder itself is."""
+        """Make the names in the staging folder durable, like the folder itself."""
         self.files.sync_folder(self.staging(epoch))
 
     def discard(self, epoch: int, name: str) -> None:
@@ -187,7 +189,7 @@ class Target:
         """Create a file, in a task, for ``prove`` to find.
 
         Raises:
-            SinkError: The task does not see the folder that the driver created, or cannot write there.
+            SinkError: The task cannot see the folder that the driver created, or cannot write there.
         """
         try:
             self.files.leave_note(self._probe(epoch, token))
@@ -198,7 +200,7 @@ class Target:
             raise self.failed("cannot be written by a task", error, self.root) from error
 
     def prove(self, epoch: int, token: str) -> None:
-        """Raise ``SinkError``, in the driver, unless the file of ``probe`` is visible."""
+        """Raise ``SinkError`` in the driver unless the file of ``probe`` is visible."""
         probe = self._probe(epoch, token)
         if not self.files.exists(probe):
             raise SinkError(f"{self.who}: a task wrote {probe} but the driver cannot see it: {self._shared}")
@@ -214,10 +216,10 @@ class Target:
     # -- publishing -----------------------------------------------------------------------------------------------
 
     def waiting(self, epoch: int, name: str, *, may_be_committed: bool) -> str | None:
-        """Return the path of a staged file, for a sink that does not move files; ``None`` if already published.
+        """Return the path of a staged file, for sinks that do not move files; ``None`` if it is already published.
 
         Raises:
-            CommitError: It is missing, and nothing proves that it was published.
+            CommitError: The file is missing, and nothing proves that it was published.
         """
         staged = os.path.join(self.staging(epoch), name)
         if self.files.exists(staged):
@@ -226,7 +228,7 @@ class Target:
         return None
 
     def publish(self, file: StagedFile, *, may_be_committed: bool) -> str:
-        """Move one staged file into the target, and return the folder to synchronise.
+        """Move a staged file to the target, and return the folder to sync.
 
         Raises:
             CommitError: The target exists, or the staged file is missing and nothing proves that it was published.
@@ -252,7 +254,7 @@ class Target:
         return os.path.dirname(target)
 
     def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, may_be_committed: bool) -> None:
-        """Treat a missing staged file as published, if it may have been committed before.
+        """Treat a missing staged file as published if it may have been committed before.
 
         Raises:
             CommitError: This is the first attempt, or the file system cannot decide.
@@ -267,9 +269,8 @@ class Target:
     def sweep(self, below: int, keep: frozenset[str]) -> int:
         """Remove this sink's staged files of epochs smaller than ``below``, except for committables in ``keep``.
 
-        The folders of the epochs stay, although empty. The newest checkpoint may still refer to output that was
-        published from them, and a restore after a kill treats a missing staged file as published only while its folder
-        exists.
+        The empty folders of the epochs remain. The newest checkpoint may still refer to output that was published from
+        them, and a restore after a kill treats a missing staged file as published only while its folder exists.
         """
         try:
             return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)
@@ -287,8 +288,8 @@ class Target:
     def clear(self, newest: int) -> None:
         """Sweep all epochs up to ``newest``, and remove the folders that are empty then.
 
-        A folder that is not empty stays, and so do its parents. Usually there is one empty epoch: then no other folder
-        is listed.
+        Non-empty folders and their parents remain. In the usual case of a single empty epoch, no other folder is
+        listed.
         """
         if not (self._removed(newest) and self.files.remove_if_empty(self._pipeline_folder)):
             self.sweep(newest + 1, frozenset())
@@ -299,7 +300,7 @@ class Target:
         self.files.remove_if_empty(os.path.join(self.root, STAGING))
 
     def _removed(self, epoch: int) -> bool:
-        """Remove the staging folder of an epoch if it contains only its mark; return True if it no longer exists."""
+        """Remove an epoch's staging folder if it contains only its mark; return True if the folder no longer exists."""
         folder = self.staging(epoch)
         self.files.unmark(folder)
         if self.files.remove_if_empty(folder):
@@ -316,7 +317,7 @@ class Target:
             return []
 
     def _sweep_epoch(self, epoch: int, keep: frozenset[str]) -> int:
-        """Sweep one epoch; another process of the job, or a failing task, may remove the same files meanwhile."""
+        """Sweep one epoch. Another process of the job, or a failing task, may remove the same files concurrently."""
         removed = 0
         with suppress(FileNotFoundError):
             for entry in self.files.entries(self.staging(epoch)):

@@ -1,1 +1,1 @@
-"""Sinks that write tables: commit ledger, save modes, schema growth, history, replacement, deletion of absent keys."""
+"""Parts of sinks that write tables: commit ledger, save modes, schema growth, history, replacement and deletion."""

@@ -1,7 +1,7 @@
 """Schema evolution of target tables: add missing columns, and widen types.
 
-Each change is one statement, which runs before the first row of a start is moved. Rows staged by an earlier start list
-their columns, so they can be moved into the changed table as well.
+Each change is one statement, which runs before this process moves its first row. Rows staged by an earlier process list
+their columns, so they can also be moved to the changed table.
 """
 
 import hashlib
@@ -25,33 +25,33 @@ __all__ = ["WAIT_S", "Change", "Growth"]
 C = TypeVar("C", bound=TableColumn)
 
 WAIT_S = 60
-"""Timeout for another process that is changing the same table, in seconds."""
+"""Timeout for waiting until another process has changed the same table, in seconds."""
 
 
 @frozen(kw_only=True)
 class Change:
-    """A change of a table."""
+    """A change to a table's columns."""
 
     told: str
-    """Description that follows the name of the table: ``gets the column 'city' (TEXT)``."""
+    """Description that follows the table name: ``gets the column 'city' (TEXT)``."""
 
     column: str
     """Name of the column in the table."""
 
     statement: str
     unless: str = ""
-    """SELECT that finds a row with a value that the change would not preserve; ``""`` if there can be none."""
+    """SELECT that finds a row with a value that the change would not preserve; ``""`` if there cannot be any."""
 
     lost: str = ""
-    """Description of such values."""
+    """Description of the values that the change would not preserve."""
 
 
 @frozen(kw_only=True)
 class Growth:
     """Schema evolution of the tables of one sink.
 
-    In all methods, ``columns`` are the current columns of a table, ``names`` has the name in the table of each column
-    of the rows, and ``keys`` are the key columns, by their names in the table.
+    In all methods, ``columns`` are the current columns of a table, ``names`` maps each column of the rows to its name
+    in the table, and ``keys`` are the names of the key columns in the table.
     """
 
     database: TableDatabase
@@ -60,7 +60,7 @@ class Growth:
     def resolved(
         self, columns: Sequence[TableColumn] | None, schema: TableSchema, names: Mapping[str, str], keys: Sequence[str]
     ) -> Resolved:
-        """Return the columns of rows; unknown types are taken from the table, if it exists."""
+        """Return the columns of the rows; unknown types are taken from the table if it exists."""
         if columns is None:
             keyed = [name for name, written in names.items() if written in keys]
             return resolved(schema.columns, None, grows=self.contract.adds, keys=keyed)
@@ -110,7 +110,7 @@ class Growth:
         names: Mapping[str, str],
         keys: Sequence[str],
     ) -> tuple[tuple[C, ...], tuple[Change, ...]]:
-        """Return the columns as after the changes, and the changes, without applying them or reading a row.
+        """Return the columns that result from the changes, and the changes, without applying them or reading rows.
 
         Raises:
             SinkError: A change is impossible.
@@ -147,7 +147,7 @@ class Growth:
         name: str,
         keys: Sequence[str],
     ) -> tuple[Any, Change]:
-        """Return a column that the table lacks."""
+        """Return a new column that the table lacks, and the change that adds it."""
         named = self.database.table_name(path)
         if name in keys:
             raise SinkError(
@@ -171,7 +171,7 @@ class Growth:
     def _widened(
         self, connection: Any, path: TablePath, schema: TableSchema, have: pa.Field, column: C
     ) -> tuple[C, Change] | None:
-        """Return a column with a type that also fits the rows; ``None`` if it stays unchanged."""
+        """Return a column with a type that also fits the rows, and the change; ``None`` if nothing changes."""
         database, held = self.database, column.arrow
         try:
             arrow = None if held is None else wider(held, database.stored_type(have.type))
@@ -197,7 +197,7 @@ class Growth:
     def _losses(
         self, path: TablePath, column: TableColumn, held: pa.DataType, arrow: pa.DataType, declared: str
     ) -> tuple[str, str]:
-        """Return ``unless`` and ``lost`` of a change."""
+        """Return ``unless`` and ``lost`` for a change."""
         name, table = self.database.quoted(column.name), self.database.quoted(*path)
         if of.is_nested(held):
             back = f"CAST(CAST({name} AS {declared}) AS {column.declared})"
@@ -211,5 +211,5 @@ class Growth:
 
 
 def _spelled(declared: str) -> str:
-    """Return a declared type in normalised spelling."""
+    """Return a declared type in a normalised notation."""
     return declared.replace(" ", "").lower()

@@ -20,21 +20,21 @@ class TableColumn:
 
     name: str
     declared: str
-    """Type as the database writes it: ``numeric(15,2)``."""
+    """Declared type in the database's notation: ``numeric(15,2)``."""
 
     arrow: pa.DataType | None = None
-    """Type of its values in rows. ``None`` if rows do not support it, or if it follows from ``declared``."""
+    """Type of the values in rows. ``None`` if rows do not support it, or if it can be derived from ``declared``."""
 
     nullable: bool = True
     filled: bool = False
-    """True if the database fills it when an INSERT omits it: a default, or a generated number."""
+    """True if the database fills the column when an INSERT omits it, with a default or a generated number."""
 
     generated: bool = False
-    """True if the database computes its values, so that a sink must not write them."""
+    """True if the database computes the column's values, so that a sink must not write them."""
 
 
 class TableDatabase(ABC):
-    """A database with transactions. The defaults are standard SQL on a connection of Python's DB-API."""
+    """A database with transactions. By default, methods use standard SQL on a connection of Python's DB-API."""
 
     name: ClassVar[str]
     """Name of the database system, for messages."""
@@ -52,7 +52,7 @@ class TableDatabase(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Any]:
-        """Lend a connection in a transaction that is rolled back unless the caller commits it.
+        """Yield a connection in a transaction that is rolled back unless the caller commits it.
 
         Transactions that write the same rows must exclude each other.
         """
@@ -87,32 +87,32 @@ class TableDatabase(ABC):
     # -- names and values -------------------------------------------------------------------------------------------
 
     def quoted(self, *names: str) -> str:
-        """Return the quoted identifier of a name, or of a path of several names.
+        """Quote a name, or a path of several names, as an SQL identifier.
 
         Percent signs and question marks are not escaped: statements have no parameters.
         """
         return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
     def literal(self, value: str | int) -> str:
-        """Return the SQL literal of a value."""
+        """Return a value as an SQL literal."""
         return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
     def moment(self, at: datetime) -> str:
-        """Return the literal of an aware time, for a column that was declared for timestamps with time zone."""
+        """Return a time with a time zone as a literal, for a column that was declared for timestamps with time zone."""
         return self.literal(at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds"))
 
     def now(self) -> str:
-        """Return the literal of the current time, for all versions of one commit."""
+        """Return the literal of the current time, which all versions in one commit share."""
         return self.moment(datetime.now(UTC))
 
     def table_name(self, path: TablePath) -> str:
-        """Return the name of a table in messages and in ``Staged.tables``."""
+        """Return the name of a table for messages and for ``Staged.tables``."""
         return ".".join(path)
 
     # -- parts of statements ----------------------------------------------------------------------------------------
 
     def insert(self, table: str, names: str) -> str:
-        """Return the start of an INSERT, up to its rows."""
+        """Return the beginning of an INSERT, up to its rows."""
         return f"INSERT INTO {table} ({names})"
 
     def delete(self, table: str, rows: str, same: str) -> str:
@@ -121,7 +121,7 @@ class TableDatabase(ABC):
         Args:
             table: The quoted table.
             rows: A subquery with an alias.
-            same: The condition that a row of the table and one of ``rows`` match.
+            same: The condition under which a row of the table matches a row of ``rows``.
         """
         return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
 
@@ -130,21 +130,21 @@ class TableDatabase(ABC):
         return f"({one} = {other} OR ({one} IS NULL AND {other} IS NULL))"
 
     def differ(self, one: str, other: str) -> str:
-        """Return the condition that two values of a column's type differ, compared character by character."""
+        """Return the condition that two values of a column differ, compared character by character."""
         return f"({one} <> {other} OR ({one} IS NULL) <> ({other} IS NULL))"
 
     # -- columns of tables ------------------------------------------------------------------------------------------
 
     @abstractmethod
     def table_columns(self, connection: Any, path: TablePath) -> Sequence[TableColumn]:
-        """Return the columns of a table with their Arrow types; none if the table does not exist."""
+        """Return the columns of a table with their Arrow types; empty if the table does not exist."""
 
     @abstractmethod
     def stored_type(self, kind: pa.DataType) -> pa.DataType:
         """Return the type in which values of a type are sent or staged.
 
         Raises:
-            TypeError: The database has no type for it; the message is the Arrow type.
+            TypeError: The database has no such type; the message is the Arrow type.
         """
 
     @abstractmethod
@@ -152,19 +152,19 @@ class TableDatabase(ABC):
         """Return the database's type for a stored type.
 
         Raises:
-            TypeError: The database has none; the message is the Arrow type.
+            TypeError: The database has no such type; the message is the Arrow type.
         """
 
     def fits(self, kind: pa.DataType, column: TableColumn) -> bool:
-        """Return True if values of a type may be written into a column; a later check may still reject them."""
+        """Return True if values of a type may be written to a column; a later check may still reject single values."""
         return True
 
     def keeps_flag(self, kind: pa.DataType | None) -> bool:
-        """Return True if a column with values of a type stores booleans."""
+        """Return True if a column in which values of a type are stored also stores booleans."""
         return kind is not None and self.declared_type(kind) == self.declared_type(pa.bool_())
 
     def may_widen(self, column: TableColumn) -> bool:
-        """Return True if the declaration of a column restricts its values no more than its Arrow type does."""
+        """Return True if a column's declaration allows all values of its Arrow type."""
         return column.arrow is not None
 
     def add_column(self, path: TablePath, name: str, declared: str) -> str:
@@ -172,7 +172,7 @@ class TableDatabase(ABC):
         return f"ALTER TABLE {self.quoted(*path)} ADD COLUMN {self.quoted(name)} {declared}"
 
     def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
-        """Return the statement that changes the type of a column and nothing else; ``None`` if there is none."""
+        """Return the statement that changes a column's type and nothing else; ``None`` if no statement can do this."""
         return None
 
     # -- locks ------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class TableDatabase(ABC):
     def lock_row(self, statement: str) -> str:
         """Return the SELECT in a form that locks its row until the transaction ends.
 
-        The default suits databases in which a transaction that writes excludes all others.
+        The default suits databases in which a writing transaction excludes all others.
         """
         return statement
 
@@ -188,7 +188,7 @@ class TableDatabase(ABC):
         """Make statements of this transaction fail if they wait longer than this for a lock."""
 
     def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
-        """Lock a table until the transaction ends (not by DDL): against writers and, unless ``reads``, readers."""
+        """Lock a table until the transaction ends (not by DDL), against writers and, unless ``reads``, readers."""
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:

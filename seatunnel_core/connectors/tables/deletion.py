@@ -1,4 +1,4 @@
-"""Deletion of absent keys (``write_mode = prune``): rows whose key did not occur in the run are deleted."""
+"""Deletion of absent keys (``write_mode = prune``): deletes rows whose key did not occur in the run."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -18,12 +18,12 @@ def require_key(named: str, columns: Collection[str], names: Sequence[str], rows
 
     Args:
         named: The target.
-        columns: Its columns, in the form for comparison.
+        columns: The target's columns, in the form for comparison.
         names: The columns of the rows, in the form for comparison.
         rows: The name of the rows' table.
 
     Raises:
-        SinkError: The message contains the column.
+        SinkError: The target lacks a column; the message contains it.
     """
     for name in names:
         if name not in columns:
@@ -38,10 +38,10 @@ def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: S
     """Return the statement that deletes rows whose key was not collected; ``None`` if it would delete all rows.
 
     Args:
-        ask: Runs a query in the transaction of the deletion.
+        ask: Function that runs a query in the transaction of the deletion.
         table: The quoted table. Rows with null in the key are kept.
         keys: The quoted table of collected keys.
-        names: The quoted columns of the key.
+        names: The quoted key columns.
     """
     same = " AND ".join(f"{table}.{name} = seatunnel_keys.{name}" for name in names)
     known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"

@@ -1,4 +1,4 @@
-"""Errors in the driver's part of a sink: each contains the pipeline and the sink, and whether a retry may help."""
+"""Errors of sinks in the driver: each contains the pipeline and the sink, and may be retryable."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,12 +14,12 @@ def named_errors(
 
     Args:
         who: The pipeline and the sink: ``pipeline 1, sink Jdbc``.
-        what: What failed, as the words after the name.
-        kind: Creates an error from the message of another plugin's error, such as a source's.
-        failed: Creates an error from an exception of a library.
+        what: What failed, as the words that follow the name.
+        kind: Function that creates an error from the message of another plugin's error, such as a source's.
+        failed: Function that creates an error from a library's exception.
 
     Raises:
-        SinkError: The original one, with ``who`` in front unless it starts with a pipeline; or the result of ``kind``
+        SinkError: The original error, with ``who`` in front unless it starts with a pipeline; or the result of ``kind``
             or ``failed``.
     """
     try:

@@ -6,7 +6,7 @@ The database itself holds the records of the engine until the job has ended::
     commits (pipeline, committable, epoch)
     replacing (pipeline, rows, target)         tables that collect the rows, or keys, for a target
 
-Each transaction first compares the epoch, while the database excludes other writers. So an engine that was replaced
+Each transaction first compares the epoch, while the database excludes other writers. A replaced engine therefore
 changes nothing.
 """
 
@@ -45,7 +45,7 @@ _PIPELINES, _COMMITS, _REPLACING = "pipelines", "commits", "replacing"
 
 @frozen(kw_only=True)
 class FilePublishing:
-    """Operations of a sink of one pipeline on its database, in the driver."""
+    """Database operations of a sink of one pipeline, in the driver."""
 
     database: SqlDatabase
     staging: Target
@@ -59,7 +59,7 @@ class FilePublishing:
 
     @property
     def ledger(self) -> CommitLedger:
-        """Record of the pipeline's current engine and of its commits."""
+        """Record of the pipeline's current engine and its commits."""
         return CommitLedger(
             database=self.database,
             context=self.context,
@@ -88,10 +88,10 @@ class FilePublishing:
     # -- ownership of the pipeline --------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        """Create the tables of the engine, and raise the pipeline's epoch to this one.
+        """Create the engine's tables, and raise the pipeline's epoch to this one.
 
         Raises:
-            SinkError: A newer engine owns the pipeline, or the records of an earlier one are missing.
+            SinkError: A newer engine owns the pipeline, or the records of an earlier engine are missing.
         """
         resumes = bool(self.context.prepared_in)
         if resumes and not self.database.exists:
@@ -119,10 +119,10 @@ class FilePublishing:
 
     @contextmanager
     def held(self) -> Iterator[Any]:
-        """Lend a connection in a transaction of the engine that owns the pipeline.
+        """Yield a connection in a transaction, after checking that this engine owns the pipeline.
 
         Raises:
-            CommitError: Another engine owns it, or its job has ended.
+            CommitError: Another engine owns the pipeline, or its job has ended.
         """
         if not self.database.exists:
             raise CommitError(self.ledger.lost("it does not exist"))
@@ -138,7 +138,7 @@ class FilePublishing:
     # -- before the first row -------------------------------------------------------------------------------------
 
     def saved_now(self, connection: Any, path: TablePath) -> bool:
-        """Record that a save mode is applied to a table; return True if no other sink of the job has recorded it."""
+        """Record that a save mode is applied to a table; return True if no other sink of the job has recorded this."""
         name = json.dumps(path)
         if name in self.ledger.recorded_for_job(connection, name):
             return False
@@ -146,16 +146,16 @@ class FilePublishing:
         return True
 
     def collect_for(self, connection: Any, path: TablePath, keys: TableSchema | None = None) -> TablePath:
-        """Return the table that collects rows for a target; create it unless it exists.
+        """Return the table that collects rows for a target; create it if it does not exist.
 
         Args:
             connection: A connection in a transaction.
-            path: The target.
+            path: The path of the target.
             keys: The schema of the keys to collect; ``None`` to collect rows, with the columns of the target.
 
         Raises:
-            SinkError: Another sink of the job collects rows for the same target, or the table had rows and no longer
-                exists.
+            SinkError: Another sink of the job collects rows for the same target, or the collecting table had rows and
+                no longer exists.
         """
         place = self.replacement.place(path)
 
@@ -172,7 +172,7 @@ class FilePublishing:
     # -- committing -----------------------------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
-        """Publish in one transaction the committables that are not recorded as committed.
+        """Publish, in one transaction, the committables that are not recorded as committed.
 
         Args:
             committables: The committables of one checkpoint, in order.
@@ -223,7 +223,7 @@ class FilePublishing:
         return found
 
     def replace(self) -> None:
-        """Replace the rows of the targets by the collected ones, in one transaction; do nothing if already done.
+        """Replace the rows of the targets with the collected ones in one transaction; do nothing if already done.
 
         If keys were collected, delete the rows of the targets with other keys instead.
 
@@ -237,13 +237,13 @@ class FilePublishing:
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def expire(self, keep: frozenset[str]) -> None:
-        """Delete records of commits of older epochs to which no checkpoint refers."""
+        """Delete commit records of older epochs to which no checkpoint refers."""
         with self.held() as connection:
             self.ledger.expire(connection, keep)
             connection.commit()
 
     def committed(self) -> list[str]:
-        """Return the ids that are recorded as committed; none if there is no file or no record."""
+        """Return the IDs that are recorded as committed; empty if there is no database file or no record."""
         if not self.database.exists:
             return []
         with self.database.transaction() as connection:
@@ -252,7 +252,7 @@ class FilePublishing:
             return self.ledger.recorded(connection)
 
     def clear(self) -> None:
-        """Delete the records of the pipeline after its job has ended; the last pipeline drops their tables."""
+        """Delete the records of the pipeline after its job has ended; the last pipeline drops the tables of records."""
         if not self.database.exists:
             return
         with self.database.transaction() as connection:
@@ -268,18 +268,18 @@ class FilePublishing:
 
 @frozen(kw_only=True)
 class _Commit:
-    """The movement of staged rows into their tables, in one transaction."""
+    """Moves staged rows to their tables, in one transaction."""
 
     publishing: FilePublishing
     connection: Any
     at: str
-    """Literal of the time of the commit."""
+    """SQL literal of the time of the commit."""
 
     sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
-    """Expressions after FROM, by files."""
+    """FROM items, by files."""
 
     def move(self, parts: Sequence[StagedPart]) -> None:
-        """Move files. The children of merged rows are deleted first, and added last."""
+        """Move the rows of files. Children of merged rows are deleted first, and added last."""
         history = self.publishing.mode.history
         families = {part.path: self._family(part.path, part.key) for part in parts if part.key and not history}
         for path, of_path in families.items():
@@ -365,9 +365,9 @@ class FileReplacement(Replacement):
 
 
 def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
-    """Return runs of files for one table with the same columns and key, in order, for one statement each.
+    """Group files into runs for one table with the same columns and key, so that each run needs one statement.
 
-    Files for other tables may be in between; files for one table keep their order.
+    Files for other tables may be in between; the files of one table keep their order.
     """
     runs: list[list[StagedPart]] = []
     last: Mapping[TablePath, list[StagedPart]] = {}

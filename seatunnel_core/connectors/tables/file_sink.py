@@ -40,10 +40,11 @@ _log = logging.getLogger(__name__)
 
 
 class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPublishedQuery):
-    """Tasks stage rows as Parquet; the driver moves them into tables, and records this in the same transaction.
+    """Tasks stage rows as Parquet.
 
-    So a commit that is repeated after a kill is recognised. A subclass declares ``TABLE``, ``FILE_STAGED_OPTIONS`` and
-    the options of its database, and creates the database.
+    The driver moves them to tables and records this in the same transaction, so that a commit that is repeated after a
+    kill is recognised. A subclass declares ``TABLE``, ``FILE_STAGED_OPTIONS`` and the options of its database, and
+    creates the database.
     """
 
     isolates_bad_rows = True
@@ -53,7 +54,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
 
         Args:
             options: The options of the job.
-            database: The database, used by the driver only.
+            database: The database, used only by the driver.
             folder: A folder that driver and tasks share; files are staged in its subfolder ``.seatunnel``.
         """
         self.mode = write_mode_of(options)
@@ -73,11 +74,11 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     @property
     @abstractmethod
     def location(self) -> Mapping[str, str]:
-        """The options that identify the database, without secrets."""
+        """Options that identify the database, without secrets."""
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """The database and the write mode; the table is in the committable itself."""
+        """Return the database and the write mode; the committable itself contains the table."""
         return {**self.location, **written_options(self.options, *DECIDING)}
 
     @property
@@ -143,7 +144,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         return target
 
     def _existing(self, connection: Any, publishing: FilePublishing, schema: TableSchema, path: TablePath) -> bool:
-        """Apply the save mode to a table, and return True if it exists then."""
+        """Apply the save mode to a table; return True if the table exists afterwards."""
         exists, named = bool(self._database.columns(connection, path)), ".".join(path)
         require_same_table(publishing.context, publishing.who, named, "" if exists else None)
         due = self.driver.save_mode_due
@@ -156,7 +157,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         return exists
 
     def _require_one_version(self, connection: Any, target: TargetTable) -> None:
-        """Reject a table with several rows of a key or, with history, with several current versions of it."""
+        """Reject a table with several rows for a key or, with history, several current versions."""
         if repeated := repeated_key(self._database, connection, target, self.mode.history):
             raise SinkError(
                 f"the table {target.named} has several rows with {repeated}, so it is undefined which one a merge "

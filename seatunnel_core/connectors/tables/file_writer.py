@@ -1,4 +1,4 @@
-"""Writer of one attempt of one unit, which stages rows as Parquet next to the database, in a Spark task."""
+"""Writer of one attempt of one unit, in a Spark task; it stages rows as Parquet next to the database."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,7 +25,7 @@ _STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}
 
 @define(kw_only=True)
 class _Open:
-    """File of one table."""
+    """A file for one table."""
 
     target: TargetTable
     name: str
@@ -35,13 +35,13 @@ class _Open:
 
 
 class TableFileWriter(SinkWriter):
-    """Writes one file for each table of the unit."""
+    """Writes one file for each table in the unit."""
 
     def __init__(self, tables: Mapping[str, TargetTable], staging: Target, context: WriterContext) -> None:
         """Create a writer.
 
         Args:
-            tables: The target for each table of the rows; several tables may share one.
+            tables: The target for each table in the rows; several tables may share one.
             staging: The staging folder.
             context: The unit and attempt that the rows belong to.
         """
@@ -140,7 +140,7 @@ def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _numbered(rows: pa.RecordBatch, batch: Batch, file: _Open) -> pa.RecordBatch:
-    """Return the rows with their kinds and their numbers in the file, which identify the last row of a key."""
+    """Return the rows with their kinds and their numbers in the file; the numbers identify the last row of a key."""
     kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
     numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), file.rows)
     return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers], schema=file.target.staged)

@@ -1,4 +1,7 @@
-"""Fit the values of rows to the columns of a table, in a Spark task. Errors name the column and the row."""
+"""Convert the values of rows to the types of a table's columns, in a Spark task.
+
+Errors contain the column and the row.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +22,7 @@ _LONGEST = 60
 
 @frozen(kw_only=True)
 class Fitting:
-    """Values of one column of a batch."""
+    """The values of one column in a batch."""
 
     who: str
     """Pipeline and sink, for messages."""
@@ -29,7 +32,7 @@ class Fitting:
     """Name of the column in the rows."""
 
     def refused(self, row: int, why: str) -> RowError:
-        """Return the error for a row, counted from 0."""
+        """Return the error for a row, given its index from 0."""
         return RowError(f"{self.who}: column {self.column!r}, row {row + 1} of a batch of {self.batch.table}: {why}")
 
     def require_values(self, values: pa.Array, target: str, *, is_key: bool) -> None:
@@ -37,7 +40,7 @@ class Fitting:
 
         Args:
             values: The values.
-            target: The column of the table and its table, for messages.
+            target: The column and the table, for messages.
             is_key: True if the column is part of the key.
 
         Raises:
@@ -50,12 +53,12 @@ class Fitting:
     def cast(
         self, values: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array] = filled
     ) -> pa.Array:
-        """Return the values in a type.
+        """Cast values to a type.
 
         Args:
             values: The values.
             kind: The type.
-            convert: Raises ``pa.ArrowException`` if a value would change.
+            convert: Function that casts values, or raises ``pa.ArrowException`` if a value would change.
 
         Raises:
             RowError: A value does not fit.

@@ -1,4 +1,4 @@
-"""Schema growth: existing tables get the columns that rows add, and types that hold their values."""
+"""Schema growth: existing tables get columns that rows add, and types that fit the values of rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +14,13 @@ from seatunnel_core.rows.inference.contract import EVOLVE, FREEZE, contract_of
 
 @frozen(kw_only=True)
 class TargetContract:
-    """Handling of rows that do not fit an existing table: ``evolve`` or ``freeze``."""
+    """Handling of rows that do not fit an existing table."""
 
     columns: str = FREEZE
-    """Handling of columns that the table lacks: add them, or raise an error."""
+    """Handling of columns that the table lacks: ``evolve`` adds them, ``freeze`` raises an error."""
 
     data_type: str = FREEZE
-    """Handling of types that do not fit a column: widen the column, or raise an error."""
+    """Handling of types that do not fit a column: ``evolve`` widens the column, ``freeze`` raises an error."""
 
     @property
     def adds(self) -> bool:
@@ -34,10 +34,10 @@ class TargetContract:
 
     @classmethod
     def of(cls, written: Any) -> "TargetContract":
-        """Return the contract in an option: a word for both, or a block with a word for each.
+        """Parse the contract from an option: one word for both rules, or a block with a word for each.
 
         Raises:
-            ValueError: the message contains what was expected.
+            ValueError: The value is invalid; the message states what was expected.
         """
         return contract_of(cls, written, (EVOLVE, FREEZE))
 
@@ -58,7 +58,7 @@ TARGET_CONTRACT = Option(
 )
 
 EXACT = 2**53
-"""Largest absolute value up to which a double represents every integer."""
+"""Largest value up to which a double represents every integer exactly."""
 
 _RANGES: Mapping[pa.DataType, tuple[int, int]] = {
     pa.int8(): (-(2**7), 2**7 - 1),
@@ -75,14 +75,14 @@ _EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
 
 
 def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the type that can hold the values of both types: ``held`` itself if possible, ``None`` if there is none.
+    """Return a type for the values of both types: ``held`` itself if possible; ``None`` if there is none.
 
-    The result for a 64-bit integer and a fraction is ``double``, and a double column accepts such integers: the caller
-    must reject values that would change.
+    The result for a 64-bit integer and a floating-point type is ``double``, and a double column accepts such integers;
+    the caller must reject values that would change.
 
     Args:
-        held: the type of an existing column.
-        come: the type of rows.
+        held: The type of an existing column.
+        come: The type in the rows.
     """
     if held == come or of.is_null(come):
         return held
@@ -109,7 +109,7 @@ def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _struct(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the struct with the fields of both: the fields of ``held``, followed by the fields that it lacks."""
+    """Return the struct with the fields of both: those of ``held``, followed by those that it lacks."""
     arrives = {part.name: part.type for part in come}
     fields = {part.name: wider(part.type, arrives.get(part.name, part.type)) for part in held}
     fields |= {name: kind for name, kind in arrives.items() if name not in fields}
@@ -135,14 +135,14 @@ def _decimal(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _digits(kind: pa.DataType) -> tuple[int, int]:
-    """Return the number of digits of a type before the decimal point, and after it."""
+    """Return the number of digits of a type before and after the decimal point."""
     if kind in _RANGES:
         return len(str(_RANGES[kind][1])), 0
     return kind.precision - kind.scale, kind.scale
 
 
 def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the common type if one type is floating-point; ``None`` if the other is not a number with few digits."""
+    """Return the common type if one is a floating-point type; ``None`` if the other is not a number with few digits."""
     if not all(of.is_floating(kind) or kind in _RANGES for kind in (held, come)):
         return None
     if of.is_float64(held):
@@ -152,7 +152,7 @@ def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _has_a_text(kind: pa.DataType) -> bool:
-    """Return True if each value has exactly one string form."""
+    """Return True if each value of a type has exactly one string form."""
     return bool(
         of.is_boolean(kind) or kind in _RANGES or of.is_decimal(kind) or of.is_floating(kind) or of.is_date32(kind)
     )

@@ -16,9 +16,9 @@ __all__ = ["Versions", "history_columns", "require_history"]
 
 
 def history_columns(database: TableDatabase, names: Sequence[str]) -> list[pa.Field]:
-    """Return the columns that keep history in a new table: valid from, valid until, and is current.
+    """Return the history columns of a new table: valid from, valid until, and is current.
 
-    Their times are in UTC, also in a database without time zones.
+    The times are in UTC, even in a database without time zones.
 
     Raises:
         SinkError: The database lacks a type for them.
@@ -45,19 +45,19 @@ def require_history(
     history: Sequence[str],
     unique: Sequence[Sequence[str]],
 ) -> None:
-    """Reject a table that lacks a history column, has a column that new versions would lose, or allows a key only once.
+    """Reject a table that lacks a history column, has a column that new versions lack, or allows a key only once.
 
     Args:
         database: The database.
         connection: A connection in a transaction.
         path: The path of the table.
         columns: The columns of the table.
-        written: The names of those that the rows have.
+        written: The names of the columns that the rows have.
         history: The history columns: valid from, valid until, and is current.
         unique: The columns of each unique index that may reject a second version.
 
     Raises:
-        SinkError: The message contains the column.
+        SinkError: The table is not suitable; the message contains the column.
     """
     named = database.table_name(path)
     fold = str.lower if database.ignores_case else str
@@ -88,7 +88,7 @@ def require_history(
 
 
 def _require_current(database: TableDatabase, connection: Any, path: TablePath, flag: str) -> None:
-    """Raise ``SinkError`` if a row of the table does not say whether it is the current version."""
+    """Raise ``SinkError`` if it is unknown whether a row of the table is the current version."""
     if database.ask(
         connection, f"SELECT 1 FROM {database.quoted(*path)} WHERE {database.quoted(flag)} IS NULL LIMIT 1"
     ):
@@ -104,33 +104,33 @@ def _is_moment(kind: pa.DataType | None) -> bool:
 
 @frozen(kw_only=True)
 class Versions:
-    """Statements that apply rows to a table with history. Unchanged rows write nothing."""
+    """Statements that apply rows to a table with history. Unchanged rows cause no writes."""
 
     database: TableDatabase
     table: str
     """Quoted table."""
 
     rows: str
-    """Table or subquery of new rows, as an expression after FROM."""
+    """Table or subquery of new rows, as a FROM item."""
 
     alias: str
     """Alias of ``rows``."""
 
     last: str = ""
-    """Condition, followed by ``AND``, on the last row of a key; empty if ``rows`` has only last rows."""
+    """Condition for the last row of a key, followed by ``AND``; empty if ``rows`` contains only last rows."""
 
     updates_from: bool = False
-    """True if the database has ``UPDATE … FROM``, which may be faster than EXISTS."""
+    """True if the database supports ``UPDATE … FROM``, which may be faster than EXISTS."""
 
     columns: Sequence[str] = field(repr=False)
     """Columns of the rows."""
 
     key: Sequence[str]
     history: Sequence[str]
-    """Columns: valid from, valid until, and is current."""
+    """History columns: valid from, valid until, and is current."""
 
     at: str
-    """Literal of the time of the commit, the same for all its statements."""
+    """SQL literal of the time of the commit, shared by all its statements."""
 
     def statements(self) -> Iterator[str]:
         """Yield the statements, in order."""

@@ -6,9 +6,9 @@ Two tables in the target's own database hold it::
     commits (pipeline, committable, epoch)     what is committed; with the key <job>/save-mode, applied save modes
 
 ``pipeline`` is ``<job>/<pipeline>/<sink>``. Each transaction first compares the epoch, and locks its row if the
-database allows several writers. An engine that was replaced finds a newer epoch, or waits until the newer engine has
-written it, and then fails. So an engine never commits after a newer one has started. Records of commits are written in
-the transaction that publishes the rows.
+database allows several writers. A replaced engine finds a newer epoch, or waits until the newer engine has written it,
+and then fails. Thus an engine never commits after a newer one has started. Commit records are written in the
+transaction that publishes the rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ def key_of_job(job_id: str) -> str:
 
 @frozen(kw_only=True)
 class CommitLedger:
-    """Ledger of one sink of one pipeline. All methods work in the caller's transaction."""
+    """The ledger of one sink of one pipeline. All methods work in the caller's transaction."""
 
     database: TableDatabase
     context: SinkContext
@@ -55,7 +55,7 @@ class CommitLedger:
 
     @property
     def key(self) -> str:
-        """Literal of the sink's key."""
+        """SQL literal of the sink's key."""
         return self.database.literal(key_of(self.context))
 
     # -- ownership of the pipeline ----------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class CommitLedger:
         """Raise the pipeline's epoch to that of this engine.
 
         Raises:
-            SinkError: A newer engine owns the pipeline, or the records of an earlier one are missing.
+            SinkError: A newer engine owns the pipeline, or the records of an earlier engine are missing.
         """
         epoch, own = self._epoch(connection), self.context.epoch
         if (epoch or 0) < self.context.prepared_in:
@@ -96,13 +96,13 @@ class CommitLedger:
         return int(rows[0][0]) if rows else None
 
     def ended(self) -> str:
-        """Return the message for a pipeline that is not in the ledger."""
+        """Return the error message for a pipeline that is not in the ledger."""
         return (
             f"{self.who}: {self.where} has no record of this pipeline: its job has ended, or the records were removed"
         )
 
     def lost(self, found: str) -> str:
-        """Return the message for a target that differs from the target of an earlier process of the job."""
+        """Return the error message for a target that is not the one of an earlier process of the job."""
         return (
             f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
             "created again or restored from an older backup, so committed rows may be missing. Restore it and "
@@ -116,11 +116,11 @@ class CommitLedger:
 
         Args:
             connection: A connection in a transaction that holds the pipeline.
-            ids: The ids of the committables.
+            ids: The IDs of the committables.
             may_be_committed: True if they may have been committed before.
 
         Raises:
-            CommitError: One is committed although ``may_be_committed`` is false.
+            CommitError: A committable is committed although ``may_be_committed`` is false.
         """
         found: set[str] = set()
         for named in self._listed(ids):
@@ -131,24 +131,24 @@ class CommitLedger:
         return found
 
     def record(self, connection: Any, committable: str, *, job: bool = False) -> None:
-        """Record a committable as committed or, with ``job``, a table to which the job's save mode was applied."""
+        """Record a committable as committed; with ``job``, record a table to which the job's save mode was applied."""
         key = self._job if job else self.key
         values = f"({key}, {self.database.literal(committable)}, {self.context.epoch})"
         self.database.run(connection, f"INSERT INTO {self.commits} (pipeline, committable, epoch) VALUES {values}")
 
     def recorded(self, connection: Any) -> list[str]:
-        """Return the ids of all committed committables."""
+        """Return the IDs of all committed committables."""
         asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key}"
         return [name for (name,) in self.database.ask(connection, asked)]
 
     def recorded_for_job(self, connection: Any, prefix: str) -> set[str]:
-        """Return the records of the job's save mode that start with ``prefix``."""
+        """Return those records of the job's save mode that start with ``prefix``."""
         matching = f"substr(committable, 1, {len(prefix)}) = {self.database.literal(prefix)}"
         asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self._job} AND {matching}"
         return {name for (name,) in self.database.ask(connection, asked)}
 
     def expire(self, connection: Any, keep: frozenset[str]) -> None:
-        """Delete the records of commits of older epochs to which no checkpoint refers."""
+        """Delete the commit records of older epochs to which no checkpoint refers."""
         asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND epoch < {self.context.epoch}"
         old = [name for (name,) in self.database.ask(connection, asked) if name not in keep]
         for named in self._listed(old):
@@ -165,6 +165,6 @@ class CommitLedger:
         return self.database.literal(key_of_job(self.context.job_id))
 
     def _listed(self, ids: Sequence[str]) -> Iterable[str]:
-        """Yield lists of literals, with at most ``_IDS`` each."""
+        """Yield comma-separated literals, at most ``_IDS`` at a time."""
         for start in range(0, len(ids), _IDS):
             yield ", ".join(self.database.literal(each) for each in ids[start : start + _IDS])

@@ -41,7 +41,7 @@ def taken_over(who: str, epoch: int | None, own: int) -> str:
 
 
 def committed_before(who: str, where: str, committable: str) -> str:
-    """Return the message for a first commit that the target already records as done."""
+    """Return the message for a first commit that the target already records as committed."""
     return f"{who}: {where} records {committable} as committed before its first commit: does another job use this ID?"
 
 
@@ -73,7 +73,7 @@ def missing_table(named: str, mode: str) -> str:
 
 
 def not_empty(named: str) -> str:
-    """Return the message for a table that must be empty and is not."""
+    """Return the message for a table that must be empty but is not."""
     return (
         f"the table {named} has rows, and data_save_mode is ERROR_WHEN_DATA_EXISTS; empty it, choose another, or set "
         "APPEND_DATA"
@@ -96,7 +96,8 @@ def no_column(named: str, column: str, known: Sequence[str], rows: str, *, adds:
         column: The missing column.
         known: The columns of the table.
         rows: The name of the rows' table.
-        adds: True if the sink adds columns, except this one, and False if it could; ``None`` if it never does.
+        adds: True if the sink adds columns but cannot add this one, False if it is not configured to add columns,
+            ``None`` if it never adds columns.
     """
     meant = nearest(column, known)
     hint = ADD_IT if adds is False else f"; it has {', '.join(known)}" if adds is None else ""
@@ -105,15 +106,15 @@ def no_column(named: str, column: str, known: Sequence[str], rows: str, *, adds:
 
 
 def unfit(column: pa.Field, declared: str, named: str, rows: str, *, widened: bool | None) -> SinkError:
-    """Return the error for a column of the rows whose values a table's column does not hold.
+    """Return the error for a column of the rows whose values do not fit the table's column.
 
     Args:
         column: The column of the rows.
         declared: The type of the table's column.
         named: The table.
         rows: The name of the rows' table.
-        widened: True if ``schema_contract = evolve`` would widen the column, False if it does not; ``None`` to say
-            nothing about it.
+        widened: True if ``schema_contract = evolve`` would widen the column, False if it would not, ``None`` to omit
+            this.
     """
     hint = _NOT_WIDENED if widened is False else f"; convert it before this sink{WIDEN_IT if widened else ''}"
     return SinkError(

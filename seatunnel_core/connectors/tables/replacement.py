@@ -1,6 +1,6 @@
-"""Replace the rows of tables, or delete those with absent keys, after the last row of a run has arrived.
+"""Replace the rows of tables, or delete rows with absent keys, after the last row of a run has arrived.
 
-Until then rows, or keys, are collected in separate tables. A table of records maps each of them to its target; the
+Until then rows, or keys, are collected in separate tables. A table of records maps each of these to its target. The
 transaction that changes the targets deletes the records, so a retry does nothing.
 """
 
@@ -41,10 +41,10 @@ class Replacement(ABC):
     """Column of ``records`` with the name of a collecting table."""
 
     partitions: tuple[str, ...]
-    """Columns that select what is replaced: rows with the same values as a collected row. If empty, all rows."""
+    """Columns that select the rows to replace: rows with the same values as a collected row. If empty, all rows."""
 
     deletes: bool
-    """True if keys are collected and rows with other keys are deleted."""
+    """True if keys are collected, and rows with other keys are deleted."""
 
     @abstractmethod
     def collected(self, path: TablePath) -> str:
@@ -76,7 +76,7 @@ class Replacement(ABC):
         return self.database.literal(key_of(self.context))
 
     def collect_for(self, connection: Any, path: TablePath, create: Callable[[], None]) -> None:
-        """Create the collecting table of a target with ``create`` if it does not exist, and record its target.
+        """If the collecting table of a target does not exist, create it with ``create`` and record its target.
 
         Raises:
             SinkError: Another sink of the job has the same target, or the collecting table had rows and no longer
@@ -99,11 +99,11 @@ class Replacement(ABC):
             )
 
     def named(self, path: TablePath) -> str:
-        """Return the name of a target in messages."""
+        """Return the name of a target for messages."""
         return self.database.table_name(path)
 
     def finish(self, connection: Any) -> list[TablePath]:
-        """Replace the rows of all targets, or delete those with absent keys; return tables to drop.
+        """Replace the rows of all targets, or delete those with absent keys; return the tables to drop.
 
         Raises:
             SinkError: All rows of a target would be deleted because of their keys.
@@ -130,7 +130,7 @@ class Replacement(ABC):
         database.run(connection, f"{database.insert(table, names)} SELECT {names} FROM {rows}")
 
     def _delete_absent(self, connection: Any, path: TablePath) -> None:
-        """Delete the rows whose keys were not collected; keep those with null in the key."""
+        """Delete the rows whose keys were not collected; keep rows with null in the key."""
         if not self.exists(connection, path):
             return
         database, keys, table = self.database, self._quoted_place(path), self.database.quoted(*path)

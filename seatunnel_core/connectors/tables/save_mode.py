@@ -1,4 +1,4 @@
-"""Handling of existing tables before the first row, as ``data_save_mode`` and ``schema_save_mode`` require."""
+"""Apply ``data_save_mode`` and ``schema_save_mode`` to existing tables before the first row."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ __all__ = ["empty_table", "has_rows"]
 
 
 def empty_table(database: TableDatabase, connection: Any, path: TablePath, options: Options) -> bool:
-    """Empty or drop an existing table, and return True if it still exists.
+    """Empty or drop an existing table, or keep it; return True if it still exists.
 
     Raises:
-        SinkError: The table has rows, and the mode rejects that.
+        SinkError: The table has rows, and the mode does not allow this.
     """
     data, table = options[DATA_SAVE_MODE.key], database.quoted(*path)
     if data == "ERROR_WHEN_DATA_EXISTS" and has_rows(database, connection, path):

@@ -19,18 +19,17 @@ __all__ = ["DriverState", "TableSink"]
 
 
 class DriverState:
-    """State that only the driver's process has, shared by its threads."""
+    """State that exists only in the driver's process and is shared by its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         """Lock for creating and checking tables."""
 
         self.save_mode_due = False
-        """True after ``apply_save_mode``; ``create_tables`` applies the mode, because the tables are known only there.
-        """
+        """True after ``apply_save_mode``. ``create_tables`` applies the mode, because tables are known only there."""
 
         self.treated: set[Hashable] = set()
-        """Tables to which the save mode was applied since the job started."""
+        """Tables to which the save mode has been applied since the job started."""
 
 
 class TableSink(AddingSink, SupportsSaveMode):
@@ -62,7 +61,7 @@ class TableSink(AddingSink, SupportsSaveMode):
     @property
     @abstractmethod
     def where(self) -> str:
-        """The database or catalog and the table option; equal for two sinks that write the same tables."""
+        """Database or catalog, and the table option; equal for two sinks that write to the same tables."""
 
     @property
     def save_mode(self) -> SaveMode | None:
@@ -80,17 +79,17 @@ class TableSink(AddingSink, SupportsSaveMode):
         self.driver.save_mode_due = False
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Record that the save mode is due; ``create_tables`` applies it because the tables are known only there."""
+        """Record that the save mode is due. ``create_tables`` applies it, because tables are known only there."""
         self.driver.save_mode_due, self.driver.treated = True, set()
 
     def require_creatable(self, named: str, who: str = "") -> None:
-        """Raise an error if ``schema_save_mode`` requires that the table exists; ``who`` starts the message."""
+        """Raise an error if ``schema_save_mode`` requires the table to exist; ``who`` is the start of the message."""
         mode = self.options[SCHEMA_SAVE_MODE.key]
         if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
             raise SinkError(f"{who}{missing_table(named, mode)}")
 
     def note_rows(self, schema: TableSchema, rows: str) -> None:
-        """Record that a table has rows, to which the job adds: ``the table orders, which had rows``."""
+        """Record that a table has rows to which the job adds: ``the table orders, which had rows``."""
         self.adds_to = {schema.table: rows, **self.adds_to}
 
     # -- in tasks ---------------------------------------------------------------------------------------------------

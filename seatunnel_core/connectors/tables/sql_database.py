@@ -1,4 +1,4 @@
-"""Interface of a database whose tables the driver fills from files that tasks have staged."""
+"""Interface of a database whose tables the driver fills from files staged by tasks."""
 
 import hashlib
 from abc import abstractmethod
@@ -16,10 +16,10 @@ from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 __all__ = ["FILE", "KIND", "NUMBER", "SqlDatabase", "StagedPart", "TableColumn"]
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
-"""Additional columns of staged rows that are merged: the kind of the row, and its number in the unit."""
+"""Additional columns of staged rows that are merged: the row kind, and the row's number in the unit."""
 
 FILE = "seatunnel_file"
-"""Column of staged rows with the name of their file."""
+"""Column of staged rows that contains the name of their file."""
 
 _STORED = {
     pa.float16(): pa.float32(),
@@ -32,15 +32,15 @@ _STORED = {
 
 @frozen(kw_only=True)
 class StagedPart:
-    """One staged file: rows of one unit for one table."""
+    """A staged file: rows of one unit for one table."""
 
     epoch: int
     unit: str
-    """Id of the committable."""
+    """ID of the committable."""
 
     name: str
     file: str
-    """Full path."""
+    """Full path of the file."""
 
     path: TablePath
     """Path of the table."""
@@ -59,7 +59,7 @@ class SqlDatabase(TableDatabase):
     """
 
     types: ClassVar[Mapping[pa.DataType, str]]
-    """Declared type of each Arrow type that the database supports; at least of strings and integers."""
+    """Declared type for each Arrow type that the database supports, at least for strings and integers."""
 
     @property
     @abstractmethod
@@ -68,11 +68,11 @@ class SqlDatabase(TableDatabase):
 
     @property
     def exists(self) -> bool:
-        """True if opening the database would not create it."""
+        """False if the database does not exist and opening it would create it."""
         return True
 
     def failed(self, kind: type[SinkError], what: str, error: Exception) -> SinkError:
-        """Return ``kind`` for an error of the database, marked as retryable if a retry may help."""
+        """Convert an error of the database to ``kind``, marked as retryable if a retry may help."""
         return kind(f"{what}: {error}")
 
     # -- types ------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ class SqlDatabase(TableDatabase):
         """Return the type in which values of a type are staged.
 
         Raises:
-            TypeError: The database has no type for it; the message is the Arrow type.
+            TypeError: The database has no such type; the message is the Arrow type.
         """
         kind = _STORED.get(kind, kind)
         if of.is_timestamp(kind):
@@ -99,21 +99,21 @@ class SqlDatabase(TableDatabase):
         return self.types[kind]
 
     def arrow_type(self, declared: str) -> pa.DataType | None:
-        """Return the Arrow type of a declared type; ``None`` for a type that rows do not support."""
+        """Return the Arrow type of a declared type; ``None`` if rows do not support it."""
         return next((kind for kind, written in self.types.items() if written == declared), None)
 
     def written_type(self, connection: Any, kind: pa.DataType) -> str:
-        """Return the string by which the database describes the type of a new column of a stored type."""
+        """Return the type of a new column in the database's notation, for a stored type."""
         return self.declared_type(kind)
 
     # -- tables -----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
-        """Return the columns of a table; none if it does not exist.
+        """Return the columns of a table; empty if it does not exist.
 
         Raises:
-            SinkError: It is a view.
+            SinkError: The path refers to a view.
         """
 
     def table_columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
@@ -121,10 +121,10 @@ class SqlDatabase(TableDatabase):
         return [evolve(each, arrow=each.arrow or self.arrow_type(each.declared)) for each in found]
 
     def table_path(self, written: str) -> TablePath:
-        """Parse the path of a table as written by the user.
+        """Parse a table path written by the user.
 
         Raises:
-            ValueError: It is not a path of a table in this database.
+            ValueError: The string is not the path of a table in this database.
         """
         found = parts_of(written)
         if len(found) != 1 or found[0].lower().startswith("seatunnel_"):
@@ -132,23 +132,23 @@ class SqlDatabase(TableDatabase):
         return found
 
     def own(self, name: str) -> TablePath:
-        """Return the path of a table of the engine."""
+        """Return the path of one of the engine's tables."""
         return (f"seatunnel_{name}",)
 
     def create_schema(self, connection: Any, path: TablePath) -> None:
         """Create the schema of a table if it does not exist."""
 
     def drop_own(self, connection: Any) -> None:
-        """Drop the empty tables of the engine."""
+        """Drop the engine's tables if they are empty."""
         for name in ("pipelines", "commits", "replacing"):
             self.run(connection, f"DROP TABLE IF EXISTS {self.quoted(*self.own(name))}")
 
     def unique_keys(self, connection: Any, path: TablePath) -> Sequence[Sequence[str]]:
-        """Return the columns of each unique index or constraint of a table, with the primary key."""
+        """Return the columns of each unique index or constraint of a table, including the primary key."""
         return ()
 
     def children(self, connection: Any, path: TablePath) -> Mapping[str, Sequence[str]]:
-        """Return the columns, in lower case, of a table and of all tables beside it with names like ``<name>__…``.
+        """Return the columns of a table and of all tables next to it with names like ``<name>__…``, in lower case.
 
         The keys are names in lower case. If the result is empty, the sink does not replace child tables together with
         merged rows.
@@ -158,7 +158,7 @@ class SqlDatabase(TableDatabase):
     # -- staged rows ------------------------------------------------------------------------------------------------
 
     def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
-        """Return the expression after FROM for the rows of files with equal columns, including ``FILE``.
+        """Return a FROM item for the rows of files with equal columns, including the column ``FILE``.
 
         By default the files are loaded into a temporary table.
         """
@@ -184,7 +184,7 @@ class SqlDatabase(TableDatabase):
         raise NotImplementedError(self.name)
 
     def order_of(self, parts: Sequence[StagedPart]) -> str:
-        """Return the expression that sorts staged rows in the order of their files."""
+        """Return an expression that sorts staged rows in the order of their files."""
         return FILE
 
     def merge(self, table: str, rows: str, columns: Sequence[str], key: Sequence[str]) -> Iterator[str]:
@@ -192,9 +192,9 @@ class SqlDatabase(TableDatabase):
 
         Args:
             table: The quoted table.
-            rows: A subquery of rows with their kinds, one per key.
+            rows: A subquery of rows with their kinds, one row per key.
             columns: The columns of the rows.
-            key: The columns of the key.
+            key: The key columns.
         """
         source, listed = f"({rows}) AS seatunnel_rows", ", ".join(map(self.quoted, columns))
         same = " AND ".join(f"{table}.{name} = seatunnel_rows.{name}" for name in map(self.quoted, key))

@@ -19,7 +19,7 @@ def added(database: SqlDatabase, table: str, source: str, columns: Sequence[str]
 def versioned(
     database: SqlDatabase, table: str, rows: str, parts: Sequence[StagedPart], history: Sequence[str], at: str
 ) -> Iterator[str]:
-    """Yield the statements that end the versions of rows that change, and add the new versions.
+    """Yield the statements that end the current versions of changed rows, and add the new versions.
 
     Args:
         database: The database.
@@ -46,14 +46,14 @@ def versioned(
 
 
 def last(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
-    """Return the SELECT of the last row of each key: the last row in the last file."""
+    """Return a SELECT of the last row of each key: the last row in the last file that contains the key."""
     key, order = _listed(database, parts[0].key), database.order_of(parts)
     ranked = f"SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY {order} DESC, {NUMBER} DESC) AS seatunnel_last"
     return f"SELECT * FROM ({ranked} FROM {source}) AS seatunnel_ranked WHERE seatunnel_last = 1"
 
 
 def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
-    """Return the table of merged rows and its child tables; ``None`` if it has none."""
+    """Return the table of merged rows with its child tables; ``None`` if it has none."""
     name, columns = path[-1].lower(), database.children(connection, path)
     children = in_order(found for found, names in columns.items() if found != name and is_child(names))
     if not children or ROW_ID not in columns.get(name, ()):
@@ -63,7 +63,7 @@ def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequenc
 
 
 def clashing(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str:
-    """Return a SELECT of one key that occurs in several of the files."""
+    """Return a SELECT that finds a key that occurs in several of the files."""
     key = _listed(database, parts[0].key)
     return f"SELECT {key} FROM {source} GROUP BY {key} HAVING count(DISTINCT {FILE}) > 1 LIMIT 1"
 

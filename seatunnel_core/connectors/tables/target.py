@@ -1,4 +1,4 @@
-"""A table as the target of staged rows: its columns, its creation, and the rows that it rejects."""
+"""A table as the target of staged rows: its columns, its creation, and checks of the rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,11 +19,11 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class TargetTable:
-    """Target of the rows of one table, as a task needs it."""
+    """Target of the rows of one table, with the data that a task needs."""
 
     path: TablePath
     columns: pa.Schema = field(repr=False)
-    """Columns to write, by their names in the table, with the types in which they are staged."""
+    """Columns to write, with their names in the table and the types in which they are staged."""
 
     given: tuple[str, ...] = field(repr=False)
     """Names of ``columns`` in the rows."""
@@ -35,11 +35,11 @@ class TargetTable:
     """Table of the parent rows, if children are replaced together with them."""
 
     without_values: tuple[str, ...] = field(default=(), repr=False)
-    """Columns of the rows that must have no value, as in ``rows.unknown.Resolved``."""
+    """Columns of the rows that must not contain values, as in ``rows.unknown.Resolved``."""
 
     @property
     def named(self) -> str:
-        """Name of the table in messages."""
+        """Name of the table for messages."""
         return ".".join(self.path)
 
     @property
@@ -90,13 +90,13 @@ def target_of(
     history: Sequence[str] = (),
     without_values: Sequence[str] = (),
 ) -> TargetTable:
-    """Return the target for rows that go into an existing table, after its schema evolution.
+    """Return the target for rows that are written to an existing table, after its schema evolution.
 
     Columns of the rows in ``without_values`` fit table columns of any type.
 
     Raises:
-        SinkError: The table lacks a column of the rows, has one of a type that does not fit, or requires one that the
-            rows lack; or it has two rows with one key.
+        SinkError: The table lacks a column of the rows, has a column with an incompatible type, requires a column that
+            the rows lack, or has two rows with one key.
     """
     table, named = database.table_columns(connection, path), ".".join(path)
     by_name = {column.name.lower(): column for column in table}
@@ -160,9 +160,9 @@ def _fitting(
 def repeated_key(
     database: SqlDatabase, connection: Any, target: TargetTable, history: Sequence[str] = ()
 ) -> str | None:
-    """Return, as a string, a key that several rows of the table have, ``id = 7``; ``None`` if all keys are unique.
+    """Return, as a string such as ``id = 7``, a key that several rows of the table have; ``None`` if keys are unique.
 
-    In a table with history, only current versions count.
+    In a table with history, only current versions are considered.
     """
     if not target.key:
         return None

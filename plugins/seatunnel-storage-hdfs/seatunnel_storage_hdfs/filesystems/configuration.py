@@ -1,4 +1,4 @@
-"""Creates a storage on an fsspec file system from ``plugin-config``."""
+"""Create a storage on an fsspec file system from ``plugin-config``."""
 
 import functools
 import json
@@ -19,12 +19,12 @@ _CRASH = "a crash of the server's machine"
 
 
 def create(configuration: Mapping[str, str]) -> FileSystemStorage:
-    """Return a storage on the file system of ``storage.type``, after a test of the location.
+    """Return a storage on the file system of ``storage.type``, after testing the location.
 
     Raises:
         StorageConfigurationError: The file system is unknown, its package is missing, or it lacks a required guarantee.
         StorageAccessError: The location denies access.
-        StorageUnavailableError: The location does not answer.
+        StorageUnavailableError: The location does not respond.
     """
     kind = configuration[STORAGE_TYPE].lower()
     options = _options(configuration, f"fs.{kind}.")
@@ -68,13 +68,13 @@ def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str,
 
 
 def _options(configuration: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    """Return the arguments of the file system: the keys that start with the prefix, without it."""
+    """Return the arguments of the file system: the keys that start with the prefix, without the prefix."""
     written = {key.removeprefix(prefix): value for key, value in configuration.items() if key.startswith(prefix)}
     return {name: _typed(name, value) for name, value in written.items()}
 
 
 def _typed(name: str, value: str) -> Any:
-    """Return a value as JSON if it is valid (``22``, ``true``, ``{…}``), otherwise unchanged, as a secret always is."""
+    """Parse a value as JSON if it is valid (``22``, ``true``, ``{…}``); else, and for secrets, return it as is."""
     if holds_secret(name):
         return value
     try:

@@ -11,12 +11,12 @@ _FINAL_CLASSES = (
     *("AuthenticationException", "BadHostKeyException", "ClientAuthenticationError", "DefaultCredentialsError"),
     *("RefreshError", "PasswordRequiredException", "TypeError", "ValueError"),
 )
-"""Class names, because the packages that define the classes may not be installed."""
+"""Names of exception classes for permanent errors; the packages that define them may not be installed."""
 
 
 @contextlib.contextmanager
 def translated(secrets: Collection[str]) -> Iterator[None]:
-    """Convert errors of a file system to storage errors; errors of the operating system keep their number.
+    """Convert errors of a file system to storage errors; operating-system errors keep their number.
 
     Args:
         secrets: Strings that no message may contain, even if the file system's message does.
@@ -56,6 +56,6 @@ def _meaning(cause: Exception, said: str) -> StorageUnavailableError | StorageAc
 
 
 def _status(cause: Exception) -> int | None:
-    """Return the status of an HTTP response, from the attribute where the client stores it."""
+    """Return the status of an HTTP response, from whichever attribute the client stores it in."""
     found = (getattr(cause, name, None) for name in ("status_code", "status", "code"))
     return next((int(each) for each in found if isinstance(each, int | str) and str(each).isdigit()), None)

@@ -1,14 +1,14 @@
-"""Guarantees of fsspec's file systems: those that write an object atomically and never overwrite one.
+"""fsspec file systems that guarantee to write objects atomically and never overwrite one.
 
-fsspec has an argument for it, ``pipe_file(mode="create")``, but its general implementation checks first and writes
-afterwards, so two writers may both find no object. It is a guarantee only if the file system delegates this check to
-its server. This was verified in their sources and with many concurrent writers:
+fsspec has an argument for this, ``pipe_file(mode="create")``, but its general implementation checks first and writes
+afterwards, so two writers may both find no object. It is a guarantee only if the file system leaves the check to its
+server. This was verified in the sources and with many concurrent writers:
 
 * adlfs uploads with ``If-None-Match: *``, in one request or by a list of blocks that is committed with it;
 * gcsfs uploads with ``ifGenerationMatch=0``; here always in one request, because it checks that only when a larger
   upload starts.
 
-s3fs can do it too, but S3 and OSS have dedicated backends.
+s3fs supports this too, but S3 and OSS have dedicated backends.
 """
 
 import importlib
@@ -24,13 +24,13 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 @frozen(kw_only=True)
 class ConditionalPut:
-    """Conditional put of a file system: it puts an object only if none exists."""
+    """Conditional put of a file system, which writes an object only if it does not exist."""
 
     arguments: Callable[[bytes], Mapping[str, Any]] = lambda body: {}
-    """Arguments of ``pipe_file``, in addition to ``mode="create"``."""
+    """Function that returns arguments of ``pipe_file`` for a body, in addition to ``mode="create"``."""
 
     file_system: tuple[str, str] | None = None
-    """Module and class, if they differ from those that fsspec registers under this name."""
+    """Module and class, if they differ from those that fsspec registers for this name."""
 
 
 AZURE = ConditionalPut()
@@ -56,7 +56,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("s3a", "s3n"), "storage.type: s3"),
     **dict.fromkeys(("webhdfs", "arrow_hdfs", "viewfs"), "storage.type: hdfs"),
 }
-"""Dedicated backends for other names of their file systems."""
+"""Settings that select a dedicated backend, by the name of an fsspec file system."""
 
 _PACKAGES = {
     **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
@@ -67,11 +67,11 @@ _PACKAGES = {
     "oci": "ocifs",
     "dropbox": "dropboxdrivefs",
 }
-"""Distributions that provide a module of a different name."""
+"""Distributions that provide a module with a different name."""
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:
-    """Return a new file system that shares no state with others of the same options.
+    """Return a new file system that shares no state with others that have the same options.
 
     Raises:
         StorageConfigurationError: No file system has this name, its package is missing, or it rejects the options.

@@ -1,4 +1,4 @@
-"""Checkpoints on an fsspec file system: by conditional puts, or by a single writer."""
+"""Checkpoints on an fsspec file system, by conditional puts or with a single writer."""
 
 import contextlib
 import datetime
@@ -20,19 +20,19 @@ from seatunnel_storage_hdfs.filesystems.protocols import ConditionalPut
 from seatunnel_storage_hdfs.probe import never_overwrites, probe
 
 _MOMENTS = ("mtime", "last_modified", "LastModified", "updated", "created")
-"""Keys under which file systems report the modification time, the most common first."""
+"""Keys under which file systems report the modification time, most common first."""
 
 _LOCKS = tuple(threading.Lock() for _ in range(64))
 """Locks of all storages of this process, assigned by path."""
 
 
 class FileSystemStorage(BlobStorage):
-    """A blob is a file below the namespace; for an object store, the namespace starts with the bucket.
+    """Storage of blobs as files below the namespace; for an object store, the namespace starts with the bucket.
 
     Args:
-        kind: the ``storage.type``.
-        open_file_system: returns a new file system; called again when a connection was lost.
-        hidden: values of options that no message may contain.
+        kind: The ``storage.type``.
+        open_file_system: Function that returns a new file system; called again when a connection was lost.
+        hidden: Values of options that no message may contain.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class FileSystemStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Put, read, list and delete one fixed key, as for every checkpoint.
+        """Test the operations of a checkpoint with one fixed key: put, read, list and delete.
 
         Raises:
             StorageAccessError: One of these operations is denied, or a put overwrites.
-            StorageUnavailableError: The server does not answer.
+            StorageUnavailableError: The server does not respond.
         """
         probe(self, self._require_put_if_absent)
 
@@ -108,10 +108,10 @@ class FileSystemStorage(BlobStorage):
 
     @contextlib.contextmanager
     def _file_system(self) -> Iterator[Any]:
-        """Yield the file system, or a new one after an error that may have ended its connection.
+        """Yield the file system, or a new one after an error that may have closed its connection.
 
-        Only an asynchronous file system is used by several threads at once: the others are not thread-safe, and
-        paramiko deadlocks when two threads send requests.
+        Only asynchronous file systems are used by several threads at once. Others are not thread-safe, and paramiko
+        deadlocks when two threads send requests.
         """
         with translated(self._hidden):
             with self._opening:
@@ -138,7 +138,7 @@ class FileSystemStorage(BlobStorage):
 
 
 class ConditionalStorage(FileSystemStorage):
-    """Storage on a server that rejects a second put. The client repeats requests itself, for up to a minute."""
+    """Storage on a server that rejects a second put. The client retries requests itself, for up to a minute."""
 
     def __init__(self, conditional: ConditionalPut, **more: Any) -> None:
         super().__init__(backoff=Backoff(attempts=2), **more)
@@ -153,7 +153,7 @@ class ConditionalStorage(FileSystemStorage):
         return True
 
     def _path(self, key: str) -> str:
-        """Return the path without its first "/", because it starts with a bucket or container instead of a folder."""
+        """Return the path without its leading "/", because it starts with a bucket or container instead of a folder."""
         return super()._path(key).lstrip("/")
 
     def _entries(self, files: Any, prefix: str) -> Iterable[dict[str, Any]]:
@@ -162,10 +162,10 @@ class ConditionalStorage(FileSystemStorage):
 
 
 class SingleWriterStorage(FileSystemStorage):
-    """Storage for file systems that can only check first and write afterwards: correct if only one process writes.
+    """Storage on file systems without a conditional put. Correct only if a single process writes.
 
-    A put writes a file in ``.tmp/`` next to the target, checks, and moves it there, so that readers see whole files
-    if the file system's move is atomic.
+    A put writes a file in ``.tmp/`` next to the target, checks that the target does not exist, and moves the file
+    there. Readers see whole files if the file system's move is atomic.
     """
 
     def locate(self, key: str) -> str:
@@ -201,7 +201,7 @@ class SingleWriterStorage(FileSystemStorage):
 
 
 def _exists(files: Any, path: str) -> bool:
-    """Return True if a path exists; ``exists`` of fsspec reports every failure as ``False``."""
+    """Return True if a path exists. fsspec's ``exists`` reports every failure as ``False``."""
     try:
         files.info(path)
     except FileNotFoundError:
@@ -210,7 +210,7 @@ def _exists(files: Any, path: str) -> bool:
 
 
 def _write_in_folder(files: Any, path: str, body: bytes) -> None:
-    """Write a file, and create its folder only if it is missing: once per pipeline."""
+    """Write a file; create its folder only if it is missing, which happens once per pipeline."""
     try:
         files.pipe_file(path, body)
     except FileNotFoundError:
@@ -221,7 +221,7 @@ def _write_in_folder(files: Any, path: str, body: bytes) -> None:
 def _move(files: Any, temporary: str, path: str) -> None:
     """Move a file to its final name.
 
-    A claim removes the unfinished files of older engines, even of a live one. That engine then has to write its file
+    A claim removes the unfinished files of older engines, even of live ones. Such an engine must then write its file
     again, and finds that it was replaced.
 
     Raises:
@@ -237,7 +237,7 @@ def _move(files: Any, temporary: str, path: str) -> None:
 
 
 def _files(files: Any, folder: str, *, top: bool, hidden: bool = False) -> Iterator[dict[str, Any]]:
-    """List the files below a folder; ``hidden`` includes unfinished ones."""
+    """List the files below a folder; ``hidden`` includes unfinished files."""
     for entry in _listed(files, folder):
         name = str(entry["name"]).rstrip("/").rpartition("/")[2]
         if entry["type"] != "directory":

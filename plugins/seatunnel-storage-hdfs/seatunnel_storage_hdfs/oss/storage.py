@@ -1,8 +1,8 @@
-"""Checkpoints as objects: one put that never overwrites and one listing per checkpoint.
+"""Checkpoints as OSS objects. A checkpoint costs one put, which never overwrites, and one listing.
 
-A put has ``x-oss-forbid-overwrite``, so that one of several writers wins, and ``Content-MD5``, so that the server
-rejects bytes that were damaged in transit before they can be read. The header has no effect on a bucket with
-versioning; ``create`` detects and rejects such a bucket.
+A put has ``x-oss-forbid-overwrite``, so that only one of several writers succeeds, and ``Content-MD5``, so that the
+server rejects data that was damaged in transit. In a bucket with versioning, ``x-oss-forbid-overwrite`` has no effect;
+``create`` detects and rejects such a bucket.
 """
 
 import base64
@@ -21,14 +21,14 @@ from seatunnel_storage_hdfs.probe import KEY as PROBE
 from seatunnel_storage_hdfs.probe import closed_on_failure, probe
 
 _MOST_KEYS = 1_000
-"""Number of keys in one page of a listing, and in one batched delete."""
+"""Maximum number of keys in a page of a listing, and in a batched delete."""
 
 _PROBES = 5
-"""Number of attempts to put the probe: another engine that starts at the same time may remove it in between."""
+"""Number of attempts to put the probe; another engine that starts at the same time may remove it in between."""
 
 
 class OssStorage(BlobStorage):
-    """A blob is an object of one bucket. Costs one put and one listing per checkpoint, and one batched delete."""
+    """Storage of blobs as objects in one bucket. A checkpoint costs one put and one listing, and one batched delete."""
 
     def __init__(self, bucket: oss2.Bucket, *, namespace: str, max_retained: int) -> None:
         super().__init__(backend="OSS", namespace=namespace, max_retained=max_retained)
@@ -41,7 +41,7 @@ class OssStorage(BlobStorage):
         return self._put(key, body) is not None
 
     def _put(self, key: str, body: bytes) -> Mapping[str, str] | None:
-        """Return the headers of the response, or ``None`` if the key exists."""
+        """Put an object; return the headers of the response, or ``None`` if the key exists."""
         md5 = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         headers = {"x-oss-forbid-overwrite": "true", "Content-MD5": md5, "Content-Type": "application/octet-stream"}
         with translated():
@@ -92,11 +92,11 @@ class OssStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Put, read, list and delete one fixed key, as for every checkpoint.
+        """Test the operations of a checkpoint with one fixed key: put, read, list and delete.
 
         Raises:
             StorageAccessError: One of these operations is denied, or a put overwrites.
-            StorageUnavailableError: The server does not answer.
+            StorageUnavailableError: The server does not respond.
         """
         probe(self, self._require_put_if_absent)
 
@@ -119,12 +119,12 @@ class OssStorage(BlobStorage):
 
 
 def create(configuration: Mapping[str, str]) -> OssStorage:
-    """Return a storage in a bucket, after a test of it.
+    """Return a storage in a bucket, after testing the bucket.
 
     Raises:
-        StorageConfigurationError: A key is missing or wrong.
+        StorageConfigurationError: A key is missing or invalid.
         StorageAccessError: The bucket does not exist, access is denied, or it cannot store checkpoints.
-        StorageUnavailableError: The endpoint does not answer.
+        StorageUnavailableError: The endpoint does not respond.
     """
     storage = OssStorage(
         connect(configuration),

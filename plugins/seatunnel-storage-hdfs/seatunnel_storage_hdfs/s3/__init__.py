@@ -14,16 +14,16 @@ from seatunnel_storage_hdfs.s3.probe import probe
 from seatunnel_storage_hdfs.s3.storage import BACKEND, PATIENCE, S3Storage
 
 _LONGEST_NAMESPACE = 700
-"""Maximum length in bytes. S3 allows keys of 1,024; the longest of this engine below a namespace has about 250."""
+"""Maximum length of a namespace in bytes. S3 allows keys of 1,024; this engine adds at most about 250."""
 
 
 def create(configuration: Mapping[str, str]) -> S3Storage:
-    """Return a storage in a bucket, after a test of listing, putting, reading and deleting.
+    """Return a storage in a bucket, after testing a listing, a put, a read and a deletion.
 
     Raises:
-        StorageConfigurationError: A key is missing or wrong, or there are no credentials.
-        StorageAccessError: The server denies access: no such bucket, wrong credentials, or a missing permission.
-        StorageUnavailableError: The server does not answer.
+        StorageConfigurationError: A key is missing or invalid, or there are no credentials.
+        StorageAccessError: The bucket does not exist, the credentials are wrong, or a permission is missing.
+        StorageUnavailableError: The server does not respond.
     """
     name, namespace, max_retained = (
         bucket_of(configuration),

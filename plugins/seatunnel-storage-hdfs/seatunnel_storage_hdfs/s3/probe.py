@@ -1,4 +1,4 @@
-"""Probe of S3. It lists first, to distinguish a missing bucket from a rejected put."""
+"""Startup test for S3. It lists first, to distinguish a missing bucket from a rejected put."""
 
 import logging
 
@@ -13,13 +13,13 @@ logger = logging.getLogger("seatunnel.storage")
 
 
 def probe(storage: S3Storage) -> None:
-    """Test a storage by a listing, two puts, a read and a deletion; only by a listing if it is read-only.
+    """Test a storage with a listing, two puts, a read and a deletion; a read-only storage only with a listing.
 
     Warns about a bucket that keeps deleted objects.
 
     Raises:
         StorageAccessError: One of these operations is denied, the bucket does not exist, or the server overwrites.
-        StorageUnavailableError: The server does not answer, or answers with a failure.
+        StorageUnavailableError: The server does not respond, or reports a failure.
     """
     _list(storage)
     if storage.read_only:
@@ -50,7 +50,7 @@ def _require_put_if_absent(storage: S3Storage) -> None:
 
 
 def _delete(storage: S3Storage) -> bool:
-    """Delete the test object, and return True if the bucket keeps deleted objects."""
+    """Delete the test object; return True if the bucket keeps deleted objects."""
     objects = {"Objects": [{"Key": storage.object_key(KEY)}]}
     with translated():
         answer = storage.client.delete_objects(Bucket=storage.bucket, Delete=objects)
@@ -59,7 +59,7 @@ def _delete(storage: S3Storage) -> bool:
 
 
 def _expires_old_versions(storage: S3Storage) -> bool:
-    """Return True if a lifecycle rule expires old versions; ``False`` if reading the rules is denied."""
+    """Return True if a lifecycle rule expires old versions, False if access to the rules is denied."""
     try:
         rules = storage.client.get_bucket_lifecycle_configuration(Bucket=storage.bucket)["Rules"]
     except ClientError:

@@ -1,7 +1,7 @@
-"""Checkpoints as objects of a bucket.
+"""Checkpoints as objects in an S3 bucket.
 
-A put is one request with ``If-None-Match: *``: the server stores the whole body or nothing, and one of several writers
-wins. Nothing is renamed or left behind. Listings of S3 are strongly consistent, which the fence needs.
+A put is one request with ``If-None-Match: *``: the server stores the whole body or nothing, and only one of several
+writers succeeds. Nothing is renamed or left behind. Fencing relies on the strong consistency of S3 listings.
 """
 
 import io
@@ -17,23 +17,26 @@ from seatunnel_storage_api.retry import Backoff
 BACKEND = "hdfs on S3"
 
 PATIENCE = Backoff(attempts=6, first_wait_ms=100, longest_wait_ms=2_000)
-"""Retry limit of three seconds in total: enough for a server that restarts or throttles requests."""
+"""Retry limit of three seconds in total, enough for a server that restarts or throttles requests."""
 
 MOST_DELETED_AT_ONCE = 1_000
-"""Maximum number of keys in one delete request: S3's limit."""
+"""Maximum number of keys in one delete request, according to S3."""
 
 _LARGE_BYTES = 2**20
-"""Size from which a body is sent from its own memory; a smaller one is copied into one packet with the headers."""
+"""Size in bytes from which a body is sent without copying; a smaller body is copied into one packet with the
+headers."""
 
 _BLOCK_BYTES = 2**16
 
 
 class S3Storage(BlobStorage):
-    """A blob is an object. Costs one PUT and one LIST per checkpoint, and one batched DELETE when checkpoints expire.
+    """Storage of blobs as objects.
+
+    A checkpoint costs one PUT and one LIST, and one batched DELETE when checkpoints expire.
 
     Args:
-        client: thread-safe boto3 client that sends each request once. Closed with the storage.
-        bucket: an existing bucket.
+        client: Thread-safe boto3 client that sends each request once. Closed with the storage.
+        bucket: An existing bucket.
     """
 
     def __init__(self, *, client: Any, bucket: str, namespace: str, max_retained: int) -> None:
@@ -89,7 +92,7 @@ class S3Storage(BlobStorage):
         super().close()
 
     def object_key(self, key: str) -> str:
-        """Return the server's key for a key below the namespace."""
+        """Return the object key for a key below the namespace."""
         return self._folder + key
 
     def locate(self, key: str) -> str:
@@ -97,7 +100,7 @@ class S3Storage(BlobStorage):
 
 
 class _Blocks(io.BytesIO):
-    """File object over existing memory, of which botocore copies at most one block at a time."""
+    """File object over existing memory, from which botocore copies at most one block at a time."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         return super().read(min(size, _BLOCK_BYTES) if size else size)

@@ -10,19 +10,20 @@ from seatunnel_storage_hdfs.probe import closed_on_failure
 from seatunnel_storage_hdfs.webhdfs.storage import WebHdfsStorage
 
 FAILOVER = Backoff(attempts=20, first_wait_ms=100, longest_wait_ms=5_000)
-"""Retry limit of about a minute: time to fail over from a dead NameNode, or to restart a DataNode."""
+"""Retry limit of about a minute, enough to fail over from a dead NameNode or to restart a DataNode."""
 
 
 def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
-    """Return a storage in a folder, after a test of it.
+    """Return a storage in a folder, after testing the folder.
 
-    An unreachable cluster is reported after a few attempts, because a user waits for the result. The storage itself
-    retries for longer, see ``FAILOVER``.
+    An unreachable cluster is reported after a few attempts, because the user is waiting for the result. The storage
+    itself retries for longer; see ``FAILOVER``.
 
     Raises:
         StorageConfigurationError: The configuration does not describe the cluster.
         StorageAccessError: The cluster denies access.
-        StorageUnavailableError: It does not answer, is in safe mode, has no active NameNode or no DataNode.
+        StorageUnavailableError: The cluster does not respond, is in safe mode, or has no active NameNode or no
+            DataNode.
     """
     namespace, max_retained = shared.namespace(configuration), shared.max_retained(configuration)
     address, webhdfs = address_of(configuration).name, connect(configuration)

@@ -14,16 +14,16 @@ BACKEND = "HDFS"
 
 
 class WebHdfsStorage(BlobStorage):
-    """A blob is a file below the namespace.
+    """Storage of blobs as files below the namespace.
 
-    A file of HDFS is visible while it is written, and the output of a writer that died remains. So a put writes a
-    file of a unique name in ``.tmp/`` next to its target, makes the DataNodes sync it, and renames it, which never
-    overwrites and is one entry in the NameNode's log. One checkpoint costs four requests: two to create, one to
-    rename and one to list; and one more for each expired file.
+    An HDFS file is visible while it is being written, and the output of a dead writer remains. Therefore a put writes a
+    file with a unique name in ``.tmp/`` next to its target, makes the DataNodes sync it, and renames it. The rename
+    never overwrites, and is a single entry in the NameNode's log. A checkpoint costs four requests (two to create, one
+    to rename and one to list), and one more for each expired file.
 
     Args:
-        webhdfs: client, closed with the storage.
-        address: prefix of the namespace as a user writes it, such as ``hdfs://host:port``.
+        webhdfs: Client, closed with the storage.
+        address: Address that precedes the namespace, such as ``hdfs://host:port``.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class WebHdfsStorage(BlobStorage):
         return self._webhdfs.read(self._path(key))
 
     def list_blobs(self, prefix: str) -> Iterator[Blob]:
-        """List a pipeline in one request, a consistent view; a job or all jobs in one request per folder."""
+        """List a pipeline in one request, a consistent view; list a job or all jobs with one request per folder."""
         return self._files(prefix)
 
     def unfinished(self, prefix: str) -> Iterator[Blob]:
@@ -72,11 +72,11 @@ class WebHdfsStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Do the steps of a store once, under names that no listing returns; only list if the storage is read-only.
+        """Run the steps of a put once, with names that no listing returns; if the storage is read-only, only list.
 
         Raises:
             StorageAccessError: The cluster denies access.
-            StorageUnavailableError: It does not answer, or is not ready.
+            StorageUnavailableError: The cluster does not respond, or is not ready.
         """
         self._attempt("use", "", self._list_it if self.read_only else self._try_everything)
 
@@ -97,7 +97,7 @@ class WebHdfsStorage(BlobStorage):
         self._webhdfs.delete(second)
 
     def _files(self, prefix: str, *, hidden: bool = False) -> Iterator[Blob]:
-        """List the files below ``prefix``; ``hidden`` includes unfinished ones."""
+        """List the files below ``prefix``; ``hidden`` includes unfinished files."""
         for entry in self._webhdfs.entries(self._path(prefix)):
             name = entry["pathSuffix"]
             if entry["type"] != "DIRECTORY":

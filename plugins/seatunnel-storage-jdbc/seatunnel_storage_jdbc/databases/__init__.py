@@ -1,1 +1,1 @@
-"""Differences between databases: a ``Dialect`` for each."""
+"""Differences between databases: one ``Dialect`` for each."""

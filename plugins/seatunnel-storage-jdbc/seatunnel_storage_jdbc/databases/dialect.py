@@ -1,4 +1,4 @@
-"""The interface to a kind of database."""
+"""Interface to a kind of database."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -8,21 +8,21 @@ import sqlalchemy as sa
 from seatunnel_storage_jdbc.address import Address
 
 CONNECT_S = 10
-"""Time limit for connecting, in seconds."""
+"""Timeout for connecting, in seconds."""
 
 IDLE_S = 5
-"""Time after which a server ends a connection whose transaction waits for its client: a process that hangs in the
-middle of one would keep its locks, and no other could take over its work."""
+"""Time after which the server ends a connection whose transaction is idle, in seconds. Otherwise, a process that hangs
+during a transaction would keep its locks, and no other process could take over its work."""
 
 LOCK_S = 10
-"""Maximum time for which a statement waits for the lock of another transaction, in seconds."""
+"""Maximum time that a statement waits for the lock of another transaction, in seconds."""
 
 STATEMENT_S = 120
-"""Default time limit of a statement and of a server response, in seconds."""
+"""Default timeout of a statement and of a server response, in seconds."""
 
 
 class Dialect(ABC):
-    """A kind of database: its differences that SQLAlchemy does not cover."""
+    """A kind of database. Covers the differences that SQLAlchemy does not."""
 
     driver: ClassVar[str] = ""
     """Module of the driver; empty if it is part of Python."""
@@ -31,7 +31,7 @@ class Dialect(ABC):
     """Extra of this distribution that installs the driver."""
 
     shows_before_durable: ClassVar[bool] = False
-    """True if other transactions may see a commit before it would survive a crash of the server."""
+    """True if other transactions may see a commit before it is durable."""
 
     @abstractmethod
     def url(self, address: Address) -> sa.URL:
@@ -39,20 +39,20 @@ class Dialect(ABC):
 
     @abstractmethod
     def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:
-        """Return the arguments of the driver's ``connect``; no response of the server takes longer than ``answer_s``.
+        """Return the arguments of the driver's ``connect``; ``answer_s`` is the timeout of a server response.
 
         Raises:
-            StorageConfigurationError: A property of the url is unknown.
+            StorageConfigurationError: A property of the URL is unknown.
         """
 
     def begin_session(self, connection: Any) -> None:
         """Configure a new driver connection."""
 
     def begin(self, connection: sa.Connection, *, writes: bool) -> None:
-        """Begin a transaction unless the driver does."""
+        """Begin a transaction, unless the driver does so."""
 
     def exists(self, address: Address) -> bool:
-        """Return True if the database exists; checked only where opening it would create one."""
+        """Return True if the database exists; only checked where opening a missing database would create it."""
         return True
 
     def weaknesses(self, connection: sa.Connection) -> tuple[str, ...]:
@@ -64,5 +64,5 @@ class Dialect(ABC):
         """Return True if a driver error is retryable."""
 
     def message(self, error: BaseException) -> str:
-        """Return the driver's message in one line."""
+        """Return the driver's message on one line."""
         return " ".join(str(error).split())

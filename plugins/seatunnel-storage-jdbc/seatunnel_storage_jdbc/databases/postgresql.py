@@ -14,7 +14,7 @@ _LIBPQ = {
     "gssEncMode": "gssencmode",
     "kerberosServerName": "krbsrvname",
 }
-"""Names in libpq of the JDBC driver's properties."""
+"""Properties of the JDBC driver and their names in libpq."""
 
 _OF_JAVA = frozenset(
     {"socketTimeout", "stringtype", "reWriteBatchedInserts", "defaultRowFetchSize", "prepareThreshold", "loggerLevel"}
@@ -25,7 +25,7 @@ _OF_JAVA = frozenset(
 
 _KEEPALIVES = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
 _SILENT_MS = 15_000
-"""Keep-alive settings that detect a lost server within about 15 s."""
+"""Time after which a lost server is detected, in milliseconds."""
 
 _PASSING = ("08", "53", "57P", "40", "25006", "25P0", "55P03", "57014", "58")
 """Prefixes of retryable SQLSTATEs: connection lost, too few resources, shutdown or start of the server, deadlock,

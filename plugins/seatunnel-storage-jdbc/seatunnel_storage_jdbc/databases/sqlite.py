@@ -1,4 +1,4 @@
-"""SQLite, with Python's driver: one file that processes of one machine share."""
+"""SQLite, with Python's driver: one file, shared by processes of one machine."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 
 
 class SQLite(Dialect):
-    """A file with a rollback journal. It creates a second file only while it writes."""
+    """A file with a rollback journal. A second file exists only during writes."""
 
     def url(self, address: Address) -> sa.URL:
         try:

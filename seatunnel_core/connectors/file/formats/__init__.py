@@ -1,1 +1,1 @@
-"""The formats of files: one module or folder for each, with a reader for the source and a writer for the sink."""
+"""File formats: a module or folder for each, with a reader for the source and a writer for the sink."""

@@ -1,7 +1,7 @@
 """Files inside archives: ``archive_compress_codec``.
 
-An archive is one split. Its members are unpacked one after the other into an anonymous temporary file, from which any
-format can read; it disappears with the task.
+An archive is one split. Its members are extracted one by one to an anonymous temporary file, from which any format can
+read. The operating system removes that file when the task ends.
 """
 
 import errno
@@ -32,7 +32,7 @@ _COPY_BYTES = 1 << 20
 
 
 class Archived(SourceFormat):
-    """A format whose files are in archives."""
+    """A format whose files are inside archives."""
 
     def __init__(self, inner: SourceFormat, kind: str) -> None:
         self._inner = inner
@@ -87,7 +87,10 @@ class Archived(SourceFormat):
             )
 
     def _members(self, file: OpenFile) -> Iterator["Member"]:
-        """Yield the members, each open until the next one. Names that start with ``.`` or ``_`` are skipped."""
+        """Yield the members, each open until the next is requested.
+
+        Names that start with ``.`` or ``_`` are skipped.
+        """
         with file.python_file() as content, _damage_named(file.version.path):
             for name, unpacked in _MEMBERS[self._kind](content, file.version.path):
                 if is_visible(name):
@@ -97,7 +100,7 @@ class Archived(SourceFormat):
 
 
 class Member(LocalOpenFile):
-    """One file of an archive, unpacked."""
+    """One file of an archive, extracted."""
 
     def __init__(self, archive: OpenFile, name: str, unpacked: IO[bytes]) -> None:
         self._archive = archive
@@ -119,7 +122,7 @@ class Member(LocalOpenFile):
 
 
 class _UnreadableError(Exception):
-    """A member that cannot be unpacked; the message gives the reason."""
+    """A member that cannot be extracted; the message states the reason."""
 
 
 _DAMAGED = (
@@ -130,7 +133,7 @@ _DAMAGED = (
 
 @contextmanager
 def _damage_named(path: str) -> Iterator[None]:
-    """Convert errors about damaged data to a ``SourceError`` with the path of the archive or of its member."""
+    """Convert errors about damaged data to a ``SourceError`` with the path of the archive or member."""
     try:
         yield
     except (*_DAMAGED, OSError) as error:

@@ -1,7 +1,7 @@
-"""The format ``binary``: files of any kind, copied byte by byte under their names.
+"""The format ``binary``: copies files of any kind byte by byte and keeps their names.
 
-A row is one piece of a file: ``data``, ``relativePath`` below the source's folder, and ``partIndex`` from 0. The sink
-joins the pieces, so they must arrive in order, in one work unit: a split is a whole file.
+A row is one part of a file: ``data``, ``relativePath`` below the source's folder, and ``partIndex`` from 0. The sink
+joins the parts, so they must arrive in order and in one work unit: a split is a whole file.
 """
 
 import os
@@ -32,10 +32,10 @@ COLUMNS = pa.schema([("data", pa.binary()), ("relativePath", pa.string()), ("par
 
 _LONGEST_NAME = 255
 _OPEN_FILES = 64
-"""Maximum number of open files; opening another one completes the oldest."""
+"""Maximum number of open files; opening another one closes the oldest."""
 
 _MOST_BYTES = 2**31 - 2
-"""Maximum size of a value, because offsets of an Arrow column have 32 bits."""
+"""Maximum size of a value in bytes; offsets of an Arrow column have 32 bits."""
 
 
 class Binary(SourceFormat):
@@ -88,7 +88,7 @@ class Binary(SourceFormat):
 
 
 class BinaryFileWriter(FileWriter):
-    """The properties of the format for the sink; ``BinarySinkWriter`` writes the files."""
+    """Properties of the format for the sink; ``BinarySinkWriter`` writes the files."""
 
     suffix: ClassVar[str] = ""
     is_text: ClassVar[bool] = False
@@ -111,7 +111,7 @@ class BinaryFileWriter(FileWriter):
 
 
 class BinarySinkWriter(SinkWriter):
-    """Joins the pieces of one attempt of one work unit in the staging folder."""
+    """Joins the parts of files in the staging folder, for one attempt of one work unit."""
 
     def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._target = layout.target(context)
@@ -202,11 +202,11 @@ class _Copy:
     output: StagedOutput
     wants_receipt: bool
     parts: int = 0
-    """Number of pieces."""
+    """Number of parts written."""
 
     finished: bool = False
     receipts: list[Any] = field(factory=list)
-    """Further entries of the file in the committable, after its names."""
+    """Further entries of the file in the committable, following its names."""
 
     @property
     def expected(self) -> str:

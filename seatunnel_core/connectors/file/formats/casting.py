@@ -1,7 +1,7 @@
-"""Cast values of typed files to the types of a table, and reject each value that would change.
+"""Cast values from typed files to the types of a table, and reject values that would change.
 
-Arrow checks most casts itself; the others are cast back and compared. Only a declared type may keep a part of a value:
-the date of a timestamp, or its time of day.
+Arrow checks most casts itself; the others are cast back and compared. Only a declared type may drop a part of a value:
+a timestamp may become its date or its time of day.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from seatunnel_core.rows.values import plain
 
 
 def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Array:
-    """Cast an array as Arrow does, and also strings to times and null, for formats without such types.
+    """Cast an array like Arrow, and in addition from string to time and null, for formats that lack these types.
 
     Args:
-        array: Values of a file.
+        array: Values from a file.
         kind: Type of the table.
-        declared: True if the job declares the type, so that a timestamp becomes its date or its time, also inside other
-            values. A timestamp with a zone is converted to UTC.
+        declared: True if the job declares the type. A timestamp, also a nested one, may then become its date or time; a
+            timestamp with a zone is first converted to UTC.
 
     Raises:
         ValueError: A value would change.
-        pa.ArrowNotImplementedError: There is no cast between the types.
+        pa.ArrowNotImplementedError: Arrow has no cast between the types.
     """
     if of.is_string(array.type) and (of.is_time(kind) or of.is_null(kind)):
         return pa.array([plain(value, kind) for value in array.to_pylist()], kind)
@@ -40,7 +40,7 @@ def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Ar
 
 
 def _in_utc(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return timestamps, to be cast to dates or times, in UTC and without their zone, which Arrow would apply."""
+    """Convert timestamps that are cast to dates or times to UTC and remove their zone, which Arrow would apply."""
     if of.is_timestamp(array.type) and array.type.tz and (of.is_date(kind) or of.is_time(kind)):
         return array.cast(pa.timestamp(array.type.unit))
     return array
@@ -53,7 +53,7 @@ def _from_extension(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _require_same(found: pa.Array, made: pa.Array, *, declared: bool) -> None:
-    """Raise ``ValueError`` if a value, also a nested one, has changed."""
+    """Raise ``ValueError`` if the cast changed a value, including nested values."""
     if found.type == made.type or len(found) == 0:
         return
     if of.is_struct(made.type) and of.is_struct(found.type):
@@ -74,7 +74,7 @@ def _part(rows: pa.StructArray, name: str) -> pa.Array:
 
 
 def _entries(maps: pa.MapArray) -> list[pa.Array]:
-    """Return the keys and values of maps, without entries outside a slice, which ``keys`` and ``items`` include."""
+    """Return the keys and values of maps. Unlike ``keys`` and ``items``, exclude entries outside the array's slice."""
     entries = pa.StructArray.from_arrays([maps.keys, maps.items], ["key", "value"])
     return pa.ListArray.from_arrays(maps.offsets, entries).flatten().flatten()  # type: ignore[no-any-return]
 
@@ -98,7 +98,7 @@ def _require_same_values(found: pa.Array, made: pa.Array) -> None:
 
 
 def _counts(found: pa.DataType, made: pa.DataType) -> bool:
-    """Return True if integers would be cast to times or the reverse; only a duration may become its integer."""
+    """Return True for a cast between integers and times; only a duration may become an integer."""
     if of.is_duration(found):
         return not (of.is_integer(made) or of.is_duration(made))
     return bool((of.is_integer(found) and of.is_temporal(made)) or (of.is_temporal(found) and of.is_integer(made)))

@@ -12,20 +12,20 @@ from seatunnel_core.connectors.file.formats.delimited.quoting import ChunkQuotes
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion, OpenFile
 
 CHUNK_BYTES = 4 << 20
-"""Size of the parts of a file that are examined for quotes; each is in memory twice."""
+"""Size of the chunks that are examined for quotes, in bytes; twice as much memory is used."""
 
 SAMPLE_BYTES = 1 << 20
-"""Size of the sample for estimating the length of rows."""
+"""Size of the sample from which the length of rows is estimated, in bytes."""
 
 WORTH_READING_TWICE = 2
-"""Minimum number of pieces for which a file with quotes is examined; examining costs about a third of reading."""
+"""Minimum number of splits for which a file with quotes is examined; examining costs about a third of reading."""
 
 SMALLEST_PIECE = 4 << 10
-"""Minimum size of a piece, in bytes, to which a speed limit reduces it."""
+"""Minimum size of a split, in bytes, to which a rate limit can reduce it."""
 
 
 def piece(split_size: int, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
-    """Return the number of bytes of one split."""
+    """Return the size of a split, in bytes."""
     wanted = split_size
     if planning.bytes_per_second:
         wanted = min(wanted, max(planning.bytes_per_second, SMALLEST_PIECE))
@@ -36,12 +36,12 @@ def piece(split_size: int, planning: PlanningContext, bytes_per_row: float | Non
 
 @frozen(kw_only=True)
 class SplitPlan:
-    """Settings for the splits of text files."""
+    """Settings for dividing text files into splits."""
 
     dialect: Dialect
     split_size: int
     enabled: bool
-    """``enable_file_split``."""
+    """Value of ``enable_file_split``."""
 
     @property
     def splittable(self) -> bool:
@@ -50,11 +50,11 @@ class SplitPlan:
 
     @property
     def quoted(self) -> bool:
-        """True if a value may contain a line break, so that the whole file must be examined before it is divided."""
+        """True if a value may contain a line break; the whole file must then be examined before it is divided."""
         return bool(self.dialect.quote)
 
     def piece(self, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
-        """Return the number of bytes of one split."""
+        """Return the size of a split, in bytes."""
         return piece(self.split_size, planning, bytes_per_row)
 
     def must_examine(self, version: FileVersion, planning: PlanningContext) -> bool:
@@ -66,13 +66,13 @@ class SplitPlan:
         )
 
     def chunks(self, version: FileVersion, planning: PlanningContext) -> list[tuple[int, int]]:
-        """Return the ranges of bytes that tasks examine, one each."""
+        """Return the byte ranges to examine, each in a separate task."""
         if not (self.quoted and self.must_examine(version, planning)):
             return [(0, version.size)]
         return [(start, min(start + CHUNK_BYTES, version.size)) for start in range(0, version.size, CHUNK_BYTES)]
 
     def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
-        """Return the estimated number of rows of one chunk, and its possible split positions, as JSON values."""
+        """Return the estimated number of rows in one chunk and its possible split positions, as JSON values."""
         if not self.quoted:
             sample = file.read_range(0, min(SAMPLE_BYTES, file.version.size))
             return {"rows": _scaled(sample, end - start)}
@@ -88,7 +88,7 @@ class SplitPlan:
         return {"rows": rows, "quotes": quotes.body()}
 
     def _complete(self, file: OpenFile, start: int, end: int) -> bytes:
-        """Return the bytes of a chunk, extended to the end of a run of quotes at its end."""
+        """Return the bytes of a chunk, extended so that a run of quotes at its end is complete."""
         data = file.read_range(start, end)
         quote = self.dialect.quote_byte
         while data.endswith(quote) and (more := file.read_range(end, end + 1)) == quote:
@@ -104,12 +104,12 @@ def _scaled(sample: bytes, size: int) -> int:
 def file_ranges(
     plan: SplitPlan, version: FileVersion, examined: Sequence[dict[str, Any]], planning: PlanningContext
 ) -> list[tuple[int, int]]:
-    """Return the byte ranges of a text file, each about as long as planned; one range if it cannot be divided.
+    """Return the byte ranges into which a text file is divided; a single range if it cannot be divided.
 
     Args:
         plan: The settings.
         version: The file.
-        examined: The results of ``SplitPlan.examine`` for its chunks, in order; empty if none was needed.
+        examined: The results of ``SplitPlan.examine`` for its chunks, in order; empty if the file was not examined.
         planning: The engine's planning context.
     """
     if not plan.splittable:

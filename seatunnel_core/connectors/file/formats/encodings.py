@@ -1,4 +1,4 @@
-"""Text encodings of Python, and their conversion to UTF-8."""
+"""Python's text encodings, and their conversion to UTF-8."""
 
 import codecs
 
@@ -7,13 +7,13 @@ import pyarrow as pa
 from seatunnel_core.connector_api.errors import SourceError
 
 _MARK, _MARKED = "\udcff", "seatunnel.marked"
-"""Replacement of undecodable bytes: the byte ``FF``, which is invalid in UTF-8, too."""
+"""Replacement for undecodable bytes: the byte ``FF``, which is also invalid in UTF-8."""
 
 codecs.register_error(_MARKED, lambda error: (_MARK, error.end))  # type: ignore[attr-defined]
 
 
 def is_text_encoding(name: str) -> bool:
-    """Return True if Python has an incremental codec with that name between text and bytes."""
+    """Return True if Python has an incremental text codec with that name."""
     try:
         codecs.getincrementalencoder(name)().encode("a")
         codecs.getincrementaldecoder(name)().decode(b"")
@@ -23,7 +23,7 @@ def is_text_encoding(name: str) -> bool:
 
 
 def no_characters(encoding: str) -> str:
-    """Return the problem with undecodable bytes and its correction, as the end of a message."""
+    """Return the end of a message about undecodable bytes: the problem, and how to correct it."""
     return (
         f"has bytes that are not valid {encoding}; set the encoding of the file, for example encoding = "
         "ISO-8859-1 or encoding = GBK"
@@ -31,9 +31,9 @@ def no_characters(encoding: str) -> str:
 
 
 def as_utf8(stream: pa.NativeFile, encoding: str, path: str) -> pa.NativeFile:
-    """Return a stream in another encoding as UTF-8.
+    """Convert a stream to UTF-8.
 
-    Undecodable bytes become a byte that is invalid in UTF-8: the reader of the value then rejects its row.
+    Undecodable bytes become a byte that is invalid in UTF-8, so that the reader rejects the row.
     """
     decoder = codecs.getincrementaldecoder(encoding)(_MARKED)
 

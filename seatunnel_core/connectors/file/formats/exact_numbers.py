@@ -1,4 +1,4 @@
-"""Numbers as they are written, and the check that an inferred type preserves them."""
+"""Numbers in text, and checks that an inferred type preserves all their digits."""
 
 import functools
 import math
@@ -13,25 +13,25 @@ INFERRED = (
     ", which the beginnings of the files suggest, without losing digits; declare the column, for example "
     "schema { columns = [ { name = zip, type = string } ] }"
 )
-"""End of the message ``'01067' is not a bigint, …``."""
+"""End of messages such as ``'01067' is not a bigint, …``."""
 
 _MORE_THAN_A_NUMBER = re.compile(r"\s*(?:-?0[\dxX]|\+\d+\s*$)")
 _EXACT_SIGNS = 15
-"""Number of digits that a 64-bit float always preserves."""
+"""Number of significant digits that a 64-bit float always preserves."""
 
 _HEXADECIMAL = re.compile(rb"(?<![\w.])[+-]?0[xX][0-9a-fA-F]{1,16}(?!\w)")
 _LONGEST_HEXADECIMAL = 20
-"""Number of bytes of the longest hexadecimal number of 64 bits, with the characters around it."""
+"""Maximum length of a 64-bit hexadecimal number, in bytes, including the characters around it."""
 
 _WHOLE = 2**53
-"""Floats below this represent all integers."""
+"""Floats below this value represent all integers exactly."""
 
 _TOKEN = re.compile(rb"[:,\[\s-](?=[0-9.]{16}|[0-9.]+[eE][+-]?[0-9]{3})([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-"""Pattern of a long number in JSON; a match within a string only causes an unnecessary check."""
+"""Pattern of a long number in JSON; a match inside a string only causes an unnecessary check."""
 
 
 def is_shortened(text: str | None, kind: pa.DataType) -> bool:
-    """Return True if a number loses information in a type: ``01067``, ``+41``, or 20 digits as a float."""
+    """Return True if a type does not preserve the notation of a number: ``01067``, ``+41``, or 20 digits as a float."""
     if text is None or _MORE_THAN_A_NUMBER.match(text):
         return text is not None
     if pa.types.is_integer(kind) or not re.search(r"\d", text):  # nan, and infinity
@@ -64,7 +64,7 @@ def decimal_only(pieces: Iterator[bytes], columns: pa.Schema) -> Iterator[bytes]
 
 
 def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse integers as Java does: with a sign, and decimal digits only.
+    """Parse integers as Java does: an optional sign, and decimal digits only.
 
     Raises:
         pa.ArrowInvalid: A string is not an integer, or is too large for the type.
@@ -75,7 +75,7 @@ def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers; the result is infinite only if the string is.
+    """Parse numbers; the result is infinite only if the string says so.
 
     Raises:
         pa.ArrowInvalid: A string is not a number, or is too large for the type.
@@ -90,7 +90,7 @@ def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers as Arrow's text parser does.
+    """Parse numbers as Arrow's text parser does, but reject strings that would lose digits.
 
     Raises:
         pa.ArrowInvalid: A string is not a number, or would lose digits in the type.
@@ -103,7 +103,7 @@ def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    """Return the strings, trimmed if some need it, and their numbers."""
+    """Return the strings, trimmed if necessary, and the numbers parsed from them."""
     try:
         return texts, texts.cast(kind)
     except pa.ArrowInvalid:
@@ -112,7 +112,7 @@ def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
-    """Yield the few strings that may lose digits as numbers; Python checks each of them."""
+    """Yield the strings that may lose digits as numbers, for a check by Python; usually few."""
     some = texts.filter(functools.reduce(pc.or_, (pc.starts_with(texts, first) for first in ("0", "-0", "+"))))
     yield from some.filter(pc.match_substring_regex(some, r"^(-?0[0-9xX]|\+[0-9]+$)")).to_pylist()
     if pa.types.is_floating(numbers.type):
@@ -123,7 +123,7 @@ def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
 
 
 def may_shorten(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Return True if a number in the lines may have lost digits in a float of the rows read from them."""
+    """Return True if a number in the lines may have lost digits in a float of the parsed rows."""
     floats = [each for values in rows.columns for each in _floats(values)]
     if not floats:
         return False
@@ -135,7 +135,7 @@ def may_shorten(rows: pa.RecordBatch, lines: bytes) -> bool:
 
 
 def _floats(values: pa.Array) -> Iterator[pa.Array]:
-    """Yield the arrays of floats within an array."""
+    """Yield the float arrays nested in an array."""
     if pa.types.is_struct(values.type):
         for part in values.flatten():
             yield from _floats(part)

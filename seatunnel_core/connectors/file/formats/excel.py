@@ -1,8 +1,8 @@
 """The format ``excel``: reads ``.xlsx`` and ``.xls``, writes ``.xlsx``.
 
-Cells contain 64-bit numbers, strings and booleans; a date is a number with a format. Values that do not fit are written
-as strings, so that they are read back unchanged: integers above 2^53, decimals of over 15 digits, microseconds, and
-dates before March 1900, which Excel counts differently.
+Cells contain 64-bit numbers, strings and booleans; a date is a number with a format. Values that a cell cannot
+represent are written as strings, so that they are read back unchanged: integers above 2^53, decimals of more than 15
+digits, microseconds, and dates before March 1900, which Excel counts differently.
 """
 
 import datetime as dt
@@ -33,11 +33,11 @@ from seatunnel_core.rows.value_text import json_text, shortest
 from seatunnel_core.rows.values import Converter
 
 MOST_ROWS = 1_048_576
-"""Maximum number of rows of a sheet, with its header."""
+"""Maximum number of rows of a sheet, including its header."""
 
 MOST_COLUMNS = 16_384
 MOST_CHARACTERS = 32_767
-"""Maximum number of characters of a string in a cell, in UTF-16 units."""
+"""Maximum length of a string in a cell, in UTF-16 code units."""
 
 _BYTES = re.compile(r"\[\s*(?:-?\d{1,3}(?:\s*,\s*-?\d{1,3})*)?\s*\]")
 _EXACT = 2**53
@@ -46,7 +46,9 @@ _FIRST_DAY = dt.date(1900, 3, 1)
 
 
 class Excel(DeclaredFormat):
-    """One split per file. Keeps one row of ``.xlsx`` and the shared strings in memory; an ``.xls`` file as a whole.
+    """One split per file.
+
+    An ``.xlsx`` file is read row by row, with the shared strings in memory; an ``.xls`` file is in memory as a whole.
 
     Both libraries are written in Python: damaged bytes raise an exception and cannot crash the task.
     """
@@ -68,7 +70,7 @@ class Excel(DeclaredFormat):
         file.check()
 
     def _values(self, file: OpenFile, columns: pa.Schema) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the position of each row, and its values. Empty rows are skipped."""
+        """Yield the position and the values of each row. Empty rows are skipped."""
         path = file.version.path
         with file.python_file() as content:
             try:
@@ -97,10 +99,10 @@ class Excel(DeclaredFormat):
         return self._texts.value(self._cell(cell, kind), kind)
 
     def _cell(self, cell: Any, kind: pa.DataType) -> Any:
-        """Return a cell in the form that ``Texts`` takes.
+        """Return a cell in the form that ``Texts`` accepts.
 
-        A cell without a value is null; so is an empty string, except in a column of strings. In a column of strings, a
-        number whose format cannot be rendered has up to 15 digits, as Excel shows it in a wide column.
+        A cell without a value is null; so is an empty string, except in a string column. In a string column, a number
+        whose format cannot be rendered has up to 15 digits, as Excel shows it in a wide column.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None
@@ -119,10 +121,10 @@ class Excel(DeclaredFormat):
         return cell
 
     def _row(self, text: str, kind: pa.DataType) -> dict[str, Any]:
-        """Return the fields of a row that is stored in one cell, as SeaTunnel writes it: missing ones are null.
+        """Parse a nested row that is stored in one cell, as SeaTunnel writes it; missing fields are null.
 
         Raises:
-            ValueError: There are too many, or one has another type.
+            ValueError: There are too many fields, or a field does not have its declared type.
         """
         parts = list(self._parts(text, kind))
         if len(parts) > kind.num_fields:
@@ -130,12 +132,12 @@ class Excel(DeclaredFormat):
         return {part.name: self._part(value or None, part.type) for part, value in zip(kind, parts, strict=False)}
 
     def _part(self, text: str | None, kind: pa.DataType) -> Any:
-        """Return a field of a row; nested JSON as Python values, which the converter of the row checks."""
+        """Return a field of a nested row; JSON is converted to Python values, which the converter of the row checks."""
         value = self._value(text, kind)
         return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
 
     def _parts(self, text: str, kind: pa.DataType) -> Iterator[str]:
-        """Yield the strings between delimiters; the JSON of a map, an array or a row may contain delimiters."""
+        """Yield the strings between delimiters. The JSON of a map, an array or a row may itself contain delimiters."""
         at, number = 0, 0
         while True:
             end = at
@@ -165,7 +167,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
-    """Return True if a cell is one JSON object with fields of a row, not fields separated by delimiters."""
+    """Return True if a cell is a JSON object with the fields of a row, and not fields separated by delimiters."""
     text = str(cell).strip()
     if not text.startswith("{"):
         return False
@@ -177,7 +179,7 @@ def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
 
 
 def _json_end(text: str, at: int) -> int:
-    """Return the end of the JSON that starts at a position; the position itself if no JSON starts there."""
+    """Return the end of the JSON value at a position, or the position itself if there is none."""
     try:
         return json.JSONDecoder().raw_decode(text, at)[1] if text[at : at + 1] in ("{", "[") else at
     except ValueError:
@@ -185,7 +187,7 @@ def _json_end(text: str, at: int) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes listed in a string such as ``[72, -1]``, as sinks write them; encode any other string."""
+    """Return the bytes listed in a string such as ``[72, -1]``, the notation of sinks; encode any other string."""
     if _BYTES.fullmatch(text.strip()):
         numbers = [int(number) for number in re.findall(r"-?\d+", text)]
         if all(-128 <= number < 256 for number in numbers):
@@ -194,7 +196,7 @@ def _bytes(text: str) -> bytes:
 
 
 class ExcelFileWriter(FileWriter):
-    """Writes one sheet with the names of the columns in its first row; holds one batch of rows in memory."""
+    """Writes one sheet with the column names in its first row; holds one batch of rows in memory."""
 
     suffix: ClassVar[str] = ".xlsx"
     is_text: ClassVar[bool] = False
@@ -234,10 +236,10 @@ class ExcelFileWriter(FileWriter):
 
 
 def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
-    """Add an empty string to each row without a cell, because readers skip such rows.
+    """Add an empty string to each row without cells, because readers skip such rows.
 
     Raises:
-        RowError: All columns are strings, for which an empty string is not null.
+        RowError: All columns are strings, where an empty string is not null.
     """
     bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
     if not pc.any(bare).as_py():
@@ -259,7 +261,7 @@ def _column(column: pa.Field, values: pa.Array) -> pa.Array:
 
 
 def _cells(kind: pa.DataType) -> Callable[[Any], str]:
-    """Return the function that converts a value of this type to a cell."""
+    """Return the function that converts values of a type to cells."""
     if pa.types.is_nested(kind):
         return lambda value: _text(json_text(value, kind))
     for matches, cell in (

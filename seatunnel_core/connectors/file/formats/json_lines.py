@@ -1,6 +1,6 @@
-"""Read JSON lines: one object per line, fields by name; missing ones are null.
+"""Read JSON lines: one object per line, with fields by name; missing fields are null.
 
-Unknown fields are ignored if the job declares its columns; if the columns were inferred, its contract decides.
+If the job declares its columns, unknown fields are ignored; if columns are inferred, the schema contract decides.
 """
 
 import re
@@ -45,16 +45,16 @@ class JsonLinesReader:
     """Converter from objects to rows, if the columns were inferred."""
 
     sampled: bool = False
-    """True if the columns were inferred from the beginnings of files, so that rows may have another shape."""
+    """True if the columns were inferred from the beginnings of files, so that later rows may differ."""
 
     identified: bool = False
-    """True if each row starts with its id, which is not among ``columns``."""
+    """True if rows start with an id column, which is not among ``columns``."""
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
+        """Yield the rows between the byte offsets ``start`` and ``end``, each at a line end or an end of the file."""
         lines_before_start = cache(
             lambda: self._lines_to(start)
         )  # Reads all of them, which is justified only for an error.
@@ -77,9 +77,9 @@ class JsonLinesReader:
         self.file.check()
 
     def _ids(self, piece: bytes, start: int) -> list[str]:
-        """Return an id for each line of a piece, which starts at ``start`` in the text of the file.
+        """Return an id for each line of a piece that starts at ``start`` in the text of the file.
 
-        It includes the text of the line: a file that is rewritten may have another row at the same place.
+        The id depends on the text of the line, because a rewritten file may have another row at the same position.
         """
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
         lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
@@ -87,7 +87,7 @@ class JsonLinesReader:
         return [row_id(path, start + place, line) for place, line in zip(starts, lines, strict=True)]
 
     def _places(self, lines_before: int, lines_before_start: Callable[[], int]) -> Callable[[int], str]:
-        """Return a function that formats the location of a row of a piece, given its number from 0."""
+        """Return a function that formats the location of a row of a piece, given the row's number from 0."""
         return lambda row: f"{self.file.version.path}, line {lines_before_start() + lines_before + row + 1}"
 
     def _lines_to(self, start: int) -> int:
@@ -101,7 +101,7 @@ class JsonLinesReader:
         ids: list[str] | None,
         unread: UnreadKeys,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one piece, whose first line is ``line`` of the range; bad ones go to ``context.skip``."""
+        """Yield the rows of one piece, which starts on line ``line`` of the range; bad rows go to ``context.skip``."""
         convert = row_converter(self.columns, self._converter)
         columns = self.columns if ids is None else pa.schema([pa.field(ROW_ID, pa.string()), *self.columns])
         rows: list[dict[str, Any]] = []
@@ -148,7 +148,7 @@ class JsonLinesReader:
 
 
 def pieces(dialect: Dialect, file: OpenFile, start: int, end: int) -> Iterator[bytes]:
-    """Yield the whole lines in the bytes from ``start`` to ``end``, some megabytes at a time."""
+    """Yield the whole lines between the byte offsets ``start`` and ``end``, some megabytes at a time."""
     held = b""
     for block in dialect.blocks(file, start, end, _BLOCK_BYTES):
         cut = block.rfind(b"\n") + 1
@@ -165,7 +165,7 @@ def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
     """Return the object in a line.
 
     Raises:
-        RowError: The line is not an object.
+        RowError: The line is not a JSON object.
     """
     try:
         found = parsed(line)
@@ -179,7 +179,7 @@ def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
 
 
 def infer(text: bytes, dialect: Dialect, levels: int) -> pa.Schema:
-    """Return the columns of some whole lines, inspecting ``levels`` levels below the rows.
+    """Infer the columns from whole lines, down to ``levels`` levels of nesting.
 
     Raises:
         RowError: A line is not a JSON object; the message contains its number.
@@ -199,7 +199,7 @@ _LINES = Dialect(delimiter="\x00", quote="")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 _OFFSET = re.compile(rb'\d[+-]\d\d:?(?:\d\d)?"')
-"""Pattern of a string with a zone offset at its end, which Arrow's timestamps do not keep."""
+"""Pattern of a string that ends with a zone offset, which Arrow's timestamps do not preserve."""
 
 
 def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
@@ -208,5 +208,5 @@ def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
 
 
 def _may_change(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Return True if a value of the lines may have lost information in the rows read from them."""
+    """Return True if a value in the lines may have lost information in the parsed rows."""
     return may_shorten(rows, lines) or _OFFSET.search(lines) is not None

@@ -8,7 +8,10 @@ from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 
 
 class JsonFileWriter(FileWriter):
-    """One object per line. Decimals are numbers with all their digits, dates and times ISO strings, bytes base64."""
+    """Writes one object per line.
+
+    Decimals are numbers with all their digits, dates and times ISO strings, bytes base64.
+    """
 
     suffix: ClassVar[str] = ".json"
 
@@ -24,7 +27,7 @@ class JsonFileWriter(FileWriter):
 
 
 def joined(texts: pa.Array) -> pa.Buffer:
-    """Return the bytes of all strings, concatenated, without copying them."""
+    """Return the concatenated bytes of all strings, without copying them."""
     _, offsets, data = texts.buffers()
     ends = memoryview(offsets).cast("i")
     return data.slice(ends[texts.offset], ends[texts.offset + len(texts)] - ends[texts.offset])

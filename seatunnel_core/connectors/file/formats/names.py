@@ -1,6 +1,7 @@
-"""File formats by name. Each has a class for the source and one for the sink, in a separate module.
+"""File formats by name.
 
-A module is imported when a job uses its format, so no job loads the packages of another format.
+Each has a class for the source and one for the sink, in separate modules. A module is imported only when a job uses the
+format, so no job loads the packages of other formats.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ _HERE = "seatunnel_core.connectors.file.formats"
 
 @frozen
 class Format:
-    """Implementation of a format, as ``module:class``; ``None`` if there is none."""
+    """Classes of a format, as ``module:class``; ``None`` if reading or writing is not supported."""
 
     source: str | None = None
     sink: str | None = None
@@ -37,12 +38,12 @@ WRITTEN = tuple(name for name, format in FORMATS.items() if format.sink)
 
 
 def source_format(name: str) -> type[Any]:
-    """Return the ``SourceFormat`` class of a format in ``READ``."""
+    """Return the ``SourceFormat`` class of a format listed in ``READ``."""
     return _class(FORMATS[name].source)
 
 
 def file_writer(name: str) -> type[Any]:
-    """Return the ``FileWriter`` class of a format in ``WRITTEN``."""
+    """Return the ``FileWriter`` class of a format listed in ``WRITTEN``."""
     return _class(FORMATS[name].sink)
 
 

@@ -1,7 +1,7 @@
-"""Compress and decompress text files: Arrow's codecs, and three that it lacks for files.
+"""Compress and decompress text files with Arrow's codecs and three others.
 
-``zlib`` is the format of RFC 1950. ``snappy`` is the framing format of Snappy. ``lzo`` is the container of the program
-lzop: a header, and blocks of up to 64 MiB with a checksum each.
+``zlib`` is the format of RFC 1950. ``snappy`` is the framing format of Snappy. ``lzo`` is the container format of lzop:
+a header, and blocks of up to 64 MiB, each with a checksum.
 """
 
 import io
@@ -31,19 +31,22 @@ _PIECE_BYTES = 64 << 10
 
 
 def modules(codec: str | None) -> tuple[str, ...]:
-    """Return the modules that a codec imports beyond pyarrow."""
+    """Return the modules that a codec imports in addition to pyarrow."""
     return {"snappy": ("cramjam",), "lzo": ("lzallright",)}.get(codec or "", ())
 
 
 def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """Return a stream of the decompressed content. Damaged bytes raise an ``OSError`` without a number, as in Arrow."""
+    """Return a stream of the decompressed content.
+
+    Damaged data raises an ``OSError`` without an error number, as in Arrow.
+    """
     if codec in _UNPACKED:
         return pa.PythonFile(_Pieces(_UNPACKED[codec](stream)), mode="r")
     return pa.CompressedInputStream(stream, codec)
 
 
 def packed(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """Return a stream that compresses data into another stream and, when closed, closes both."""
+    """Return a stream that compresses data into another stream; closing it closes both."""
     if codec in _PACKERS:
         return pa.PythonFile(_Packed(stream, _PACKERS[codec]()), mode="w")
     return pa.CompressedOutputStream(stream, codec)
@@ -71,7 +74,7 @@ class _Pieces(io.RawIOBase):
 
 
 def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
-    """Decompress consecutive streams, as in concatenated files."""
+    """Decompress consecutive streams, as concatenated files contain them."""
     parser, piece = zlib.decompressobj(), stream.read(_PIECE_BYTES)
     try:
         while piece:
@@ -86,7 +89,7 @@ def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
 
 
 _SNAPPY = b"\xff\x06\x00\x00sNaPpY"
-"""The beginning of a stream in the framing format."""
+"""Start of a stream in the framing format."""
 
 
 def _unpack_snappy(stream: pa.NativeFile) -> Iterator[bytes]:
@@ -116,7 +119,7 @@ def _unpack_lzo(stream: pa.NativeFile) -> Iterator[bytes]:
 
 
 def _lzo_flags(stream: pa.NativeFile) -> int:
-    """Read a header up to the first block."""
+    """Read a header up to the first block, and return its flags."""
     version, _, needed = struct.unpack(">HHH", _exactly(stream, 6))
     method = _exactly(stream, 2 if version >= 0x940 else 1)[0]
     flags: int = struct.unpack(">I", _exactly(stream, 4))[0]
@@ -178,9 +181,9 @@ class _Packer(ABC):
 
 
 class _Packed:
-    """A file object that collects blocks.
+    """A file object that collects data into blocks.
 
-    It is not a Python file object, which would write the end of an abandoned file.
+    It does not derive from Python's file classes, whose destructor would complete an abandoned file.
     """
 
     def __init__(self, stream: pa.NativeFile, packer: _Packer) -> None:
@@ -243,7 +246,7 @@ class _Lzo(_Packer):
         self._packer = LZOCompressor()
 
     def begin(self) -> bytes:
-        """Return a header as of lzop 1.03 on Unix: LZO1X-1, with Adler-32 of the content; without name and time."""
+        """Return a header like that of lzop 1.03 on Unix: LZO1X-1, Adler-32 of the content, no file name and time."""
         header = struct.pack(">HHHBBIIIIB", 0x1030, 0x2080, 0x940, 1, 5, 0x03000001, 0o100644, 0, 0, 0)
         return _LZOP + header + struct.pack(">I", zlib.adler32(header))
 

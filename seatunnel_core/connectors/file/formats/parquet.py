@@ -18,21 +18,21 @@ from seatunnel_core.rows.unknown import unmarked
 BATCH_ROWS = 65_536
 
 ROW_GROUP_BYTES = 16 << 20
-"""Size of the Arrow data of a row group: about 100,000 rows of a typical table. With four times as much a task needs 70
-MB more, and reading is not measurably faster.
+"""Size of a row group as Arrow data, in bytes: about 100,000 rows of a typical table. Four times as much needs 70 MB
+more memory per task, and reading is not measurably faster.
 """
 
 ROW_GROUP_ROWS = 1 << 20
 
 SAMPLE_ROWS = 16_384
-"""Number of rows examined to choose the columns with a dictionary."""
+"""Number of rows examined to choose the columns that get a dictionary."""
 
 MOST_DISTINCT = 0.2
-"""Maximum share of distinct values in the sample for which a dictionary pays off."""
+"""Maximum ratio of distinct values in the sample for which a dictionary pays off."""
 
 
 class Parquet(RowGroups):
-    """Format whose splits are consecutive row groups."""
+    """Format whose splits are runs of consecutive row groups."""
 
     group: ClassVar[str] = "row group"
 
@@ -62,7 +62,7 @@ class Parquet(RowGroups):
 
 
 class ParquetFileWriter(FileWriter):
-    """Collects batches into row groups of a useful size."""
+    """Writer that collects batches into row groups of a useful size."""
 
     suffix: ClassVar[str] = ".parquet"
     is_text: ClassVar[bool] = False
@@ -107,7 +107,7 @@ class ParquetFileWriter(FileWriter):
 
 
 def _worth_a_dictionary(table: pa.Table) -> bool | list[str]:
-    """Return the columns with repeated values; for others a dictionary costs time and is finally discarded."""
+    """Return the columns with repeated values; for others, a dictionary would cost time and finally be discarded."""
     if table.num_rows < SAMPLE_ROWS or any(pa.types.is_nested(column.type) for column in table.schema):
         return True
     sample = table.slice(0, SAMPLE_ROWS)

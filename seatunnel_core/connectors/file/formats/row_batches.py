@@ -1,4 +1,4 @@
-"""Build batches of rows from values that arrive one by one, such as cells of a sheet or elements of an XML file."""
+"""Build batches of rows from single values, such as cells of a sheet or elements of an XML file."""
 
 import datetime as dt
 import re
@@ -22,14 +22,14 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 
 @frozen(kw_only=True)
 class Texts:
-    """Formats of values in strings. ISO 8601 is always accepted."""
+    """Parser of values in strings. ISO 8601 is always accepted."""
 
     date_format: str = "yyyy-MM-dd"
     datetime_format: str = "yyyy-MM-dd HH:mm:ss"
 
     @classmethod
     def of(cls, options: Options) -> "Texts":
-        """Return the formats in the options of a source.
+        """Return the parser that the options of a source define.
 
         Raises:
             SourceError: A format is invalid.
@@ -40,9 +40,9 @@ class Texts:
         return found
 
     def value(self, found: Any, kind: pa.DataType) -> Any:
-        """Convert one value to the form that Arrow takes for a type; for many values of a type use ``converter``.
+        """Convert one value to a form that Arrow accepts for a type; for many values, use ``converter``.
 
-        An empty string is null, except in a column of strings.
+        An empty string is null, except in a string column.
 
         Raises:
             ValueError: The message contains the value and what was expected.
@@ -50,7 +50,7 @@ class Texts:
         return self.converter(kind)(found)
 
     def converter(self, kind: pa.DataType) -> Converter:
-        """Return a function that does the same as ``value``, for one type."""
+        """Return a function that does the same as ``value`` for one type."""
         convert, written = converter(kind), self._format(kind)
         own = reading_format(written) if written and not ISO_LIKE.fullmatch(written) else None
         if pa.types.is_string(kind):
@@ -85,13 +85,13 @@ class RowBatches:
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]
-    """Returns a function that converts a value to a form that Arrow accepts for a type, or raises ``ValueError``; such
-    as ``Texts.converter``."""
+    """Function that returns the converter of a type, such as ``Texts.converter``. A converter returns a value in a form
+    that Arrow accepts, or raises ``ValueError``."""
 
     context: ReadContext = field(repr=False)
 
     def of(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
-        """Yield batches of rows from the position and the values by name of each row; a missing value is null."""
+        """Yield batches of rows, from each row's position and values by name; a missing value is null."""
         convert = row_converter(self.columns, self.converter)
         held: list[dict[str, Any]] = []
         for where, values in rows:

@@ -30,26 +30,26 @@ class Footer:
 
     columns: pa.Schema
     groups: tuple[tuple[int, int], ...]
-    """Rows and compressed bytes of each group."""
+    """Number of rows and compressed bytes of each group."""
 
 
 @frozen(kw_only=True)
 class Placed:
-    """Consecutive rows of a file, with their position."""
+    """Consecutive rows of a file with their position."""
 
     rows: pa.RecordBatch
     first: int
     """Number of the first row, from 1."""
 
     within: str = ""
-    """Prefix of the row number, such as ``stripe 0, ``; empty if rows are counted within the file."""
+    """Prefix of the row number, such as ``stripe 0, ``; empty if rows are numbered within the file."""
 
     losses: Sequence[tuple[str, int, int]] = ()
-    """Lost precision: the text of a note, the index of the first affected row, and the number of affected rows."""
+    """Losses of precision: the note, the index of the first affected row, and the number of affected rows."""
 
 
 class RowGroups(SourceFormat):
-    """Common base class of these formats."""
+    """Base class of the formats with row groups."""
 
     typed = True
     group: ClassVar[str]
@@ -60,7 +60,7 @@ class RowGroups(SourceFormat):
         """Open the file with the library of the format.
 
         Raises:
-            SourceError: It does not have this format.
+            SourceError: The file does not have this format.
         """
 
     @abstractmethod
@@ -69,16 +69,16 @@ class RowGroups(SourceFormat):
 
     @abstractmethod
     def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator["Placed"]:
-        """Yield the rows of some groups, with the named columns.
+        """Yield the named columns of the given groups.
 
         Raises:
             pa.ArrowException: The file is damaged.
-            OSError: It cannot be read.
+            OSError: The file cannot be read.
         """
 
     @property
     def _declared(self) -> bool:
-        """Return True if the job declares the types of the columns."""
+        """True if the job declares the types of the columns."""
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is not None
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class RowGroups(SourceFormat):
 def _conform(
     placed: Placed, wanted: pa.Schema, path: str, context: ReadContext, *, declared: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Cast the types of the file to the wanted ones if no value changes; bad rows are skipped."""
+    """Cast columns to the wanted types where no value changes; bad rows are skipped."""
     rows = placed.rows.select(wanted.names)
     try:
         try:
@@ -187,7 +187,7 @@ def _fit(array: pa.Array, column: pa.Field, *, declared: bool) -> pa.Array:
 
 
 def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema, *, declared: bool) -> dict[int, str]:
-    """Return the problem of each row that does not fit, by its index."""
+    """Return the problem of each row that does not fit, by row index."""
     found: dict[int, str] = {}
     for array, column in zip(rows.columns, wanted, strict=True):
         for number, why in _misfits(array, column, 0, declared=declared):
@@ -196,7 +196,7 @@ def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema, *, declared: bool) -> dic
 
 
 def _misfits(array: pa.Array, column: pa.Field, start: int, *, declared: bool) -> Iterator[tuple[int, str]]:
-    """Yield index and problem of each value that does not fit, found by bisection."""
+    """Yield the index and the problem of each value that does not fit, found by bisection."""
     try:
         _fit(array, column, declared=declared)
     except ValueError as error:
@@ -220,7 +220,7 @@ def _kinds(found: pa.DataType, expected: pa.DataType) -> str:
 
 
 def group_ranges(groups: Sequence[tuple[int, int]], size: int, rows: int | None) -> Sequence[Mapping[str, Any]]:
-    """Merge consecutive groups until they have ``size`` bytes or ``rows`` rows."""
+    """Merge consecutive groups into splits of at least ``size`` bytes or ``rows`` rows."""
     ranges: list[dict[str, Any]] = []
     for number, (group_rows, group_bytes) in enumerate(groups):
         last = ranges[-1] if ranges else None

@@ -1,6 +1,6 @@
-"""Sheets of ``.xlsx`` and ``.xls`` files, as rows of Python values.
+"""Read sheets of ``.xlsx`` and ``.xls`` files as rows of Python values.
 
-In columns of strings, a number, date or duration is the string that the sheet displays.
+In string columns, a number, date or duration is returned as the sheet displays it.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ _OLDER = b"\xd0\xcf\x11\xe0"
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _LASTS = re.compile(r"\[(h+|m+|s+)\]", re.IGNORECASE)
-"""Pattern of the format of a duration."""
+"""Pattern that identifies the cell format of a duration."""
 
 
 Sheet = tuple[str, Iterator[Sequence[Any]]]
@@ -30,8 +30,8 @@ def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -
 
     Args:
         content: The file.
-        wanted: The name of the sheet; the first one for ``None``.
-        texts: The columns, from 0, whose numbers are returned as the sheet displays them.
+        wanted: The name of the sheet; ``None`` for the first one.
+        texts: Indexes of the columns whose numbers are returned as displayed.
 
     Raises:
         NoSheetError: The sheet does not exist.
@@ -43,7 +43,7 @@ def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -
 
 
 class NoSheetError(Exception):
-    """The sheet does not exist; the message contains its name and the existing sheets."""
+    """The sheet does not exist; the message contains its name and lists the existing sheets."""
 
 
 def _chosen(name: str | None, names: Sequence[str]) -> str:
@@ -54,7 +54,7 @@ def _chosen(name: str | None, names: Sequence[str]) -> str:
 
 @contextmanager
 def _xlsx(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Iterator[Sheet]:
-    """Open a file and yield the name of the sheet and its rows; in the columns of ``texts``, numbers as displayed."""
+    """Open a file and yield the sheet's name and its rows; numbers in the columns of ``texts`` are as displayed."""
     import openpyxl
 
     with warnings.catch_warnings(action="ignore"):  # Ignored parts: filters, validations, pictures.
@@ -69,7 +69,7 @@ def _xlsx(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Itera
 
 
 def _shown(cell: Any, as_text: bool) -> Any:
-    """Return the value of a cell of openpyxl; as the sheet displays it if a string is wanted."""
+    """Return the value of an openpyxl cell; the displayed string if ``as_text`` is true."""
     value = cell.value
     if not as_text or value is None or isinstance(value, str | bool):
         return _unescaped(value)
@@ -82,7 +82,7 @@ def _as_text(value: Any, code: str) -> Any:
 
 
 def _unescaped(cell: Any) -> Any:
-    """Return the string in a cell with escaped characters such as ``_x000D_`` decoded, which openpyxl does not do."""
+    """Return the string in a cell with escapes such as ``_x000D_`` decoded, which openpyxl does not do."""
     if not isinstance(cell, str) or "_x" not in cell:
         return cell
     found = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), cell)
@@ -91,7 +91,7 @@ def _unescaped(cell: Any) -> Any:
 
 @contextmanager
 def _xls(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Iterator[Sheet]:
-    """Do the same as ``_xlsx`` for ``.xls``."""
+    """Do the same as ``_xlsx`` for an ``.xls`` file."""
     import xlrd
 
     file = {"file_contents": content.read(), "formatting_info": True}

@@ -1,7 +1,7 @@
-"""The displayed form of a number, date or duration in a sheet, by the format code of its cell (ECMA-376, 18.8.31).
+"""Render a number, date or duration as a sheet displays it, from the format code of its cell (ECMA-376, 18.8.31).
 
-Colours, the width of spaces and the padding of fractions are omitted. A code is not rendered if its month names
-are in another language than English, or if it depends on the machine: such a value has its usual form.
+Colours, the width of spaces and the padding of fractions are omitted. A code is not rendered if its month names are not
+English, or if it depends on the machine's settings; the value then has its default form.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ from attrs import frozen
 Cell = int | float | dt.datetime | dt.date | dt.time | dt.timedelta
 
 _DIGITS = 15
-"""Number of significant digits in Excel."""
+"""Number of significant digits that Excel supports."""
 
 _TOKEN = re.compile(
     r"""
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _LOCAL = re.compile(r"\[\$-F[48]00\]|^mm-dd-yy$|^m/d/yy h:mm$", re.IGNORECASE)
-"""Codes of dates that depend on the settings of the machine: the built-in formats 14 and 22, and those of Windows."""
+"""Date formats that depend on the machine's settings: the built-in formats 14 and 22, and those of Windows."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -48,11 +48,11 @@ class _Token:
 
 
 class _NotRenderedError(Exception):
-    """Raised for a format code, or a value with this code, that is not rendered and keeps its usual form."""
+    """The format code, or a value with this code, is not rendered; the value has its default form."""
 
 
 def shown(value: Cell, code: str) -> str | None:
-    """Return the string that a sheet displays for a value; ``None`` if the value has its usual form."""
+    """Return the string that a sheet displays for a value; ``None`` if the value has its default form."""
     if isinstance(value, dt.datetime) and code.lower() == "m/d/yy h:mm":
         return value.isoformat(" ")  # With its time, in the format of this machine.
     try:
@@ -68,10 +68,10 @@ def shown(value: Cell, code: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _sections(code: str) -> tuple[tuple[_Token, ...], ...]:
-    """Return the parts of a code between its semicolons, without colours.
+    """Return the sections of a code, which semicolons separate, without colours.
 
     Raises:
-        _NotRenderedError: A part is not rendered.
+        _NotRenderedError: A section cannot be rendered.
     """
     if _LOCAL.search(code):
         raise _NotRenderedError
@@ -105,9 +105,9 @@ def _read(kind: str, text: str) -> list[_Token]:
 
 
 def _signed(number: Decimal, sections: Sequence[Sequence[_Token]]) -> str:
-    """Return a number formatted by the section for its sign, or by the first one whose condition is met.
+    """Return a number formatted by the section for its sign, or by the first section whose condition is met.
 
-    The sections are for positive numbers, negative ones, and zero; a single one adds the minus sign itself.
+    The sections are for positive numbers, negative numbers, and zero; with a single section, the minus sign is added.
     """
     count = min(len(sections), 3)
     usual = ((">", 0) if count > 2 else (">=", 0), ("<", 0))
@@ -140,7 +140,7 @@ def _condition(text: str) -> tuple[str, Decimal]:
 
 
 def _number_with_sign(number: Decimal, tokens: Sequence[_Token], *, negative: bool) -> str:
-    """Return a number formatted by a section; a section for negative numbers only contains the sign itself."""
+    """Return a number formatted by a section, with a minus sign unless the section is only for negative numbers."""
     shown_tokens = [each for each in tokens if each.kind != "condition"]
     return ("-" if number < 0 and not negative else "") + _number(abs(number), shown_tokens)
 
@@ -159,7 +159,7 @@ def _number(number: Decimal, tokens: Sequence[_Token]) -> str:
 
 
 def _unfolded(tokens: Sequence[_Token]) -> list[_Token]:
-    """Return the tokens with ``.00`` as a decimal point and two digits."""
+    """Return the tokens with ``.00`` split into a decimal point and two digits."""
     found: list[_Token] = []
     for each in tokens:
         if each.kind == "decimals":
@@ -190,7 +190,7 @@ def _last_digit(parts: Sequence[_Token]) -> int:
 
 
 def _commas_behind(parts: Sequence[_Token], last: int) -> int:
-    """Return the number of commas directly after a position: each one divides by 1000."""
+    """Return the number of commas directly after a position; each divides by 1000."""
     count = 0
     while last + 1 + count < len(parts) and parts[last + 1 + count].kind == "comma":
         count += 1
@@ -198,7 +198,7 @@ def _commas_behind(parts: Sequence[_Token], last: int) -> int:
 
 
 def _whole(digits: str, parts: Sequence[_Token], *, grouped: bool) -> str:
-    """Return the digits before the point at their positions; the first position takes all that remain."""
+    """Return the digits before the decimal point at their placeholders; the first one takes all remaining digits."""
     first = next((at for at, each in enumerate(parts) if each.kind == "digit"), None)
     if first is None:
         return "".join(each.text for each in parts if each.kind != "comma") + digits
@@ -226,7 +226,7 @@ def _whole(digits: str, parts: Sequence[_Token], *, grouped: bool) -> str:
 
 
 def _decimals(digits: str, parts: Sequence[_Token]) -> str:
-    """Return the digits after the point at their positions; ``#`` drops trailing zeros."""
+    """Return the digits after the decimal point at their placeholders; ``#`` drops trailing zeros."""
     written, at = "", 0
     for each in parts:
         if each.kind != "digit":
@@ -258,9 +258,9 @@ def _scientific(number: Decimal, parts: Sequence[_Token]) -> str:
 
 
 def _fraction(number: Decimal, tokens: Sequence[_Token]) -> str:
-    """Return a number as ``1 1/4``: its whole part, if it has a place before the numerator, and the nearest fraction.
+    """Return a number as ``1 1/4``: its whole part, if there is a placeholder for it, and the nearest fraction.
 
-    Blanks that only align numerators and denominators are omitted.
+    Spaces that only align numerators and denominators are omitted.
     """
     before, over, under, after = _around_slash(tokens)
     wholes = [at for at, each in enumerate(before) if each.kind == "digit"]
@@ -281,7 +281,7 @@ _Tokens = Sequence[_Token]
 
 
 def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
-    """Return the tokens before a fraction's numerator, its numerator and denominator, and the tokens after them."""
+    """Return the tokens before a fraction, the fraction's numerator and denominator, and the tokens after it."""
     slash = next(at for at, each in enumerate(tokens) if each.kind == "slash")
     first, last = slash, slash + 1
     while first and tokens[first - 1].kind == "digit":
@@ -297,7 +297,7 @@ def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
 
 
 def _nearest(rest: Fraction, under: str) -> tuple[int, int]:
-    """Return the nearest numerator and denominator; ``under`` is ``16``, or digit placeholders."""
+    """Return the nearest numerator and denominator; ``under`` is a denominator, such as ``16``, or placeholders."""
     if under[0] in "#?0":
         found = rest.limit_denominator(10 ** len(under) - 1)
         return found.numerator, found.denominator
@@ -329,7 +329,7 @@ def _moment(value: Cell, tokens: Sequence[_Token]) -> str:
 
 @frozen(kw_only=True)
 class _Moment:
-    """A point in time, and the duration since the first day of its format."""
+    """A point in time, and for elapsed-time formats the duration since day zero."""
 
     clock: dt.datetime
     duration: dt.timedelta
@@ -353,7 +353,7 @@ def _parts(value: dt.date | dt.time | dt.timedelta, *, has_date: bool, elapsed: 
 
 
 def _minutes(tokens: Sequence[_Token]) -> frozenset[int]:
-    """Return the positions of each ``m`` or ``mm`` that means minutes: after hours, or before seconds."""
+    """Return the positions of each ``m`` or ``mm`` that means minutes: it follows hours or precedes seconds."""
     units = [(at, token) for at, token in enumerate(tokens) if token.kind in ("date", "elapsed")]
     found = set()
     for number, (at, token) in enumerate(units):

@@ -17,23 +17,23 @@ from seatunnel_core.rows.schema_text import schema_from_text
 from seatunnel_core.rows.unknown import is_unknown, marked
 
 Piece = tuple[dict[str, Any], int, int]
-"""Part of the body of a split that describes a part of a file, with its estimated bytes and rows."""
+"""Format-specific part of a split's body, with the estimated bytes and rows."""
 
 
 class SourceFormat(ABC):
-    """A format with the options of one source. Picklable: it is sent to tasks.
+    """A file format with the options of one source. Picklable: it is sent to tasks.
 
     A format that overrides only ``infer`` and ``read`` has one split per file.
     """
 
     task_modules: tuple[str, ...] = ()
-    """Top-level modules that reading imports beyond pyarrow."""
+    """Top-level modules that reading imports in addition to pyarrow."""
 
     typed: bool = False
-    """True if its files declare the types of their columns, so that none are inferred from values."""
+    """True if files declare the types of their columns, so that no types are inferred from values."""
 
     files: FileSystem = LocalFileSystem()
-    """File system of its files."""
+    """File system that contains the files."""
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
@@ -41,11 +41,11 @@ class SourceFormat(ABC):
         self.may_lack: frozenset[str] = frozenset()
 
     def let_lack(self, names: frozenset[str]) -> None:
-        """Set the columns that a file may lack; ``read`` then omits the missing ones."""
+        """Set the columns that may be missing in a file; ``read`` then omits them."""
         self.may_lack = names
 
     def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
-        """Return the wanted columns that a file has.
+        """Return the wanted columns that exist in a file.
 
         Args:
             wanted: The columns to read.
@@ -53,7 +53,7 @@ class SourceFormat(ABC):
             problem: The message for a missing column, up to its name: ``"/data/a.csv: its header has no column"``.
 
         Raises:
-            SourceError: A required column is missing, or all are.
+            SourceError: A required column is missing, or all columns are.
         """
         known = set(names)
         absent = [name for name in wanted.names if name not in known]
@@ -67,11 +67,11 @@ class SourceFormat(ABC):
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         """Return the columns of the files as far as the options define them.
 
-        These are the ``declared`` ones, unless the format has fixed columns.
+        These are the ``declared`` columns, unless the format has fixed columns.
 
         Raises:
             SourceError: The format cannot represent a declared column.
-            UsageError: It requires declared columns, and there are none.
+            UsageError: The format requires declared columns, and there are none.
         """
         return declared
 
@@ -82,7 +82,7 @@ class SourceFormat(ABC):
         return False
 
     def chunks(self, version: FileVersion, planning: PlanningContext) -> Sequence[tuple[int, int]]:
-        """Return the ranges of bytes that tasks examine, one each."""
+        """Return the byte ranges to examine, each in a separate task."""
         return [(0, version.size)]
 
     def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
@@ -104,11 +104,11 @@ class SourceFormat(ABC):
             yield {}, version.size, math.ceil(version.size / typical_row_bytes(columns))
 
     def whole(self, file: OpenFile) -> dict[str, Any]:
-        """Return the part of the body that describes a split of the whole file."""
+        """Return the format-specific part of the body of a split that is a whole file."""
         return {}
 
     def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
-        """Return a description, for messages, of the part of a file covered by some consecutive splits."""
+        """Describe, for messages, the part of a file that some consecutive splits cover."""
         return "the whole file"
 
     # -- in tasks -------------------------------------------------------------------------------------------------
@@ -122,23 +122,23 @@ class SourceFormat(ABC):
         """
 
     def doubt(self, file: OpenFile) -> str:
-        """Return a warning about a likely mistake in a file whose columns are inferred; ``""`` if there is none.
+        """Return a warning about a probable mistake in a file whose columns are inferred; ``""`` if there is none.
 
         Runs in a task, after ``infer``.
         """
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return the findings about columns in one chunk, as JSON, for ``columns_found``; ``None`` if there are none.
+        """Return information about columns from one chunk, as JSON for ``columns_found``; ``None`` if there is none.
 
         Runs in a task, for a format with a ``sample``.
         """
         raise NotImplementedError(f"{self.name} infers columns from the first chunk of each file")
 
     def columns_found(self, found: Sequence[Any]) -> pa.Schema:
-        """Return the columns of all files, from the results of their chunks, in order.
+        """Return the columns of all files, from the results of ``found`` for their chunks, in order.
 
-        Without a ``sample`` these are the columns of each file, as strings.
+        Without a ``sample``, each result is the columns of a file, as a string.
 
         Raises:
             SourceError: Two files have incompatible types for a column.
@@ -162,7 +162,8 @@ class SourceFormat(ABC):
             file: File of the split.
             body: Body of the split.
             columns: All columns of the file, in its order.
-            wanted: Columns to read, and the schema of the result, except columns of ``may_lack`` that the file lacks.
+            wanted: Columns to read: the schema of the result, except columns in ``may_lack`` that are missing in the
+                file.
             context: Receives bad rows.
 
         Raises:
@@ -175,7 +176,7 @@ class DeclaredFormat(SourceFormat):
     """A format whose files have no column names, so that the job must declare them."""
 
     names: ClassVar[str]
-    """The meaning of the names in the schema, such as ``the names of elements``."""
+    """Meaning of the names in the schema, such as ``the names of elements``."""
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         if declared is None:
@@ -190,12 +191,12 @@ class DeclaredFormat(SourceFormat):
 
 
 def typical_row_bytes(columns: pa.Schema) -> float:
-    """Return the assumed size of a row of a file that was not examined; used for estimates only."""
+    """Return the assumed size of a row in a file that was not examined; used for estimates only."""
     return 8.0 * max(len(columns), 1)
 
 
 def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
-    """Merge the columns of several files into the columns of one table.
+    """Merge the columns of several files into one table's columns.
 
     Args:
         found: The columns of each file.

@@ -1,4 +1,4 @@
-"""Derive the style of written files from a sink's options."""
+"""Derive the style of written files from the options of a sink."""
 
 import codecs
 

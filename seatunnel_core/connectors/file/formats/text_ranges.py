@@ -1,4 +1,4 @@
-"""The line-based formats ``csv``, ``text`` and ``json``: read in byte ranges that end at row ends."""
+"""The line-based formats ``csv``, ``text`` and ``json``, read in byte ranges that end at row boundaries."""
 
 import math
 from abc import abstractmethod
@@ -37,14 +37,12 @@ INFERENCE_BYTES = 16 << 20
 """Number of bytes at the beginning of a text file from which columns and types are inferred."""
 
 LOOKED_AT_BYTES = 8 << 20
-"""Number of bytes of a JSON file that a task inspects at a time to infer columns and types; this takes a quarter of a
-second.
-"""
+"""Number of bytes of a JSON file that a task inspects to infer columns and types, which takes about 0.25 s."""
 
 _WINDOW = 64 << 10
 
 _NEVER = "\x1c"
-"""Delimiter for text that is read as whole lines: a character that does not occur in text."""
+"""Delimiter for text that is read as whole lines: a character that does not occur in it."""
 
 
 class TextRanges(SourceFormat):
@@ -59,7 +57,7 @@ class TextRanges(SourceFormat):
 
     @property
     def _infers_columns(self) -> bool:
-        """True if columns are inferred from the files instead of declared by the job."""
+        """True if columns are inferred from the files and not declared by the job."""
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is None
 
     @abstractmethod
@@ -103,7 +101,7 @@ class TextRanges(SourceFormat):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def _aligned(self, file: OpenFile, body: Mapping[str, Any], first: int) -> tuple[int, int]:
-        """Return the range of the lines that start in the range of a split; the first row is at ``first``."""
+        """Return the range of the lines that start in the range of a split; the file's first row is at ``first``."""
         end = stored.number(body, "end")
         if not self.dialect.seekable:
             return first, end
@@ -136,7 +134,7 @@ class JsonLines(TextRanges):
         return None if declared is None else self._identified(declared)
 
     def _identified(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns, with a row id first if lists become tables."""
+        """Return the columns, preceded by a row id if lists become tables."""
         try:
             return nesting_of(self.options).identified(columns)
         except ValueError as error:
@@ -165,7 +163,7 @@ class JsonLines(TextRanges):
     # -- columns --------------------------------------------------------------------------------------------------
 
     def _fitting(self, read: pa.Schema, columns: pa.Schema) -> Fitting:
-        """Return the converter to the inferred columns that are read, among all of them."""
+        """Return the converter for the columns that are read, among all inferred columns."""
         return Fitting(
             read,
             self.options[SCHEMA_CONTRACT],
@@ -176,7 +174,7 @@ class JsonLines(TextRanges):
 
     @property
     def _sampled(self) -> int | None:
-        """Number of rows of each file to inspect; ``None`` for all."""
+        """Return the number of rows of each file to inspect; ``None`` for all."""
         return self.options[SCHEMA_SAMPLE]  # type: ignore[no-any-return]
 
     def sample(self) -> str:
@@ -211,10 +209,10 @@ class JsonLines(TextRanges):
 
 
 class Text(TextRanges):
-    """Values between delimiters; without a schema each line is one value."""
+    """Values between delimiters; without a schema, each line is one value."""
 
     header_option: ClassVar[str] = "skip_header_row_number = 1"
-    """Setting for files that start with the column names."""
+    """Option to set for files that start with the column names, for messages."""
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         problem = nested_text.unfit(declared) if declared is not None else None
@@ -233,7 +231,7 @@ class Text(TextRanges):
 
     @property
     def _ragged(self) -> bool:
-        """True if lines may have fewer values than columns, as in SeaTunnel; not if ``row_errors`` is set."""
+        """True if lines may have fewer values than columns, as in SeaTunnel; False if ``row_errors`` is set."""
         return not self.options.is_set(opt.ROW_ERRORS)
 
     def _shared(self) -> dict[str, Any]:
@@ -312,7 +310,7 @@ class Csv(Text):
 
 
 def _whole_rows(text: bytes, dialect: Dialect) -> bytes:
-    """Return the text without the last row, which may be truncated."""
+    """Return the text without its last row, which may be truncated."""
     end = text.rfind(b"\n") + 1
     if dialect.quote:
         while end and text.count(dialect.quote_byte, 0, end) % 2:
@@ -321,7 +319,7 @@ def _whole_rows(text: bytes, dialect: Dialect) -> bytes:
 
 
 def _line_start(file: OpenFile, place: int) -> int:
-    """Return the first start of a line at or after ``place``."""
+    """Return the offset of the first line that starts at or after ``place``."""
     if place == 0 or place >= file.version.size:
         return min(place, file.version.size)
     position = place - 1

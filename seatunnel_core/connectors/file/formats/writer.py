@@ -14,7 +14,7 @@ from seatunnel_core.connectors.file.formats.written_text import Encoded, Forms
 
 @frozen(kw_only=True)
 class FileStyle:
-    """Style of written files, from the options."""
+    """Style of written files, according to the options."""
 
     format: str
     delimiter: str = ","
@@ -33,7 +33,7 @@ class FileStyle:
     """Maximum number of rows in a sheet; ``None`` for the limit of the format."""
 
     int96: bool = False
-    """True if Parquet stores timestamps in the deprecated INT96 form."""
+    """True if Parquet stores timestamps in the deprecated INT96 type."""
 
     root_tag: str = "RECORDS"
     row_tag: str = "RECORD"
@@ -42,12 +42,12 @@ class FileStyle:
 
     @property
     def writer(self) -> "type[FileWriter]":
-        """The class of writers for the format."""
+        """Writer class of the format."""
         return file_writer(self.format)
 
     @property
     def task_modules(self) -> tuple[str, ...]:
-        """Top-level modules that writing imports beyond pyarrow."""
+        """Top-level modules that writing imports in addition to pyarrow."""
         return () if self.writer.packs_itself else modules(self.codec)
 
     @property
@@ -65,7 +65,7 @@ class FileStyle:
         return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
     def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
-        """Start a file, which is written into ``stream``; closing the writer also closes the stream.
+        """Start a file that is written to ``stream``; closing the writer also closes the stream.
 
         Raises:
             SinkError: The format cannot represent a column; the message contains it.
@@ -83,19 +83,19 @@ class FileWriter(ABC):
     """Values of ``compress_codec``, except ``none``."""
 
     default_codec: ClassVar[str] = "none"
-    """Codec if the job sets none."""
+    """Codec if the job does not set one."""
 
     packs_itself: ClassVar[bool] = False
-    """True if the format compresses by itself, so that the stream is not compressed."""
+    """True if the format compresses its data, so that the stream must not be compressed."""
 
     is_text: ClassVar[bool] = True
-    """True if the files are text, with an encoding and formats of dates."""
+    """True if the files are text, and thus have an encoding and date formats."""
 
     most_rows: ClassVar[int] = 2**62
     """Maximum number of rows in a file."""
 
     keeps_names: ClassVar[bool] = False
-    """True if the files are copies whose names are in the rows."""
+    """True if the files are copies, whose names are in the rows."""
 
     def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
         self.style = style
@@ -117,7 +117,7 @@ class FileWriter(ABC):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows in the form that ``write`` takes, one for each row. Writes nothing.
+        """Convert the rows to the form that ``write`` accepts, one result row per row. Writes nothing.
 
         Raises:
             RowError: The format cannot represent a value; the message contains the column.
@@ -126,7 +126,7 @@ class FileWriter(ABC):
 
     @abstractmethod
     def write(self, rows: pa.RecordBatch) -> None:
-        """Write rows that ``prepared`` returned; their schema was ``columns`` before."""
+        """Write rows returned by ``prepared``; before that, they had the schema ``columns``."""
 
     def close(self) -> None:
         """Write the end of the file, and close its stream."""
@@ -134,7 +134,7 @@ class FileWriter(ABC):
 
 
 def write_lines(stream: pa.NativeFile, texts: list[pa.Array], delimiter: str, line_end: str) -> None:
-    """Write a line for each row, of one string per column."""
+    """Write one line per row, from one string array per column."""
     if not texts or not len(texts[0]):
         return
     lines = pc.binary_join_element_wise(*texts, delimiter)

@@ -1,4 +1,4 @@
-"""Text output of a sink: formats of dates and times, and encodings other than UTF-8."""
+"""Text output of a sink: date and time formats, and encodings other than UTF-8."""
 
 import codecs
 import datetime as dt
@@ -14,23 +14,23 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import SINGLE
 from seatunnel_core.rows.date_format import strptime_format
 
 _ZERO = "\x01"
-"""Flag before a number without leading zero."""
+"""Marker before a number that has no leading zero."""
 
 
 @frozen(kw_only=True)
 class Form:
-    """A format of dates or timestamps."""
+    """A date or timestamp format."""
 
     whole: str
-    """The format for ``strftime``."""
+    """Format for ``strftime``."""
 
     digits: int
-    """Number of digits of the fraction of a second at the end."""
+    """Number of fractional-second digits at the end."""
 
     @classmethod
     @cache
     def of(cls, java: str) -> "Form":
-        """Return the form of a Java date format; raise ``SourceError`` for an invalid one."""
+        """Parse a Java date format; raise ``SourceError`` if it is invalid."""
         found = re.fullmatch(r"(.*ss)\.(S{1,9})", java)
         whole, fraction = found.groups() if found else (java, "")
         return cls(
@@ -39,7 +39,7 @@ class Form:
         )
 
     def column(self, values: pa.Array) -> pa.Array:
-        """Return dates or timestamps as strings, truncated after the written digits."""
+        """Format dates or timestamps as strings, truncated after the last digit of the format."""
         if pa.types.is_timestamp(values.type):
             unit, step = ("us", "microsecond") if self.digits else ("s", "second")
             values = pc.floor_temporal(values, unit=step).cast(pa.timestamp(unit, values.type.tz and "UTC"))
@@ -51,26 +51,26 @@ class Form:
         return pc.replace_substring_regex(texts, pattern=f"{_ZERO}0?", replacement="") if _ZERO in self.whole else texts
 
     def value(self, moment: dt.date) -> str:
-        """Return one date or timestamp as a string."""
+        """Format one date or timestamp as a string."""
         texts = self.column(pa.array([moment], pa.timestamp("us") if isinstance(moment, dt.datetime) else pa.date32()))
         return str(texts[0].as_py())
 
 
 @frozen(kw_only=True)
 class Forms:
-    """Formats of dates and times, as Java patterns; ``None`` for the file format's default."""
+    """Date and time formats, as Java patterns; ``None`` for the file format's default."""
 
     date_format: str | None = None
     datetime_format: str | None = None
     time_format: str | None = None
 
     def check(self) -> None:
-        """Raise ``SourceError`` for an invalid format."""
+        """Raise ``SourceError`` if a format is invalid."""
         for form in (self.date_format, self.datetime_format):
             Form.of(form or "")
 
     def apply(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Convert the dates and times that have a format to strings."""
+        """Convert dates and times to strings where a format is set."""
         for place, column in enumerate(rows.schema):
             text = self._text(rows.column(place))
             if text is not None:
@@ -89,9 +89,10 @@ class Forms:
 
 
 class Encoded:
-    """A file object for Arrow that takes UTF-8 and writes another encoding.
+    """A file object for Arrow that accepts UTF-8 and writes another encoding.
 
-    It raises ``UnicodeEncodeError``. It is not a Python file object, which would write the end of an abandoned file.
+    ``write`` may raise ``UnicodeEncodeError``. It does not derive from Python's file classes, whose destructor would
+    complete an abandoned file.
     """
 
     def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
@@ -109,7 +110,7 @@ class Encoded:
         """Do nothing: nothing is buffered."""
 
     def close(self) -> None:
-        """Write the end of the encoding, and close the stream."""
+        """Write the end of the encoded text, and close the stream."""
         if not self.closed:
             self.closed = True
             self._stream.write(self._encoder.encode("", True))

@@ -1,6 +1,6 @@
 """Write a single sheet as an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
 
-Strings are inside their cells, so nothing is buffered until the end.
+Strings are stored inline in their cells, so nothing has to be buffered until the end.
 """
 
 import datetime as dt
@@ -11,11 +11,11 @@ from xml.sax.saxutils import escape, quoteattr
 import pyarrow as pa
 
 DATE, TIMESTAMP, TIMESTAMP_MS, TIME, TIME_MS = range(1, 6)
-"""Display format of a number, as its index in ``_SHOWN`` of the styles."""
+"""Display formats of numbers, as indexes of ``_SHOWN`` in the styles."""
 
 _SHOWN = ("yyyy\\-mm\\-dd", "yyyy\\-mm\\-dd hh:mm:ss", "yyyy\\-mm\\-dd hh:mm:ss.000", "hh:mm:ss", "hh:mm:ss.000")
 _FIRST = 164
-"""First number of a custom format."""
+"""Number of the first custom format."""
 
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -26,11 +26,11 @@ _DAY_ZERO = dt.datetime(1899, 12, 30)
 _DAY_MS = 86_400_000
 
 _HIDDEN = re.compile("_x(?=[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-"""Characters that XML cannot represent, and strings that would be read as the escape of one."""
+"""Pattern of characters that XML cannot represent, and of strings that would be read as an escaped character."""
 
 
 class SheetFile:
-    """A file with one sheet, which grows until ``close``."""
+    """An ``.xlsx`` file with one sheet, to which rows are added until ``close``."""
 
     def __init__(self, stream: pa.NativeFile, sheet_name: str) -> None:
         self._zip = zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=4)
@@ -44,14 +44,14 @@ class SheetFile:
         self._row = 0
 
     def add(self, cells: list[str]) -> None:
-        """Add a row of cells as the functions of this module return them; an empty string is an empty cell."""
+        """Add a row of cells as returned by the functions of this module; an empty string is an empty cell."""
         self._row += 1
         at = self._row
         placed = (f'<c r="{letters(place)}{at}"{cell[2:]}' for place, cell in enumerate(cells) if cell)
         self._write(f'<row r="{self._row}">{"".join(placed)}</row>')
 
     def close(self) -> None:
-        """Write the ends of the sheet and of the archive; the stream stays open."""
+        """Complete the sheet and the archive; the stream stays open."""
         self._write("</sheetData></worksheet>")
         for end in self._ends:
             end()
@@ -61,7 +61,7 @@ class SheetFile:
 
 
 def number(value: float, shown: int = 0) -> str:
-    """Return a cell with a finite number, in all its digits."""
+    """Return a cell with a finite number, with all its digits."""
     return f'<c s="{shown}"><v>{value!r}</v></c>' if shown else f"<c><v>{value!r}</v></c>"
 
 
@@ -77,13 +77,13 @@ def boolean(value: bool) -> str:
 
 
 def moment(value: dt.datetime, shown: int) -> str:
-    """Return a cell with a timestamp of whole milliseconds, as days since the end of 1899."""
+    """Return a cell with a timestamp of millisecond precision, as days since the end of 1899."""
     milliseconds = (value - _DAY_ZERO) // dt.timedelta(milliseconds=1)
     return number(milliseconds // _DAY_MS if milliseconds % _DAY_MS == 0 else milliseconds / _DAY_MS, shown)
 
 
 def clock(value: dt.time, shown: int) -> str:
-    """Return a cell with a time of whole milliseconds, as a fraction of a day."""
+    """Return a cell with a time of millisecond precision, as a fraction of a day."""
     return moment(dt.datetime.combine(_DAY_ZERO, value), shown)
 
 

@@ -1,7 +1,7 @@
-"""The format ``xml``: an element per row, whose values are its attributes or child elements.
+"""The format ``xml``: one element per row, with the values as attributes or child elements.
 
-The parser is expat, which reads incrementally. A file that declares entities is rejected: they could refer to other
-files, or expand without limit.
+The parser is expat, which reads incrementally. Files that declare entities are rejected, because entities could refer
+to other files or expand without limit.
 """
 
 import base64
@@ -38,7 +38,7 @@ _OTHER_ENCODING = (
 _NIL = "xsi:nil"
 _NAME = re.compile(r"[^\W\d][\w.\-·]*")
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML cannot represent."""
+"""Pattern of characters that XML cannot represent."""
 
 
 class Xml(DeclaredFormat):
@@ -64,7 +64,7 @@ class Xml(DeclaredFormat):
         file.check()
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return the converter of a type; for bytes, an empty element is an empty value and not null.
+        """Return the converter of a type. For bytes, an empty element is an empty value and not null.
 
         An array is the JSON of one element, or a string for each element.
         """
@@ -95,11 +95,11 @@ class Xml(DeclaredFormat):
 
 
 _Values = Mapping[str, str | list[str | None] | None]
-"""Values of a row by name: a list for an element that occurs more than once."""
+"""Values of a row by name; a list for an element that occurs more than once."""
 
 
 def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) -> _Values:
-    """Return the values of a row, with the last one of each repeated element that is not an array."""
+    """Return the values of a row; of a repeated element that is not an array, only the last value is kept."""
     found = {}
     for name, value in values.items():
         if isinstance(value, list) and name in wanted.names and not pa.types.is_list(wanted.field(name).type):
@@ -110,12 +110,12 @@ def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) 
 
 
 def _is_item(text: str) -> bool:
-    """Return True if the text of an element is one value of an array, and not an array as JSON."""
+    """Return True if the text of an element is a single array element, and not an array as JSON."""
     return bool(text.strip()) and not text.lstrip().startswith("[")
 
 
 class _Rows:
-    """Collects rows while expat parses."""
+    """Collector of rows while expat parses."""
 
     def __init__(self, tag: str, columns: Sequence[str], encoding: str | None, *, in_attributes: bool) -> None:
         self.tag = tag
@@ -125,7 +125,7 @@ class _Rows:
         self._row: dict[str, str | list[str | None] | None] | None = None
         self._row_line = 0
         self._depth = 0
-        """Depth within a row: 1 in the row, 2 in one of its values."""
+        """Depth below the row element: 1 in the row, 2 in one of its values."""
 
         self._is_null = False
         """True if the current value is marked as null."""
@@ -142,11 +142,11 @@ class _Rows:
 
     @property
     def line(self) -> int:
-        """The current line of the parser, from 1."""
+        """Current line of the parser, from 1."""
         return self._parser.CurrentLineNumber
 
     def feed(self, piece: bytes, *, last: bool) -> None:
-        """Parse another piece; ``last`` ends the document."""
+        """Parse another chunk; ``last`` ends the document."""
         self._parser.Parse(piece, last)
 
     def _begin(self, name: str, attributes: dict[str, str]) -> None:
@@ -181,7 +181,7 @@ class _Rows:
             self._texts = []
 
     def _column(self, name: str) -> str:
-        """Return the column of an element or attribute: its name without a prefix, unless a column has the prefix."""
+        """Return the column of an element or attribute: its name, without its prefix unless a column has it."""
         return name if name in self._columns else name.rpartition(":")[2]
 
     @staticmethod
@@ -244,7 +244,7 @@ class XmlFileWriter(FileWriter):
 
 
 def _texts(column: pa.Field, array: pa.Array, style: FileStyle) -> list[str]:
-    """Return the attributes or elements of a column, empty for null."""
+    """Return the attributes or elements of a column, one string per row; empty for null."""
     found = []
     for value in array.to_pylist():
         try:

@@ -1,4 +1,4 @@
-"""Files of servers that fsspec has a client for and that rename a file in one step.
+"""Files on servers that have an fsspec client and rename files atomically.
 
-fsspec's clients keep their connection for the life of a process, one for each thread and set of options.
+fsspec's clients keep their connections for the life of a process, one for each thread and set of options.
 """

@@ -1,4 +1,4 @@
-"""Connections of fsspec's clients: one for each thread and set of options, and the translation of their errors."""
+"""Connections of fsspec clients, one for each thread and set of options, and the translation of their errors."""
 
 import errno
 import ftplib
@@ -15,15 +15,15 @@ from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.filesystems.fsspec.protocols import PROTOCOLS
 
 _connected = threading.local()
-"""Connections of one thread. Other threads use them for files that were opened on them."""
+"""Connections of the current thread. Other threads use them only for files that were opened on them."""
 
 
 @define(eq=False)
 class Connection:
-    """One connection to a server, for one request at a time."""
+    """A connection to a server, for one request at a time."""
 
     client: Any
-    """fsspec's own client, connected."""
+    """Connected fsspec client."""
 
     turn: Any = field(factory=threading.RLock)
     """Lock that is held from a request until its response."""
@@ -31,7 +31,7 @@ class Connection:
     lost: bool = False
 
     def lose(self) -> None:
-        """Mark the connection as lost, so that the next request opens another one."""
+        """Mark the connection as lost, so that the next request opens a new one."""
         self.lost = True
         if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
             connection.close()  # Close without a message to the server; otherwise Python would warn of an open socket.
@@ -65,7 +65,7 @@ def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
 
     Args:
         path: The path of the request.
-        hint: While connecting, the options for the login; an error then suggests correcting them.
+        hint: While connecting, the login options that an error suggests correcting.
     """
     try:
         yield
@@ -81,7 +81,7 @@ def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
 
 
 def _number(error: Exception) -> int:
-    """Return the error number of an exception: ``EIO`` for a temporary failure, such as a closed connection."""
+    """Return the error number for an exception: ``EIO`` for a temporary failure, such as a closed connection."""
     if "Authentication" in type(error).__name__ or isinstance(error, (TypeError, ValueError)):
         return errno.EACCES
     said = str(error)

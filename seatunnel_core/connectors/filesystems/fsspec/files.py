@@ -1,6 +1,6 @@
-"""Files of one server as a file system.
+"""File system on one server.
 
-Staged files are in the same file system as the target, and are published by a rename, like local files.
+Staged files are on the same server as the target, and are published by a rename, like local files.
 """
 
 import datetime as dt
@@ -24,13 +24,13 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 
 @frozen(kw_only=True)
 class FsspecFileSystem(RemoteFileSystem):
-    """One server, accessed as one user."""
+    """Files of one server, accessed as one user."""
 
     protocol: str
-    """One of ``PROTOCOLS``."""
+    """Key in ``PROTOCOLS``."""
 
     options: Mapping[str, Any] = field(factory=dict, repr=False)
-    """Arguments of fsspec's class; some are secret."""
+    """Arguments of fsspec's class, including secrets."""
 
     top: str = "/"
     schemes: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @property
     def connection(self) -> Connection:
-        """Connection of this thread.
+        """Return the connection of this thread.
 
         Raises:
             UsageError: A package is missing.
@@ -50,15 +50,15 @@ class FsspecFileSystem(RemoteFileSystem):
         return connection_of(self.protocol, self.options, self.top)
 
     def within(self, path: str) -> str:
-        """Return the path as the server uses it."""
+        """Return the path in the form that the server uses."""
         return path[len(self.top) :] or "/"
 
     @contextmanager
     def asking(self, path: str, connection: Connection | None = None) -> Iterator[Any]:
-        """Yield the fsspec client, for exclusive use in one request about a path.
+        """Yield the fsspec client, for exclusive use during one request about a path.
 
         Raises:
-            OSError: The request failed; after ``EIO`` the connection counts as lost.
+            OSError: The request failed; after ``EIO`` the connection is treated as lost.
         """
         connection = connection or self.connection
         try:
@@ -91,7 +91,10 @@ class FsspecFileSystem(RemoteFileSystem):
             return self.top + real(client, self.within(path))
 
     def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        """Return fsspec's entries of a folder by name; a link has the entry of its target, unless it is broken."""
+        """Return fsspec's entries of a folder by name.
+
+        For a link this is the entry of its target, unless the link is broken.
+        """
         with self.asking(folder) as client:
             found = client.ls(self.within(folder), detail=True)
             return {info["name"].rstrip("/").rpartition("/")[2]: _followed(client, info) for info in found}
@@ -124,7 +127,7 @@ class FsspecFileSystem(RemoteFileSystem):
             client.rm(self.within(path), recursive=True)
 
     def move(self, path: str, to: str) -> None:
-        """Rename, and raise ``FileNotFoundError`` for a missing path: servers report that in different ways."""
+        """Rename; raise ``FileNotFoundError`` for a missing path, which servers report in different ways."""
         try:
             self._rename(path, to)
         except OSError:
@@ -164,16 +167,16 @@ class FsspecFileSystem(RemoteFileSystem):
         return Receipt(size=self.size(staged))
 
     def size(self, path: str) -> int:
-        """Return the size in bytes of a file that has just been written."""
+        """Return the size of a file that has just been written, in bytes."""
         found = self.version(path)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return found.size
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file after checking that the target does not exist: the rename itself would replace it.
+        """Rename the file after checking that the target does not exist, because the rename would replace it.
 
-        Between the two, no file of this engine can appear there, because file names are unique.
+        In between, this engine cannot create the target, because its file names are unique.
         """
         if self.exists(target):
             if not self.exists(staged):
@@ -199,7 +202,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
 
 class _OpenFile(RemoteOpenFile):
-    """A file of a server that is open for reading."""
+    """A file on a server that is open for reading."""
 
     def __init__(self, files: FsspecFileSystem, version: FileVersion) -> None:
         super().__init__(version)
@@ -253,10 +256,10 @@ class _Output(StagedOutput):
 
 
 class _StagedFile:
-    """A file object that takes turns with the other requests of its connection.
+    """A file object that shares its connection with other requests.
 
-    It does not derive from the classes of ``io``, which Python closes on garbage collection. That would send a request,
-    perhaps during another one of the same thread, whose response would then be lost.
+    It does not derive from the classes of ``io``, which Python closes on garbage collection: that would send a request,
+    possibly in the middle of another request of the same thread, whose response would be lost.
     """
 
     def __init__(self, files: FsspecFileSystem, path: str, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Servers that rename a file in one step, and fsspec's clients for them."""
+"""Servers that rename files atomically, and their fsspec clients."""
 
 import errno
 import os
@@ -10,27 +10,27 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Protocol:
-    """fsspec client for one kind of server that renames a file in one step."""
+    """fsspec client for one kind of server."""
 
     module: str
     kind: str
-    """Class in the module. It does not come from fsspec's registry, where other packages may replace it."""
+    """Class in the module. Not looked up in fsspec's registry, where other packages may replace it."""
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
-    """Function that renames with a client of the class, because fsspec's ``mv`` copies unless a class overrides it."""
+    """Function that renames with a client of the class; fsspec's ``mv`` copies unless a class overrides it."""
 
     package: str = "fsspec"
-    """Required package, by the name of its module."""
+    """Required package, given as the name of its module."""
 
     login: str = "user and password"
-    """Options for the login."""
+    """Login options, for messages."""
 
     real: Callable[[Any, str], str] | None = None
     """Function that resolves links, if the server has links."""
 
     shared: bool = True
-    """True if files may be open while a connection serves another request. A file may be opened in one thread and
-    finished in another, which then takes turns with the first: no client separates the responses for two threads.
+    """True if a connection can serve other requests while files are open. A file may be opened in one thread and
+    finished in another; the two threads then take turns, because clients do not assign responses to threads.
     """
 
 

@@ -1,1 +1,1 @@
-"""Common part of object stores: no folders, no rename, and atomic writes."""
+"""Common code of object stores, which have no folders and no rename, and write objects atomically."""

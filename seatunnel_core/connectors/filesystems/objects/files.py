@@ -27,7 +27,7 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PREPARED, PROBE, STAGING
 
 _REMOVALS = 4
-"""Number of attempts of a removal before the commit counts as failed."""
+"""Number of attempts to remove an object before the commit fails."""
 
 _PAUSE_S = 0.2
 
@@ -36,11 +36,11 @@ logger = logging.getLogger("seatunnel.connectors")
 
 @frozen(kw_only=True)
 class ObjectFileSystem(RemoteFileSystem):
-    """One bucket, accessed as one user."""
+    """Files of one bucket, accessed as one user."""
 
     store: ObjectStore
     gone_is_published: bool = False
-    """True if a staged object counts as published if it and its copy are both missing; set by the user."""
+    """True to treat a staged object as published if both it and its copy are missing; set by the user."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True
@@ -82,7 +82,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return self._version(found)
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
-        """Yield the files of one deep listing, whose pages arrive in the order of the keys."""
+        """Yield the matching files from one recursive listing, whose pages are sorted by key."""
         begin = len(folder.rstrip("/")) + 1
         deep = walk.pattern.recursive or bool(walk.pattern.names)
         for path, of_folder in groupby(self._objects(folder, deep=deep), key=lambda each: each.path.rpartition("/")[0]):
@@ -122,7 +122,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return self.version(path) is not None
 
     def entries(self, folder: str) -> Sequence[Entry]:
-        """Return the entries of a folder; none for one that does not exist, as a bucket has no empty folders."""
+        """Return the entries of a folder; empty if it does not exist, because a bucket has no empty folders."""
         found: list[Entry] = []
         for page in self._pages(folder, deep=False):
             keys = [(prefix.rstrip("/"), True) for prefix in page.folders]
@@ -131,7 +131,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return found
 
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
-        """Yield folders from a single listing. A folder may occur more than once."""
+        """Yield folders from a single listing; a folder may occur more than once."""
         skipped = f"{root}/{without}/"
         paths = (version.path for version in self._objects(root, deep=True))
         kept = (path for path in paths if not without or not path.startswith(skipped))
@@ -139,7 +139,7 @@ class ObjectFileSystem(RemoteFileSystem):
             yield folder, [_entry(path, is_folder=False) for path in of_folder]
 
     def remove(self, path: str) -> bool:
-        """Remove an object that the caller has just found: the server does not report whether it existed."""
+        """Remove an object that the caller has just found. The server does not report whether the object existed."""
         self.store.delete([self.key(path)])
         return True
 
@@ -149,13 +149,13 @@ class ObjectFileSystem(RemoteFileSystem):
                 self.store.delete([found.key for found in page.objects])
 
     def require_writable(self, path: str) -> bool:
-        """Start an upload and abort it: this needs write permission, and creates no object or version."""
+        """Start an upload and abort it, which requires write permission and creates neither an object nor a version."""
         key = f"{self._prefix(path)}{STAGING}/{PROBE}{secrets.token_hex(8)}"
         self.store.abort(key, self.store.begin(key, ""))
         return True
 
     def move(self, path: str, to: str) -> None:
-        """Copy an object to an unused name, and remove it; an earlier call that was killed may have copied it."""
+        """Copy an object to an unused name and remove the original; an interrupted call may already have copied it."""
         found = self.store.head(self.key(path))
         if self.version(to) is None:
             with suppress(FileExistsError):  # Another process was faster.
@@ -168,7 +168,7 @@ class ObjectFileSystem(RemoteFileSystem):
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     def make_staging(self, folder: str, root: str) -> None:
-        """Check that the bucket exists and has no rule that removes staged objects; create nothing."""
+        """Check that the bucket exists and has no lifecycle rule that removes staged objects; create nothing."""
         self.store.require_writable(self._prefix(folder))
         for days in self.store.days_of_objects(self._prefix(folder)):
             logger.warning(
@@ -180,7 +180,7 @@ class ObjectFileSystem(RemoteFileSystem):
             )
 
     def prepare_staging(self, folder: str, root: str) -> None:
-        """Write a note instead of a folder, which a bucket does not have."""
+        """Write a note in place of a folder."""
         self.make_staging(folder, root)
         self.leave_note(f"{folder}/{PREPARED}")
 
@@ -200,8 +200,8 @@ class ObjectFileSystem(RemoteFileSystem):
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Copy the staged object, and remove it once the copy exists.
 
-        If the server is killed in between, no data is lost. If both objects exist, the copy was made by a request whose
-        response was lost, or by a process that was killed.
+        No data is lost if the process or server is killed in between. If both objects exist, an earlier request whose
+        response was lost, or an earlier process, made the copy.
         """
         size = stored.number(receipt, "size")
         there = self._is(staged, target, size)
@@ -219,10 +219,10 @@ class ObjectFileSystem(RemoteFileSystem):
         self._consume(staged, target)
 
     def _consume(self, staged: str, target: str) -> None:
-        """Remove a staged object after its copy. The object counts as published only after that.
+        """Remove a staged object after it was copied.
 
-        If a consumer moved the target and the process was killed before the removal, the next one would publish the
-        object again.
+        Only then is the object treated as published: if a consumer moved the target and the process was killed before
+        the removal, the next process would publish the object again.
         """
         for tried in range(_REMOVALS):
             time.sleep(tried * _PAUSE_S)
@@ -254,7 +254,7 @@ class ObjectFileSystem(RemoteFileSystem):
             raise
 
     def _is(self, staged: str, target: str, size: int) -> bool | None:
-        """Return True if the object at ``target`` is a copy of the staged one; ``None`` if there is none."""
+        """Return True if the object at ``target`` is a copy of the staged object; ``None`` if there is no object."""
         try:
             found = self.store.head(self.key(target))
         except FileNotFoundError:
@@ -276,7 +276,7 @@ class ObjectFileSystem(RemoteFileSystem):
         return f"{target} exists and is not the object that was staged as {staged}; move it"
 
     def discard(self, staged: str) -> bool:
-        """Remove a staged object, and the upload of a task that died before completing it."""
+        """Remove a staged object, and the unfinished upload of a task that died."""
         key = self.key(staged)
         for upload in list(self.store.uploads(key)):
             with suppress(FileNotFoundError):  # It was completed, or another process was faster.
@@ -285,9 +285,9 @@ class ObjectFileSystem(RemoteFileSystem):
 
 
 class _OpenObject(RemoteOpenFile):
-    """An object that is open for reading; every range is requested with the ETag of the listing.
+    """An object that is open for reading.
 
-    This guarantees that no byte of another version is read.
+    Every range is requested with the ETag of the listing, so that no byte of another version is read.
     """
 
     def __init__(self, files: ObjectFileSystem, version: FileVersion) -> None:
@@ -307,7 +307,7 @@ class _OpenObject(RemoteOpenFile):
             raise self._failed(error) from error
 
     def check(self) -> None:
-        """Do nothing: each range was from the listed version."""
+        """Do nothing: each range was read from the listed version."""
 
     def is_same(self, now: FileVersion) -> bool:
         return (now.size, now.etag) == (self.version.size, self.version.etag)

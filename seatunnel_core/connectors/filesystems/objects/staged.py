@@ -1,8 +1,8 @@
 """Staging in an object store, as an object below ``<target>/.seatunnel/<job>/…``.
 
-A small object is put in one request, a larger one is uploaded in parts. Until such an upload is complete, a note has
-its key: not every server lists uploads by a prefix of their keys (MinIO lists those of one key only), and a cleanup
-must find the uploads of tasks that died.
+A small object is written in one request, a larger one is uploaded in parts. Until such an upload is complete, a small
+note object has its key. A cleanup needs the notes to find the uploads of tasks that died, because not every server
+lists uploads by key prefix (MinIO only lists those of a single key).
 """
 
 import errno
@@ -15,19 +15,20 @@ from seatunnel_core.connectors.filesystems.filesystem import Receipt, StagedOutp
 from seatunnel_core.connectors.filesystems.objects.store import ObjectStore
 
 PART_BYTES = 8 << 20
-"""Size of the first thousand parts of an upload; it doubles with each further thousand. Stores accept 10,000 parts."""
+"""Size of the first thousand parts of an upload, in bytes; it doubles with each further thousand. Stores accept 10,000
+parts."""
 
 NOTE = b"\n"
-"""Content of a note: one byte, which a bucket without remaining quota rejects."""
+"""Content of a note: one byte, because a bucket without remaining quota rejects it, unlike an empty object."""
 
 
 def mark(staged: str) -> str:
-    """Return the value of ``MARK``, a hash of the staged path: it identifies the attempt and fits into a header."""
+    """Return the value of ``MARK``: a hash of the staged path, which identifies the attempt and fits into a header."""
     return blake2b(staged.encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 class StagedObject(StagedOutput):
-    """Upload that sends each part when it is full, so that only one is in memory."""
+    """Upload that sends each part when it is full, so that only one part is in memory."""
 
     def __init__(self, store: ObjectStore, key: str, staged: str) -> None:
         """Create an upload for the path ``staged`` and its ``key`` in the bucket."""
@@ -39,7 +40,7 @@ class StagedObject(StagedOutput):
         self.stream = pa.PythonFile(_Sink(self), mode="w")
 
     def take(self, data: bytes) -> None:
-        """Add bytes, and send full parts."""
+        """Append bytes, and send full parts."""
         self._held += data
         while len(self._held) >= (size := PART_BYTES << (len(self._etags) // 1000)):
             self._send(bytes(memoryview(self._held)[:size]))
@@ -65,11 +66,12 @@ class StagedObject(StagedOutput):
 def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], size: int, *, new: bool) -> None:
     """Complete an upload, and check that the object exists.
 
-    A server that is killed meanwhile may lose parts, or report success without storing the object. If only its response
-    was lost, it reports that there is no such upload. ``docs/design/decisions/object-stores.md`` has the measurements.
+    A server that is killed during the request may lose parts, or report success without storing the object. If only its
+    response was lost, it reports that the upload does not exist. ``docs/design/decisions/object-stores.md`` has the
+    measurements.
 
     Raises:
-        FileExistsError: It must be a ``new`` object, but another one exists.
+        FileExistsError: The object must be ``new``, but another one exists.
         OSError: With ``EIO`` if the uploaded parts are lost.
     """
     words = "the server reported completion, but does not have the object"
@@ -92,7 +94,7 @@ def _receipt(size: int) -> Receipt:
 
 
 class _Sink:
-    """A file object that does not derive from Python's classes, which close themselves on garbage collection."""
+    """A file object that does not derive from Python's file classes, which close themselves on garbage collection."""
 
     def __init__(self, output: StagedObject) -> None:
         self._output = output

@@ -7,15 +7,15 @@ from typing import ClassVar
 from attrs import frozen
 
 MARK = "seatunnel-staged"
-"""Metadata key for the staged object from which an object was copied."""
+"""Metadata key that records from which staged object an object was copied."""
 
 LARGEST_COPY = 1 << 30
-"""Maximum number of bytes to copy in one request: every store copies that many before a client times out."""
+"""Maximum number of bytes to copy in one request; every store can copy this many before the client times out."""
 
 
 @frozen(kw_only=True)
 class Found:
-    """An object, as reported by a listing or a HEAD request."""
+    """An object as reported by a listing or a HEAD request."""
 
     key: str
     size: int
@@ -31,7 +31,7 @@ class Found:
 
 @frozen(kw_only=True)
 class Page:
-    """A part of a listing."""
+    """A page of a listing."""
 
     objects: Sequence[Found]
     folders: Sequence[str] = ()
@@ -49,14 +49,14 @@ class ObjectStore(ABC):
     """
 
     task_modules: ClassVar[tuple[str, ...]]
-    """Top-level modules that it imports in tasks."""
+    """Top-level modules that tasks import."""
 
     bucket: str
 
     @property
     @abstractmethod
     def schemes(self) -> tuple[str, ...]:
-        """URL schemes, such as ``s3``; the first one is written and all are accepted."""
+        """URL schemes, such as ``s3``. All are accepted; the first one is used in paths."""
 
     @abstractmethod
     def head(self, key: str) -> Found:
@@ -64,7 +64,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def page(self, prefix: str, *, deep: bool, more: str | None = None, most: int = 1000) -> Page:
-        """Return a page of the objects below a prefix: all of them if ``deep``, else up to the next slash."""
+        """Return a page of the objects below a prefix: all if ``deep``, else only those up to the next slash."""
 
     @abstractmethod
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
@@ -76,20 +76,20 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def put(self, key: str, body: bytes, mark: str = "") -> None:
-        """Write a small object; replaces an existing one."""
+        """Write a small object; replace an existing one."""
 
     @abstractmethod
     def copy(self, source: str, key: str) -> None:
         """Copy an object of up to ``LARGEST_COPY`` with its mark, within the store.
 
         Raises:
-            FileExistsError: The key is in use; not every server checks that.
+            FileExistsError: The key is in use; not every server checks this.
             FileNotFoundError: The source does not exist.
         """
 
     @abstractmethod
     def delete(self, keys: Sequence[str]) -> None:
-        """Remove up to 1,000 objects, whether they exist or not."""
+        """Remove up to 1,000 objects; missing ones are ignored."""
 
     # -- uploads in parts -----------------------------------------------------------------------------------------
 
@@ -109,15 +109,16 @@ class ObjectStore(ABC):
     def complete(self, key: str, upload: str, etags: Sequence[str], *, new: bool) -> None:
         """Assemble the object from its parts.
 
-        A server that was killed meanwhile may report success without having the object, so check it.
+        A server that is killed during the request may report success without storing the object, so the caller must
+        check that it exists.
 
         Raises:
-            FileExistsError: It must be a ``new`` object, but one exists.
+            FileExistsError: The object must be ``new``, but one exists.
         """
 
     @abstractmethod
     def abort(self, key: str, upload: str) -> None:
-        """End an upload without an object, and free its parts."""
+        """End an upload without creating an object, and free its parts."""
 
     @abstractmethod
     def uploads(self, key: str) -> Iterator[str]:
@@ -125,7 +126,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def require_writable(self, folder: str) -> None:
-        """Raise ``OSError`` if nothing could be staged or published, as far as requests can determine.
+        """Raise ``OSError`` if objects cannot be staged or published, as far as requests can determine.
 
         Args:
             folder: The prefix of the staging folder.
@@ -133,4 +134,4 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def days_of_objects(self, prefix: str) -> Sequence[int]:
-        """Return the numbers of days after which rules of the bucket remove objects below a prefix. Never raises."""
+        """Return the numbers of days after which lifecycle rules of the bucket remove objects below a prefix."""

@@ -17,7 +17,7 @@ from seatunnel_storage_api.retry import Backoff
 Answer = TypeVar("Answer")
 
 _PATIENCE = Backoff(attempts=8, first_wait_ms=100, longest_wait_ms=3_000)
-"""Time limit for retries: ten seconds. Each request may be repeated with the same result."""
+"""Retry limit of ten seconds. Every request can be repeated with the same result."""
 
 _NEW = {"x-oss-forbid-overwrite": "true"}
 _MARK = f"x-oss-meta-{MARK}"
@@ -31,7 +31,7 @@ OPTION_NAMES = {
     "a folder in it is written as namespace": "a folder in it belongs in path",
     " in plugin-config": "",
 }
-"""Names of options in messages of the storage, with their names in the connector."""
+"""Option names in messages of the storage, with their names in the connector."""
 
 _CODES = {
     **dict.fromkeys(("NoSuchKey", "NoSuchUpload"), errno.ENOENT),
@@ -45,7 +45,7 @@ class OssStore(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, with the keys of the checkpoint storage."""
+    """Options, with the keys that the checkpoint storage uses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("oss2",)
 
@@ -55,7 +55,7 @@ class OssStore(ObjectStore):
 
     @property
     def client(self) -> Any:
-        """Shared client of this process for the bucket, an ``oss2.Bucket``."""
+        """This process's shared client for the bucket, an ``oss2.Bucket``."""
         from seatunnel_core.clients.oss.client import connect
 
         return client_of(self.configuration, connect)
@@ -147,7 +147,10 @@ class OssStore(ObjectStore):
             after = {"key_marker": page.next_key_marker, "upload_id_marker": page.next_upload_id_marker}
 
     def require_writable(self, folder: str) -> None:
-        """Check that a second put to the same key is rejected: with versioning, a copy would replace an object."""
+        """Check that a second put to the same key is rejected.
+
+        In a bucket with versioning, a copy would replace an object.
+        """
         name = f"{folder}{PROBE}{secrets.token_hex(8)}"
         try:
             self._ask(name, lambda client: client.put_object(name, b"\n", headers=_NEW))
@@ -179,5 +182,5 @@ class OssStore(ObjectStore):
 
 
 def _number(error: CheckpointStorageError) -> int | None:
-    """Return the ``errno`` of an error response that concerns the key."""
+    """Return the ``errno`` for an error response that concerns the key."""
     return _CODES.get(str(getattr(error.__cause__, "code", "")))

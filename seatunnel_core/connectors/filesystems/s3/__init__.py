@@ -1,1 +1,1 @@
-"""S3, and servers with the same protocol."""
+"""S3 and compatible servers."""

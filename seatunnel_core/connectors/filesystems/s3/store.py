@@ -1,4 +1,4 @@
-"""A bucket of S3, and of servers with the same protocol, through boto3. The checkpoint storage uses the same client."""
+"""A bucket on S3 or a compatible server, accessed with boto3. The checkpoint storage uses the same client."""
 
 import errno
 import secrets
@@ -17,10 +17,10 @@ Answer = TypeVar("Answer")
 
 _FIRST = Backoff()
 _PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
-"""Retry limit: half a minute, as long as the restart of a server takes."""
+"""Retry limit of half a minute, enough for a server to restart."""
 
 _answered: set[int] = set()
-"""Clients, by ``id``, whose server has responded at least once."""
+"""Clients, as ``id``, whose server has responded at least once."""
 
 OPTION_NAMES = {
     "fs.s3a.access.key": "access_key",
@@ -41,7 +41,7 @@ OPTION_NAMES = {
         for key in ("fs.s3a.endpoint.region", "fs.s3a.ssl.ca-file", "fs.s3a.session.token")
     },
 }
-"""Names of options in messages of the client, with their names in the connector."""
+"""Option names in messages of the client, with their names in the connector."""
 
 _STATUS = {404: errno.ENOENT, 412: errno.EEXIST, 401: errno.EACCES, 403: errno.EACCES, 507: errno.ENOSPC}
 _CODES = {
@@ -52,7 +52,7 @@ _CODES = {
 }
 
 _OF_CREDENTIALS = ("AssumeRole", "AssumeRoleWithWebIdentity", "CreateToken", "GetRoleCredentials")
-"""Operations for credentials: their error responses state nothing about an object."""
+"""Operations that obtain credentials; their error responses do not concern an object."""
 
 
 @frozen(kw_only=True)
@@ -61,7 +61,7 @@ class S3Store(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, with the keys of the client."""
+    """Options, with the keys that the client uses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("boto3",)
 
@@ -71,7 +71,7 @@ class S3Store(ObjectStore):
 
     @property
     def client(self) -> Any:
-        """The boto3 client of this process for the bucket."""
+        """This process's boto3 client for the bucket."""
         from seatunnel_core.clients.s3.connection import connect
 
         return client_of(self.configuration, connect)
@@ -79,7 +79,8 @@ class S3Store(ObjectStore):
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
         """Send a request about a key, and retry it while the failure may be temporary.
 
-        Retries are few until the server has responded once: the address may be wrong, and the user is waiting.
+        There are only few retries until the server has responded once, because the address may be wrong and the user is
+        waiting.
         """
         from seatunnel_core.clients.s3.answers import translated
 
@@ -118,7 +119,7 @@ class S3Store(ObjectStore):
         )
 
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
-        """Return the range; the body is read within the request, because the connection may fail while it is read."""
+        """Return the range. The body is read within the request, because the connection may fail during the read."""
         given = {"Bucket": self.bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": etag}
         return self._ask(key, lambda client: bytes(client.get_object(**given)["Body"].read()))
 
@@ -127,7 +128,7 @@ class S3Store(ObjectStore):
         self._ask(key, lambda client: client.put_object(**given))
 
     def copy(self, source: str, key: str) -> None:
-        """Copy with ``If-None-Match``, which S3 honours, and MinIO and versitygw ignore."""
+        """Copy with ``If-None-Match``, which S3 honours but MinIO and versitygw ignore."""
         given = {"Bucket": self.bucket, "Key": key, "CopySource": self._source(source), "IfNoneMatch": "*"}
         self._ask(key, lambda client: client.copy_object(**given))
 
@@ -168,7 +169,7 @@ class S3Store(ObjectStore):
         self._ask(key, lambda client: client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=upload))
 
     def uploads(self, key: str) -> Iterator[str]:
-        """Yield the uploads of exactly this key; see ``objects.staged`` for servers that list no others."""
+        """Yield the uploads of exactly this key; see ``objects.staged`` for servers that can only list these."""
         given = {"Bucket": self.bucket, "Prefix": key}
         pages = self._ask(key, lambda client: list(client.get_paginator("list_multipart_uploads").paginate(**given)))
         for page in pages:
@@ -205,7 +206,7 @@ def _found(key: str, size: int, answer: Mapping[str, Any], mark: str = "") -> Fo
 
 
 def _number(error: CheckpointStorageError) -> int | None:
-    """Return the ``errno`` of an error response."""
+    """Return the ``errno`` for an error response."""
     response = getattr(error.__cause__, "response", None)
     if not response or getattr(error.__cause__, "operation_name", "") in _OF_CREDENTIALS:
         return None

@@ -1,1 +1,4 @@
-"""Supported databases: a ``Dialect`` for each, with its values and sessions. No other package imports them by name."""
+"""Supported databases: for each a ``Dialect``, with its values and sessions.
+
+Other packages do not import their modules directly.
+"""

@@ -1,7 +1,7 @@
-"""A connection for rows, through ADBC's low-level interface.
+"""A connection for reading and writing rows, through ADBC's low-level interface.
 
-ADBC's DB-API interface imports pandas and polars wherever they are installed, which takes half a second in each process
-of a job.
+ADBC's DB-API interface imports pandas and polars if they are installed, which takes half a second in each process of a
+job.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ import pyarrow as pa
 class AdbcConnection:
     """A connection to PostgreSQL, in a transaction from its first statement on.
 
-    It does not use the driver's own transactions: these begin a new one after each ``COPY``, and the server then logs a
-    warning.
+    It does not use the driver's transactions: with them, the driver begins a new transaction after each ``COPY``, and
+    the server logs a warning.
     """
 
     def __init__(self, address: str) -> None:
-        """Open a connection; ``address`` is a connection string of libpq."""
+        """Open a connection; ``address`` is a libpq connection string."""
         import adbc_driver_manager as adbc
         import adbc_driver_postgresql
 
@@ -49,7 +49,7 @@ class AdbcConnection:
                 yield from reader
 
     def add(self, rows: pa.RecordBatch, table: str, *, schema: str | None, temporary: bool) -> None:
-        """Insert rows into a table with ``COPY``, by the names of the columns."""
+        """Insert rows into a table with ``COPY``, matching columns by name."""
         of = self._adbc.StatementOptions
         options = {
             self._adbc.INGEST_OPTION_TARGET_TABLE: table,

@@ -1,7 +1,7 @@
-"""Keys of MySQL and MariaDB, whose collations may ignore case, accents or spaces at the end of strings.
+"""Keys in MySQL and MariaDB, whose collations may ignore case, accents or trailing spaces.
 
-A key column that a sink creates has a binary collation without padding. An existing key column may merge rows; their
-number is reported.
+Key columns that a sink creates have a binary collation without padding. In an existing key column, different keys may
+be equal; the number of rows merged because of this is reported.
 """
 
 import logging
@@ -21,13 +21,14 @@ _log = logging.getLogger(__name__)
 
 _COLLATION = b"seatunnel.collation"
 _EXACT: Mapping[str, tuple[str, ...]] = {"mysql": ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb4_bin")}
-"""Binary collations in order of preference: of MySQL 8, of MariaDB, and of MySQL 5.7, which ignores trailing spaces."""
+"""Binary collations in order of preference: those of MySQL 8, of MariaDB, and of MySQL 5.7, which ignores trailing
+spaces."""
 
 _MERGES_NOTHING = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "binary")
 
 
 def with_exact_keys(dialect: "Dialect", connection: Any, columns: pa.Schema, keys: Sequence[str]) -> pa.Schema:
-    """Return the columns of a new table, with the best binary collation of the server for strings that are keys."""
+    """Return the columns of a new table, with the server's best binary collation for key columns of type string."""
     exact = _EXACT.get(dialect.address.kind, ())
     texts = [name for name in keys if of.is_string(columns.field(name).type)]
     if not exact or not texts:
@@ -51,7 +52,7 @@ def collated(declared: str, column: pa.Field) -> str:
 def report_merged(
     dialect: "Dialect", connection: Any, table: DatabaseTable, path: Sequence[str], staging: str, keys: Sequence[str]
 ) -> int:
-    """Report the number of staged keys that the collation of a table merges with other keys, and return it."""
+    """Report and return the number of staged keys that are equal to another key in the collation of a table."""
     if dialect.address.kind not in _EXACT:
         return 0
     collations = {each.name: each.collation for each in table.columns if each.name in keys and each.collation}
@@ -74,7 +75,7 @@ def report_merged(
 
 
 def _counts(dialect: "Dialect", table: str, staging: str, keys: Sequence[str]) -> str:
-    """Return the SELECT that counts staged keys equal to another staged key, and to a key of the table."""
+    """Return a SELECT that counts staged keys equal to another staged key, and those equal to a key of the table."""
     quoted = [dialect.quoted(name) for name in keys]
     listed = ", ".join(quoted)
     exact = ", ".join(f"CAST({name} AS BINARY) AS k{number}" for number, name in enumerate(quoted))

@@ -1,4 +1,4 @@
-"""Column types for new tables in databases that follow the standard, and for the values of rows."""
+"""Column types for new tables in databases that follow the SQL standard, and for the values of rows."""
 
 import re
 from typing import Any
@@ -14,10 +14,10 @@ _PLAIN = re.compile(
     r"bool(ean)?|date",
     re.IGNORECASE,
 )
-"""Declared types of columns that may be widened. Other declarations restrict values more than the Arrow type does."""
+"""Declared types of columns that may be widened. Other declarations are stricter than their Arrow type."""
 
 _FLAG = "tinyint(1)"
-"""MySQL's boolean type. If such a column was widened to text, its values would become 1 and 0."""
+"""MySQL's boolean type. If such a column were widened to a text type, its values would become 1 and 0."""
 
 _SENT = {
     pa.int8(): pa.int16(),
@@ -35,7 +35,7 @@ _SENT = {
 
 
 def column_type(arrow: pa.DataType) -> Any:
-    """Return SQLAlchemy's type for an Arrow type, as in most databases.
+    """Return SQLAlchemy's type for an Arrow type, as used in most databases.
 
     Raises:
         TypeError: There is none; the message is the Arrow type.
@@ -66,12 +66,12 @@ def column_type(arrow: pa.DataType) -> Any:
 
 
 def is_plain(column: TableColumn) -> bool:
-    """Return True if the declaration of a column restricts its values no more than its Arrow type does."""
+    """Return True if a column's declaration allows all values of its Arrow type."""
     return _PLAIN.fullmatch(column.declared) is not None and column.declared.lower() != _FLAG and not column.generated
 
 
 def fits(have: pa.DataType, column: TableColumn) -> bool:
-    """Return True if values of a type may be written into a column; a single value may still be too large."""
+    """Return True if values of a type may be written to a column, although single values may be too large."""
     assert isinstance(column, Column)
     have, want = plain_type(have), column.arrow
     if have == want or (_is_number(have) and _is_number(want)):
@@ -88,7 +88,7 @@ def fits(have: pa.DataType, column: TableColumn) -> bool:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which values of a type are sent: small and unsigned integers are widened."""
+    """Return the type in which values of a type are sent; small and unsigned integers are widened."""
     if kind in _SENT:
         return _SENT[kind]
     if of.is_timestamp(kind):

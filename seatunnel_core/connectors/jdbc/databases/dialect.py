@@ -1,4 +1,4 @@
-"""Interface to a database: ``Dialect`` covers everything that differs between databases."""
+"""Interface to a database. ``Dialect`` covers everything that differs between databases."""
 
 import importlib
 import threading
@@ -40,11 +40,11 @@ TASK_MODULES = {
 """Modules that a dialect imports in addition to pyarrow."""
 
 Asking = Callable[[str], Sequence[Sequence[Any]]]
-"""Function that runs a statement and returns its rows."""
+"""Function that runs a query and returns its rows."""
 
 
 class Dialect(TableDatabase):
-    """A database of one kind at an address.
+    """A kind of database at an address.
 
     Picklable; tasks open separate connections. Call the methods under "writing" only if ``not_written`` is empty.
     """
@@ -52,30 +52,30 @@ class Dialect(TableDatabase):
     column_class: ClassVar[type[TableColumn]] = Column
 
     keeps_schemas: ClassVar[bool] = False
-    """True if a table has a schema between the database and its name."""
+    """True if schemas exist between the database and its tables."""
 
     shares_snapshots: ClassVar[bool] = False
     """True if several connections can read the same snapshot of the database."""
 
     one_writer: ClassVar[bool] = False
-    """True if a transaction that writes blocks all other writers, regardless of the table."""
+    """True if a writing transaction blocks all other writers, even of other tables."""
 
     not_written: ClassVar[str] = ""
-    """Reason why a sink cannot write into it, and an alternative; ``""`` if it can."""
+    """Reason why sinks cannot write to the database, and an alternative; ``""`` if they can."""
 
     orders: ClassVar[Mapping[str, Order]] = {OWN: Order(shown="{}")}
-    """Orders in which rows can be divided, by name; ``Column.order`` is one of the names. Checkpoints contain these
-    names, so they must not change.
+    """Orders by which rows can be divided into splits, by name; ``Column.order`` is one of the names. Checkpoints
+    contain these names, so they must not change.
     """
 
     plain_order: ClassVar[str] = OWN
-    """Name of the order that is reliable for the values of any column."""
+    """Name of an order that is reliable for any values of a column."""
 
     table_options: ClassVar[str] = ""
-    """SQL after the columns in a CREATE TABLE."""
+    """SQL after the column list of a CREATE TABLE."""
 
     text_order: ClassVar[str] = ""
-    """SQL after ``table_options`` for a table that distinguishes strings by case and accents."""
+    """SQL after ``table_options`` for a table that compares strings with case and accents."""
 
     def __init__(self, address: Address, pool_size: int) -> None:
         self.address = address
@@ -88,17 +88,17 @@ class Dialect(TableDatabase):
 
     @property
     def pool(self) -> Pool:
-        """Connection pool of this process."""
+        """Connection pool of this process for the database."""
         return pool_of(self.address, self._pool_size, self.open, self.alive)
 
     # -- connections ----------------------------------------------------------------------------------------------
 
     def engine(self) -> Any:
-        """Create SQLAlchemy's engine, without a pool; not called if the dialect overrides ``open``."""
+        """Create an SQLAlchemy engine without a pool. Not called if the dialect overrides ``open``."""
         raise NotImplementedError(self.address.kind)
 
     def open(self, kind: str) -> Any:
-        """Open a connection of a kind: SQLAlchemy's, unless the dialect has a separate one for rows."""
+        """Open a connection of a kind: SQLAlchemy's, unless the dialect has separate connections for rows."""
         return _engine(self).connect()
 
     def require(self) -> None:
@@ -109,7 +109,7 @@ class Dialect(TableDatabase):
         """
 
     def alive(self, connection: Any) -> bool:
-        """Return True if a connection still works; leave it at the beginning of a transaction."""
+        """Return True if a connection still works. Leaves it at the beginning of a transaction."""
         try:
             connection.exec_driver_sql("SELECT 1")
             connection.rollback()
@@ -118,7 +118,7 @@ class Dialect(TableDatabase):
         return True
 
     def cursor(self, connection: Any) -> Any:
-        """Return the driver's cursor of a connection of SQLAlchemy, in a transaction that SQLAlchemy has begun."""
+        """Return the driver's cursor of an SQLAlchemy connection, in a transaction that SQLAlchemy has begun."""
         if not connection.in_transaction():
             connection.begin()
         return connection.connection.cursor()
@@ -137,26 +137,26 @@ class Dialect(TableDatabase):
 
     @abstractmethod
     def path(self, written: str) -> TablePath:
-        """Parse the path of a table as a user writes it: ``database.schema.table``, or the last parts of it.
+        """Parse a table path written by the user: ``database.schema.table``, or its last parts.
 
         Raises:
-            ValueError: It is not a path of a table in this database.
+            ValueError: The string is not the path of a table in this database.
         """
 
     def path_in(self, database: str, written: str) -> TablePath:
-        """Parse the options ``database`` and ``table`` of a sink; ``""`` is the database of the url.
+        """Parse the options ``database`` and ``table`` of a sink; ``""`` means the database in the URL.
 
         Raises:
-            ValueError: It is not a path of a table in this database.
+            ValueError: The options are not the path of a table in this database.
         """
         return self.path(f"{database}.{written}" if database and len(parts_of(written)) == 2 else written)
 
     def table_name(self, path: TablePath) -> str:
-        """Return the path of a table as rows contain it: ``database.schema.table``."""
+        """Return the table's name in rows: ``database.schema.table``."""
         return ".".join((self.address.database.rpartition("/")[2], *path))
 
     def bound(self, value: Any) -> str:
-        """Return the SQL literal of a bound that a user wrote, for a comparison."""
+        """Return the SQL literal of a bound set by the user, for comparisons."""
         return str(value) if isinstance(value, int | Decimal) else self.literal(str(value))
 
     # -- reading --------------------------------------------------------------------------------------------------
@@ -170,15 +170,15 @@ class Dialect(TableDatabase):
         """Return the columns and keys of a table; ``None`` if it does not exist."""
 
     def may_create(self, connection: Any, path: TablePath) -> bool | None:
-        """Return True if a table may be created at this path; ``None`` if only an attempt would show that."""
+        """Return True if a table may be created at this path; ``None`` if only an attempt can show this."""
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        """Return the tables of a schema whose names start with a prefix; ``None`` is the schema for new tables."""
+        """Return the tables of a schema whose names start with a prefix; ``None`` means the schema of new tables."""
         raise NotImplementedError(self.not_written)
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
-        """Return the database's estimate of the number of rows of a table; ``None`` if it has none."""
+        """Return the database's estimate of the number of rows in a table; ``None`` if there is none."""
         return None
 
     def sampled(self, one_of: int) -> str:
@@ -186,7 +186,7 @@ class Dialect(TableDatabase):
         return f"random() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Return True if bounds found in the column's order also ascend when compared as literals."""
+        """Return True if bounds found in the column's order also ascend when they are compared as literals."""
         return True
 
     @abstractmethod
@@ -208,7 +208,7 @@ class Dialect(TableDatabase):
         """Return SQLAlchemy's type for a new column.
 
         Raises:
-            TypeError: The database has none; the message is the Arrow type.
+            TypeError: The database has no such type; the message is the Arrow type.
         """
         return column_type(arrow)
 
@@ -236,7 +236,7 @@ class Dialect(TableDatabase):
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
     ) -> str:
-        """Return the CREATE TABLE statement of a new table; it keeps one that another session creates at the same time.
+        """Return a CREATE TABLE statement that keeps a table created concurrently by another session.
 
         Raises:
             TypeError: The database has no type for a column.
@@ -252,29 +252,29 @@ class Dialect(TableDatabase):
         return f"CREATE TEMPORARY TABLE {made}" if temporary else f"CREATE TABLE IF NOT EXISTS {made}"
 
     def key_type(self, arrow: pa.DataType) -> Any:
-        """Return SQLAlchemy's type for a new column of a primary key."""
+        """Return SQLAlchemy's type for a new primary key column."""
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of timestamps that would be stored as other values (or ``None``), and the reason."""
+        """Return a mask of the timestamps that would be stored as different values, or ``None``; and the reason."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
         """Return the type that the database requires for each parameter ``$1``, ``$2`` and so on of a statement.
 
-        It is ``""`` for a parameter that may be a string. The result is empty for a database that accepts strings
+        The type is ``""`` for a parameter that may be a string. The result is empty for a database that accepts strings
         everywhere.
         """
         return ()
 
     def begin(self, connection: Any) -> None:
-        """Start a transaction in which other writers of the same rows have to wait, if SQLAlchemy has not begun it."""
+        """Start a transaction in which other writers of the same rows must wait, unless SQLAlchemy has begun it."""
 
     def begin_rows(self, connection: Any) -> None:
-        """Begin a transaction on a connection for rows, if the driver does not do so implicitly."""
+        """Begin a transaction on a connection for rows, unless the driver does so implicitly."""
 
     def copy(self, connection: Any, path: TablePath, rows: pa.RecordBatch, *, temporary: bool) -> None:
-        """Insert rows into a table, by the names of the columns; ``connection`` is one for rows, in a transaction."""
+        """Insert rows into a table, matching columns by name; ``connection`` is one for rows, in a transaction."""
         raise NotImplementedError(self.not_written)
 
     def execute(self, connection: Any, statement: str) -> None:
@@ -282,7 +282,7 @@ class Dialect(TableDatabase):
         self.run(connection, statement)
 
     def first_row(self, connection: Any, statement: str) -> Sequence[Any] | None:
-        """Run a statement on a connection for rows, and return its first row, or ``None``."""
+        """Run a statement on a connection for rows, and return its first row; ``None`` if there is none."""
         return next(iter(self.ask(connection, statement)), None)
 
     def drop_temporary(self, table: str) -> str:
@@ -292,11 +292,11 @@ class Dialect(TableDatabase):
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
-        """Yield the statements that insert rows, or update the row with the same key.
+        """Yield the statements that insert rows or update those with the same key.
 
         Args:
             table: The quoted table.
-            rows: A SELECT of the rows, with each key once.
+            rows: A SELECT of the rows, in which keys are unique.
             names: The columns of the rows.
             keys: The key columns, which are unique in the table.
             others_unique: As in ``DatabaseTable``.
@@ -313,11 +313,11 @@ class Dialect(TableDatabase):
         """Return True if a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
-        """Return True if the server has no space left; this is not caused by the rows, and a retry may succeed."""
+        """Return True if the server has no space left. The rows are not the cause, and a retry may succeed."""
         return False
 
     def message_of(self, error: BaseException) -> str:
-        """Return the message of an error of the driver."""
+        """Return the message of a driver's error."""
         return str(error)
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
@@ -329,7 +329,7 @@ class Dialect(TableDatabase):
         return False
 
     def failed(self, kind: Callable[[str], E], what: str, error: BaseException) -> E:
-        """Return an error of ``kind`` for users: without the password, and marked as retryable if a retry may help."""
+        """Return an error of ``kind`` for the user, without the password, marked as retryable if a retry may help."""
         cause = getattr(error, "orig", None) or error
         text = " ".join(self.message_of(cause).split())
         found = kind(f"{what}: {self.address.hide(text)}")
@@ -349,7 +349,7 @@ _making = threading.Lock()
 
 
 def _engine(dialect: Dialect) -> Any:
-    """Return the cached engine for a database, because creating one takes milliseconds."""
+    """Return the engine for a database. It is cached, because creating one takes milliseconds."""
     with _making:
         if dialect.address not in _engines:
             _engines[dialect.address] = dialect.engine()

@@ -1,4 +1,4 @@
-"""DuckDB, read-only: it returns Arrow data, and several processes may read a file while no process writes to it."""
+"""DuckDB, read-only. It returns Arrow data, and several processes may read a file while none writes to it."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -33,7 +33,7 @@ _PLAIN = {
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
 }
 _ORDERED = set(_PLAIN) - {"BLOB"}
-"""Types whose literals compare in the order of the values."""
+"""Types whose literals compare in the same order as the values."""
 
 _CAST = {
     "UTINYINT": ("SMALLINT", pa.int16()),
@@ -42,10 +42,11 @@ _CAST = {
     "UBIGINT": ("DECIMAL(20, 0)", pa.decimal128(20, 0)),
     **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
-"""Types that rows lack: the DuckDB type to which values are cast, and its Arrow type. Others are read as strings."""
+"""Types without an equivalent in rows: the DuckDB type to which values are cast, and its Arrow type. All others are
+read as strings."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
-"""Types with values that rows cannot represent: how they are read, and the Arrow type of the values that fit."""
+"""Types with values that rows cannot represent: how such values are read, and the Arrow type of all others."""
 
 
 class DuckDB(Dialect):
@@ -81,7 +82,7 @@ class DuckDB(Dialect):
             raise SourceError(f"there is no file {self.address.database}")
 
     def alive(self, connection: Any) -> bool:
-        """Begin a transaction, and return True if that succeeded."""
+        """Begin a transaction; return True if this succeeded."""
         try:
             connection.begin()
         except Exception:
@@ -154,7 +155,7 @@ def _fitted(array: pa.Array, column: Column) -> tuple[pa.Array, Mapping[int, str
 
 
 def _shown(value: pa.Scalar) -> str:
-    """Return a date or time as a string for messages; DuckDB stores infinity as the smallest or the largest number."""
+    """Return a date or time as a string for messages. DuckDB stores infinity as the smallest or largest number."""
     if of.is_nested(value.type):
         return "an element"
     bits = value.type.bit_width - 1

@@ -1,4 +1,4 @@
-"""Properties of DuckDB's JDBC driver; others are settings of DuckDB itself."""
+"""Properties of DuckDB's JDBC driver; all other properties are settings of DuckDB itself."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,10 +20,10 @@ _INSTEAD = {
 
 
 def require(properties: tuple[tuple[str, str], ...]) -> None:
-    """Check the properties of the driver; DuckDB checks its own settings when the file is opened.
+    """Check the driver's properties. DuckDB checks its own settings when the file is opened.
 
     Raises:
-        UsageError: Some would have an effect that is not supported; the message gives an alternative for each.
+        UsageError: The effect of some properties is not supported; the message suggests an alternative for each.
     """
     others = {name for name, _ in properties} - _IDLE - _INSTEAD.keys()
     KnownProperties(
@@ -36,5 +36,5 @@ def require(properties: tuple[tuple[str, str], ...]) -> None:
 
 
 def settings(properties: tuple[tuple[str, str], ...]) -> Mapping[str, Any]:
-    """Return the properties that are settings of DuckDB."""
+    """Return the properties that are DuckDB settings."""
     return {name: value for name, value in properties if name not in _IDLE and name not in _INSTEAD}

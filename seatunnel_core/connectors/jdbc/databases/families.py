@@ -1,4 +1,4 @@
-"""The child tables of merged rows in a database."""
+"""Child tables in a database, for rows that are merged with their children."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,21 +11,21 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import PARENT_ID, ROW_ID
 
 Part = Mapping[str, Any]
-"""A staging table in a committable; ``root`` is the path of the table with the parent rows."""
+"""Staging table in a committable; ``root`` is the path of the table with the parent rows."""
 
 _ID_CHARACTERS = 24
 
 
 @frozen(kw_only=True)
 class Families:
-    """Finds and replaces child tables, in the transaction of a connection."""
+    """Finds child tables and replaces their rows, in the transaction of a connection."""
 
     dialect: Dialect
     connection: Any
     _found: dict[TablePath, Family | None] = field(factory=dict, init=False)
 
     def of(self, path: TablePath, key: Sequence[str]) -> Family | None:
-        """Return a table and its child tables; ``None`` if it has none."""
+        """Return a table with its child tables; ``None`` if it has none."""
         if path not in self._found:
             self._found[path] = self._looked_up(path, key)
         return self._found[path]
@@ -50,7 +50,7 @@ class Families:
         return Family(root=self.dialect.quoted(*path), children=paths, key=tuple(key), quoted=quoted)
 
     def replaced(self, parts: Sequence[Part]) -> Iterator[str]:
-        """Yield the statements that delete the children of rows that staged rows will replace."""
+        """Yield the statements that delete the children of rows that staged rows replace."""
         for part in parts:
             family = self.of(tuple(part["target"]), part["keys"]) if part["keys"] else None
             if family is not None:
@@ -61,7 +61,7 @@ class Families:
 
         Args:
             parts: All staging tables of one unit.
-            columns_of: Returns the columns of a staging table.
+            columns_of: Function that returns the columns of a staging table.
         """
         for root in dict.fromkeys(tuple(part["root"]) for part in parts if "root" in part):
             own = [part for part in parts if tuple(part["target"]) == root]
@@ -76,7 +76,7 @@ class Families:
 
 
 def index_of(dialect: Dialect, path: TablePath, columns: Sequence[str]) -> str:
-    """Return the statement that creates the index for finding the children of a row."""
+    """Return the statement that creates an index for finding the children of a row."""
     parent = next(name for name in columns if name.lower() == PARENT_ID)
     name = dialect.quoted(f"{path[-1][:40]}_parent")
     is_mysql = dialect.address.kind == "mysql"

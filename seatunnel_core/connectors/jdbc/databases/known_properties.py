@@ -1,4 +1,4 @@
-"""Check of the properties in a URL, by the kind of database."""
+"""Checks of the properties in a URL, for each kind of database."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,4 +13,4 @@ CHECKS: Mapping[str, Callable[[tuple[tuple[str, str], ...]], None]] = {
     "sqlite": SQLITE.require,
     "duckdb": duckdb_properties.require,
 }
-"""Functions that raise ``UsageError``, with alternatives, for properties that are not supported."""
+"""Functions that raise ``UsageError`` for unsupported properties, with alternatives."""

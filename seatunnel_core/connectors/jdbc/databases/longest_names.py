@@ -1,4 +1,4 @@
-"""Maximum lengths of table and column names: PostgreSQL truncates longer ones silently, MySQL rejects them late."""
+"""Maximum lengths of table and column names. PostgreSQL silently truncates longer names; MySQL rejects them late."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -9,11 +9,11 @@ _LONGEST: Mapping[str, tuple[int, str, Callable[[str], int]]] = {
     "postgresql": (63, "bytes in UTF-8", lambda name: len(name.encode())),
     "mysql": (64, "characters", len),
 }
-"""By kind of database: the maximum, its unit, and a function that measures a name."""
+"""Maximum length by kind of database, its unit, and a function that measures a name."""
 
 
 def require_short(dialect: Dialect, table: str, columns: Iterable[str]) -> None:
-    """Reject names that are longer than the database allows, before anything is created.
+    """Reject names that are too long for the database, before anything is created.
 
     Raises:
         SinkError: The name of the table or of a column is too long.

@@ -1,7 +1,7 @@
-"""MySQL and MariaDB: asyncmy reads rows; PyMySQL, below SQLAlchemy, does everything else.
+"""MySQL and MariaDB: asyncmy reads rows; SQLAlchemy with PyMySQL does everything else.
 
-In these databases, a statement that creates or drops a table ends the transaction. So a rollback does not remove a
-staging table, which is dropped after its rows are committed.
+In these databases, a statement that creates or drops a table ends the transaction. A rollback therefore does not remove
+a staging table, and the table is dropped only after its rows are committed.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -33,13 +33,13 @@ from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 READING = "reading"
-"""Kind of the connections that read rows."""
+"""Kind of the connections for reading rows."""
 
 _STATEMENT_BYTES = 4 << 20
 """Maximum size of an INSERT of several rows, in bytes; larger ones are not faster."""
 
 _PACKET_MARGIN = 65_536
-"""Part of a packet, in bytes, that is reserved for the SQL before the rows."""
+"""Part of a packet that is reserved for the SQL before the rows, in bytes."""
 
 _PAIRS = 200
 """Maximum number of pairs of bounds that one statement compares."""
@@ -48,11 +48,11 @@ _PASSING = {
     *(1040, 1053, 1079, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
     *(2002, 2003, 2006, 2013, 2014, 2055, 3058, 4031),
 }
-"""Errors for which a retry may help: connection lost or refused, too many connections, shutdown, deadlock, lock
+"""Error codes for which a retry may help: connection lost or refused, too many connections, shutdown, deadlock, lock
 timeout."""
 
 _FULL = (1021, 1114)
-"""Errors of a full disk or tablespace."""
+"""Error codes of a full disk or tablespace."""
 
 _TABLE = (
     "SELECT coalesce(e.TRANSACTIONS, 'NO') FROM information_schema.TABLES t LEFT JOIN information_schema.ENGINES e "
@@ -67,7 +67,8 @@ _SAID = (
     "SELECT coalesce(COLUMN_DEFAULT, 'NULL'), EXTRA, COLUMN_COMMENT FROM information_schema.COLUMNS "
     "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 )
-"""MariaDB returns the string NULL for a column without a default; MySQL returns a null."""
+"""Query for a column's default, extra attributes and comment. MariaDB returns the string NULL for a column without a
+default, MySQL returns null."""
 
 _KEYS = (
     "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND "
@@ -76,7 +77,7 @@ _KEYS = (
 
 
 class MySQL(Dialect):
-    """MySQL 8.0 or newer, or MariaDB 10.3 or newer; MySQL 5.7 without the features that need window functions."""
+    """MySQL 8.0 or newer, or MariaDB 10.3 or newer; also MySQL 5.7, except for features that need window functions."""
 
     orders: ClassVar[Mapping[str, Order]] = ORDERS
     plain_order: ClassVar[str] = "bytes"
@@ -181,7 +182,7 @@ class MySQL(Dialect):
         )
 
     def _zoned(self, cursor: Any, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return the columns; if the session's zone has a fixed offset, timestamps compare like their string forms."""
+        """Return the columns; if the session time zone has a fixed offset, timestamps compare like their strings."""
         if not any(each.order == MOMENT for each in columns):
             return tuple(columns)
         cursor.execute("SELECT @@session.time_zone, @@system_time_zone")
@@ -264,7 +265,7 @@ class MySQL(Dialect):
         return sa.VARBINARY(255) if of.is_binary(arrow) else self.column_type(arrow)
 
     def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
-        """Return a MODIFY statement; ``None`` for a column with a default or generated values, which it would drop."""
+        """Return a MODIFY statement; ``None`` if the column has a default or generated values, which it would drop."""
         cursor = self.cursor(connection)
         cursor.execute(f"{_SAID} AND COLUMN_NAME = %s", (*path, column.name))
         default, extra, said = map(_text, cursor.fetchone())
@@ -276,7 +277,7 @@ class MySQL(Dialect):
         return f"ALTER TABLE {self.quoted(*path)} MODIFY COLUMN {made}"
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes, too: a collation may treat letters of different case, and trailing spaces, as equal."""
+        """Also compare bytes: a collation may treat letters of different case as equal, and ignore trailing spaces."""
         return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
@@ -284,7 +285,7 @@ class MySQL(Dialect):
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """Hold a lock of the session, because DROP TABLE ends the transaction and releases its locks."""
+        """Hold a lock of the session, because DROP TABLE ends the transaction and releases the transaction's locks."""
         cursor = self.cursor(connection)
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
         if cursor.fetchone()[0] != 1:
@@ -331,7 +332,7 @@ class MySQL(Dialect):
     ) -> Iterator[str]:
         """Yield an UPDATE and an INSERT if the table has several keys.
 
-        ``ON DUPLICATE KEY`` applies to any key, so with several keys it could replace a row with another key.
+        ``ON DUPLICATE KEY`` applies to any key, so it could replace a row that differs in the intended key.
         """
         shown = ", ".join(self.quoted(name) for name in names)
         others = [self.quoted(name) for name in names if name not in keys]

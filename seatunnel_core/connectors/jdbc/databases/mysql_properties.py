@@ -1,4 +1,4 @@
-"""Properties of Connector/J and of MariaDB's driver that have no effect here, and alternatives for others."""
+"""Properties of Connector/J and of MariaDB's driver that have no effect here, and alternatives to unsupported ones."""
 
 from seatunnel_core.clients.jdbc.tls import TLS_PROPERTIES
 from seatunnel_core.connectors.jdbc.databases.properties import KnownProperties
@@ -126,7 +126,7 @@ _AS_BY_DEFAULT = {
     "defaultTransactionIsolation": "READ_COMMITTED",
     "transactionIsolation": "READ-COMMITTED",
 }
-"""Values that are always in effect."""
+"""Property values that are always in effect."""
 
 _ISOLATION = (
     "write sessionVariables=transaction_isolation='REPEATABLE-READ', for example (before MariaDB 11.1 tx_isolation); "

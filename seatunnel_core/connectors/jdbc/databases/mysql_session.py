@@ -1,4 +1,4 @@
-"""Connections to MySQL and MariaDB: their parameters, the statements of a new session, and the reader of rows."""
+"""Connections to MySQL and MariaDB: parameters, the first statements of a session, and the reader of rows."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +20,8 @@ _SESSION = (
     "',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), lock_wait_timeout = 60",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 )
-"""Session settings: a value that does not fit is an error instead of being truncated, AUTO_INCREMENT columns keep 0,
-and dropping a table waits for a lock for a minute instead of a day."""
+"""Session settings. A value that does not fit is an error instead of being truncated, AUTO_INCREMENT columns keep 0,
+and dropping a table waits for a lock for at most a minute instead of a day."""
 
 
 @frozen(kw_only=True)
@@ -32,18 +32,18 @@ class Session:
     """Parameters of PyMySQL's and asyncmy's ``connect``."""
 
     statements: tuple[str, ...]
-    """Statements to run first."""
+    """Statements to run first on a connection."""
 
     zero_is_null: bool
-    """True if the date 0000-00-00 is read as null; otherwise it is an error."""
+    """True to read the date 0000-00-00 as null; if False, it is an error."""
 
 
 def session_of(address: Address, literal: Callable[[str], str]) -> Session:
     """Return the session for an address.
 
     Args:
-        address: The database; its properties have the names of JDBC's drivers.
-        literal: Returns the SQL literal of a string.
+        address: The database. Its properties have the names of the JDBC drivers.
+        literal: Function that returns the SQL literal of a string.
 
     Raises:
         UsageError: A property is unknown.
@@ -95,7 +95,7 @@ def _zero_is_null(written: str) -> bool:
 
 
 def _zone(written: str) -> str:
-    """Return a time zone as the server writes it; ``GMT+8`` and ``UTC`` are Java's names."""
+    """Return a time zone in the server's notation; ``GMT+8`` and ``UTC`` are Java's names."""
     name = written.replace("%2B", "+").replace("%2b", "+").strip()
     for before in ("GMT", "UTC"):
         if name.startswith(before):
@@ -105,7 +105,7 @@ def _zone(written: str) -> str:
 
 
 class Reader:
-    """A connection of asyncmy for reading rows, with a separate event loop."""
+    """An asyncmy connection for reading rows, with its own event loop."""
 
     def __init__(self, session: Session) -> None:
         import asyncmy
@@ -125,7 +125,7 @@ class Reader:
         self._wait(self._connection.query(statement))
 
     def rows(self, statement: str, most: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a statement as the server sends them, ``most`` at a time."""
+        """Yield the rows of a statement as the server sends them, at most ``most`` at a time."""
         from asyncmy.cursors import SSCursor
 
         cursor = self._connection.cursor(SSCursor)
@@ -149,5 +149,5 @@ class Reader:
 
 
 def _without_decoders(conversions: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return the conversions of parameters only: results stay strings, which Arrow converts by column type."""
+    """Return only the conversions of parameters. Results remain strings, which Arrow converts by column type."""
     return {kind: how for kind, how in conversions.items() if not isinstance(kind, int)}

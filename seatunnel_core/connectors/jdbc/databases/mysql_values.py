@@ -1,4 +1,4 @@
-"""Values of MySQL and MariaDB: Arrow types for declared types, arrays from server strings, and SQL from Arrow rows."""
+"""Values of MySQL and MariaDB: Arrow types of declared types, arrays from server strings, SQL from Arrow rows."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _UNSIGNED, _ENUM, _SET = 32, 256, 2048
 """Flags of a result column in the wire protocol."""
 
 _BINARY = 63
-"""Number of the character set ``binary``."""
+"""Number of the character set ``binary`` in the wire protocol."""
 
 _NAMES = {
     0: "decimal",
@@ -41,7 +41,7 @@ _NAMES = {
     246: "decimal",
     255: "geometry",
 }
-"""Declared types by type code of the wire protocol. All other codes are strings or bytes."""
+"""Declared types by type code of the wire protocol. All other codes are strings or binary values."""
 
 _TYPES: dict[str, pa.DataType] = {
     "tinyint": pa.int8(),
@@ -64,15 +64,15 @@ _TYPES: dict[str, pa.DataType] = {
 _ZERO = "0000-00-00"
 
 _BEGINNING = 64
-"""Length of the prefix of a value, in characters or bytes, by which rows are divided into splits; the server always
-sorts by at least that many.
+"""Length of the prefix by which rows are divided into splits, in characters or bytes; the server always sorts by at
+least this prefix.
 """
 
 _INDEXED = 255
-"""Maximum declared length of a column whose values are sorted as a whole."""
+"""Maximum declared length of a column whose values are sorted in full."""
 
 MOMENT = "moment"
-"""Name of the order of timestamps in a zone whose clocks are set back."""
+"""Name of the order of timestamps in a time zone whose clocks are set back."""
 
 ORDERS: dict[str, Order] = {
     OWN: Order(shown="CAST({} AS CHAR)", literal=lambda text: quoted(text.replace("\\", "\\\\")), ranges=True),
@@ -110,8 +110,8 @@ ORDERS: dict[str, Order] = {
         description="in byte order",
     ),
 }
-"""Orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, hence ``index``. Strings
-without a declared collation compare with the collation of the connection, hence ``bytes``.
+"""Orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use ``index``. Strings
+without a declared collation compare with the collation of the connection, so they use ``bytes``.
 """
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
@@ -162,19 +162,19 @@ def _order(kind: str, lengths: list[int], collation: str) -> str:
 
 
 def fixed_zone(session: str, system: str) -> str:
-    """Return the zone of a session if its clocks are never set back, else ``""``.
+    """Return the time zone of a session if its clocks are never set back, else ``""``.
 
     Args:
         session: The value of ``@@session.time_zone``.
-        system: The server's own zone, for ``SYSTEM``. Other abbreviations may change with daylight saving time: in
-            winter, that of London is GMT.
+        system: The server's time zone, for ``SYSTEM``. Abbreviations other than UTC may depend on daylight saving time:
+            London's is GMT in winter.
     """
     zone = system if session == "SYSTEM" else session
     return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""
 
 
 def described(field: Any) -> str:
-    """Return the declared type of a result column, from PyMySQL's description of it."""
+    """Return the declared type of a result column from PyMySQL's description of it."""
     unsigned = " unsigned" if field.flags & _UNSIGNED else ""
     kind = _NAMES.get(field.type_code)
     if field.flags & (_ENUM | _SET):
@@ -195,7 +195,7 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column as the server sent them.
+    """Convert the values of a column from the server's form.
 
     Args:
         values: Strings, bytes or ``None``.
@@ -204,7 +204,7 @@ def array_of(
         zero_is_null: True if the date 0000-00-00 becomes null.
 
     Returns:
-        The values, with null for those that do not fit, and the messages for these by index.
+        The values, with null for those that do not fit, and messages for these by index.
     """
     hint = f"; convert it in query, for example CAST(`{name}` AS CHAR)"
     if of.is_binary(kind):

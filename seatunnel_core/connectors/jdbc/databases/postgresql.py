@@ -1,4 +1,4 @@
-"""PostgreSQL: ADBC reads and writes rows as Arrow with COPY; psycopg, below SQLAlchemy, does everything else."""
+"""PostgreSQL: ADBC reads and writes rows as Arrow with COPY; SQLAlchemy with psycopg does everything else."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -29,7 +29,7 @@ from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 _SETTINGS = ("-c tcp_keepalives_idle=60", "-c tcp_keepalives_interval=10", "-c tcp_keepalives_count=6")
-"""Keepalives, so that the server detects a failed machine and releases the locks of its connections."""
+"""Keepalives that let the server detect a failed machine and release the locks of its connections."""
 
 _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unknown"}
 
@@ -44,10 +44,10 @@ _REFUSED = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in"),
 )
-"""Permanent errors of a server at the start of a connection, which have no SQLSTATE."""
+"""Permanent errors when a connection is opened; they have no SQLSTATE."""
 
 _CREATING = 0x5EA_7C4EA7E
-"""Key of the advisory lock of transactions that create a table."""
+"""Key of the advisory lock for transactions that create a table."""
 
 _COLUMNS = """
 SELECT t.oid, coalesce(b.typname, t.typname), t.typtype, pg_catalog.format_type(t.oid, m.typmod),
@@ -125,7 +125,7 @@ class PostgreSQL(Dialect):
         return str(cursor.fetchone()[0])
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of a connection for libpq; they contain the password."""
+        """Return libpq's connection parameters, including the password."""
         address = self.address
         found: dict[str, Any] = {
             "host": address.host,
@@ -224,7 +224,7 @@ class PostgreSQL(Dialect):
         return int(found[0][0]) if found and found[0][0] > 0 else None
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the bounds on the server for types that are read as strings: their literals may sort differently."""
+        """Compare bounds on the server for types that are read as strings, whose literals may sort differently."""
         if not column.cast or column.order != OWN or len(borders) < 2:
             return True
         written = ", ".join(f"({number}, {quoted(border)}::{column.declared})" for number, border in enumerate(borders))
@@ -260,7 +260,7 @@ class PostgreSQL(Dialect):
         return before_4713_bc(values), "is before 4713 BC, the minimum of dates and timestamps in PostgreSQL"
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
-        """Return the types that the server infers when it prepares the statement; text if it cannot infer one."""
+        """Return the types that the server infers when it prepares the statement; text where it cannot infer one."""
         import psycopg
 
         cursor = self.cursor(connection)
@@ -292,7 +292,7 @@ class PostgreSQL(Dialect):
         return self.literal(at.isoformat(" ", "microseconds"))
 
     def differ(self, one: str, other: str) -> str:
-        """Compare strings: json values cannot be compared, and citext ignores case."""
+        """Compare strings, because json values cannot be compared and citext ignores case."""
         return f"{one}::text IS DISTINCT FROM {other}::text"
 
     def create_table(
@@ -351,7 +351,10 @@ class PostgreSQL(Dialect):
         return no_room or getattr(error, "sqlstate", None) == "53100"
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return True if the connection with the snapshot was lost; a restart of the pipeline exports a new one."""
+        """Return True if the connection that holds the snapshot was lost.
+
+        A restart of the pipeline exports a new one.
+        """
         return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
 
     def is_missing_table(self, error: BaseException) -> bool:

@@ -12,7 +12,7 @@ LIBPQ = {
     "requireAuth": "require_auth",
     "sslNegotiation": "sslnegotiation",
 }
-"""Properties of the JDBC driver, with their names in libpq."""
+"""Properties of the JDBC driver and their names in libpq."""
 
 ROLES = {
     **dict.fromkeys(("any", "preferprimary"), "any"),
@@ -20,7 +20,7 @@ ROLES = {
     **dict.fromkeys(("secondary", "slave"), "standby"),
     **dict.fromkeys(("prefersecondary", "preferslave"), "prefer-standby"),
 }
-"""Values of ``targetServerType`` in lower case, with the values of libpq's ``target_session_attrs``."""
+"""Values of ``targetServerType``, in lower case, and the values of libpq's ``target_session_attrs``."""
 
 TRANSLATED = frozenset({"currentSchema", "options", "ssl", "targetServerType", "socketTimeout", *LIBPQ})
 """Properties that are not passed to libpq under the same name."""

@@ -1,4 +1,4 @@
-"""Values of PostgreSQL: Arrow types of its declared types, and conversion of ADBC's arrays to rows."""
+"""Values of PostgreSQL: Arrow types of declared types, and conversion of ADBC's arrays to rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,8 @@ _LISTS = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
-"""Types whose arrays keep their element type when read; they are written as strings, which the server casts."""
+"""Types whose arrays keep their element type when they are read; they are written as strings, which the server
+casts."""
 
 _SHORT = {
     "timestamp without time zone": "timestamp",
@@ -55,11 +56,11 @@ def column_of(name: str, modifier: int, base: str, kind: str, declared: str, has
 
     Args:
         name: The name of the column.
-        modifier: The type modifier in the result, which has precision and scale; -1 without one.
+        modifier: The type modifier of the result, which encodes precision and scale; -1 if there is none.
         base: The name of the type, or of the base type of a domain.
         kind: ``typtype`` of the type: ``d`` for a domain.
-        declared: The type as the server writes it.
-        has_order: True if ``>=`` can compare its values.
+        declared: The type in the server's notation.
+        has_order: True if ``>=`` can compare values of the type.
     """
     found = _of_type(name, modifier, base, kind, declared)
     misfit = _DIMENSIONS if of.is_list(found.arrow) else ""
@@ -76,11 +77,11 @@ _DIMENSIONS = "CASE WHEN pg_catalog.array_ndims({}) > 1 THEN {}::text END"
 
 
 _FIRST_D, _FIRST_US = -2_440_588, -210_866_803_200_000_000
-"""First day and timestamp that the server supports, in 4713 BC by the Julian calendar, relative to 1970."""
+"""First day and first timestamp that the server supports, in 4713 BC of the Julian calendar, relative to 1970."""
 
 
 def before_4713_bc(values: pa.Array) -> pa.Array | None:
-    """Return a mask of dates and timestamps before those that the server supports; ``None`` if there are none."""
+    """Return a mask of the dates and timestamps before the first supported one; ``None`` if there are none."""
     is_date = of.is_date32(values.type)
     if not is_date and values.type not in (_TYPES["timestamp"], _TYPES["timestamptz"]):
         return None
@@ -90,7 +91,7 @@ def before_4713_bc(values: pa.Array) -> pa.Array | None:
 
 
 def with_typed_array(column: Column) -> Column:
-    """Return an array column for reading, with its element type if rows support it."""
+    """Return an array column for reading, with its element type if rows support that type."""
     if not (column.declared.endswith("[]") and column.arrow == pa.list_(pa.string())):
         return column
     element = column.declared.removesuffix("[]")
@@ -123,7 +124,10 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
 
 
 def without_length(declared: str) -> str:
-    """Return a declared type without its length; ``bit`` and ``character``, by default one long, become ``varying``."""
+    """Return a declared type without its length.
+
+    ``bit`` and ``character``, whose default length is 1, become ``varying``.
+    """
     varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
     return re.sub(r"\([^)]*\)", "", varying)
 
@@ -146,7 +150,7 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
     """Convert an ADBC batch to rows with the columns' types.
 
-    Arrays after the columns contain, as strings, the values that Arrow types cannot represent.
+    The arrays after the columns contain, as strings, the values that Arrow types cannot represent.
     """
     texts = iter(batch.columns[len(columns) :])
     arrays = [
@@ -157,7 +161,7 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
 
 
 def _fitted(array: pa.Array, column: Column, texts: pa.Array | None) -> tuple[pa.Array, Mapping[int, str]]:
-    """Return the values of a column, and the messages by index for values that rows cannot represent."""
+    """Return the values of a column, and messages by index for those that rows cannot represent."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     hint = f'; convert it in query, for example "{column.name}"::text'
@@ -179,22 +183,24 @@ _INFINITE = {
     (2**63 - 1 + _SINCE_1970_US) - 2**64: "infinity",
     -(2**63) + _SINCE_1970_US: "-infinity",
 }
-"""Numbers that ADBC returns for infinite dates and timestamps: it adds the time from 1970 to 2000 and overflows."""
+"""Numbers that ADBC returns for infinite dates and timestamps, because it adds the time from 1970 to 2000 and
+overflows."""
 
 
 def _moment(value: pa.Scalar) -> str:
-    """Return a date or timestamp (or the first in an array) that rows cannot represent, as a string for messages."""
+    """Return a date or timestamp that rows cannot represent (or the first in an array), as a string for messages."""
     if of.is_list(value.type):
         return f"[{_moment(value.values.filter(beyond(value.values))[0])}]"
     return _INFINITE.get(value.value) or shown(value)
 
 
 _MOST_CHARACTERS = 57
-"""Maximum length of a number, as a string, that fits a decimal256 with 76 digits, 18 after the decimal point."""
+"""Maximum length of the string of a number that fits a decimal256 with 76 digits, 18 of them after the decimal
+point."""
 
 
 def cast_numbers(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast values; strings are cast by a wider decimal, because Arrow would misread a number with too many digits."""
+    """Cast values. Strings are cast through a wider decimal, because Arrow misreads numbers with too many digits."""
     if kind == _UNBOUNDED and of.is_string(array.type):
         if (pc.max(pc.utf8_length(array)).as_py() or 0) > _MOST_CHARACTERS:
             raise pa.ArrowInvalid(f"it has more than {_MOST_CHARACTERS} digits")

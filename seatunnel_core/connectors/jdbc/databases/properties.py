@@ -10,31 +10,31 @@ from seatunnel_core.connector_api.errors import UsageError
 
 @frozen(kw_only=True)
 class KnownProperties:
-    """Properties of one database, by the names of its Java drivers."""
+    """Properties of one database, with the names of its Java drivers."""
 
     database: str
     """Name of the database, for messages."""
 
     honoured: frozenset[str]
-    """Properties that have an effect here."""
+    """Supported properties."""
 
     idle: frozenset[str]
     """Properties that tune the Java driver, and affect neither values nor guarantees."""
 
     as_by_default: Mapping[str, str] = field(factory=dict)
-    """Values that are always in effect."""
+    """Property values that are always in effect."""
 
     instead: Mapping[str, str] = field(factory=dict)
-    """Alternative of a property; ``{}`` is replaced by its value."""
+    """Alternatives to properties; ``{}`` is replaced by the property's value."""
 
     unknown: str = "Remove it, or correct its name"
-    """Hint for an unknown property; ``{}`` is replaced by its name."""
+    """Advice about an unknown property; ``{}`` is replaced by its name."""
 
     numbers: frozenset[str] = frozenset()
     """Properties whose value is an integer."""
 
     words: Mapping[str, Iterable[str]] = field(factory=dict)
-    """Properties whose value is one of some words, in lower case."""
+    """Properties with a fixed set of values, in lower case."""
 
     def require(self, properties: Iterable[tuple[str, str]]) -> None:
         """Check that each property is supported or has no effect.

@@ -1,4 +1,4 @@
-"""SQLite, through Python's ``sqlite3``: a file that tasks and driver share, with one writer at a time."""
+"""SQLite, through Python's ``sqlite3``: a file shared by tasks and driver, with one writer at a time."""
 
 import os
 import sqlite3
@@ -27,7 +27,7 @@ _MOST_DIGITS = 76
 """Maximum number of digits of a decimal in rows."""
 
 _HIDDEN, _GENERATED = 1, (2, 3)
-"""Values of ``hidden``, the last column of ``PRAGMA table_xinfo``."""
+"""Values of ``hidden``, the last column of ``PRAGMA table_xinfo``, for hidden and generated columns."""
 
 _AFFINITIES = (
     ("INT", pa.int64()),
@@ -44,14 +44,15 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""Substrings of declared types, and the Arrow type of each; the first one that occurs decides. Others are strings."""
+"""Substrings of declared types and their Arrow types; the first substring that occurs decides. All other types are
+strings."""
 
 
 class SQLite(Dialect):
     """SQLite 3.35 or newer.
 
     A column may contain values of any type: numbers sort before strings, and strings before bytes. Bounds are values of
-    the declared type; all other values are in the first split or in the last one.
+    the declared type; all other values are in the first or the last split.
     """
 
     orders: ClassVar[Mapping[str, Order]] = {
@@ -132,7 +133,7 @@ class SQLite(Dialect):
         )
 
     def may_create(self, connection: Any, path: TablePath) -> bool | None:
-        """Check the permissions of the file and of its folder, where SQLite keeps a journal during a transaction."""
+        """Check write permission for the file and its folder, where SQLite keeps a journal during a transaction."""
         file = self.address.database
         places = () if file == ":memory:" else (file, os.path.dirname(os.path.abspath(file)))
         return all(os.access(each, os.W_OK) for each in places if os.path.exists(each))
@@ -162,7 +163,7 @@ class SQLite(Dialect):
         return list(iter(lambda: cursor.fetchmany(fetch_size), []))
 
     def _undecoded(self, connection: Any, statement: str, fetch_size: int) -> list[list[Any]]:
-        """Return the rows with invalid UTF-8 in strings as lone surrogates, so that messages can identify the rows."""
+        """Return the rows with invalid UTF-8 decoded as lone surrogates, so that messages can identify the rows."""
         driver = connection.connection.driver_connection
         driver.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         try:
@@ -173,17 +174,17 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return a type; for numbers of more than 15 digits, one that stores strings.
+        """Return a type; numbers of more than 15 digits are stored as strings.
 
         Raises:
-            TypeError: SQLite has none: a timestamp could not be read back with its time zone.
+            TypeError: SQLite has no such type: a timestamp could not be read back with its time zone.
         """
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError("it has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Compare bytes, too, because of collations; and numbers, because the string form has only 15 digits."""
+        """Also compare bytes, because of collations, and numbers, because their string form has only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def begin(self, connection: Any) -> None:
@@ -220,7 +221,7 @@ def _second(pair: tuple[str, int]) -> int:
 
 
 def _decimal(words: str) -> pa.DataType:
-    """Return the type of a declared decimal; text if it has more than 76 digits or no precision."""
+    """Return the type for a declared decimal; string if it has more than 76 digits or no precision."""
     inside = [int(part) for part in words.partition("(")[2].rstrip(")").split(",") if part.strip().isdigit()]
     precision, scale = [*inside, 0][:2] if inside else (38, 18)
     if not 0 < precision <= _MOST_DIGITS:

@@ -59,5 +59,5 @@ PROPERTIES = KnownProperties(
 
 
 def pragmas(properties: tuple[tuple[str, str], ...]) -> list[str]:
-    """Return the statements for the properties that are pragmas."""
+    """Return the PRAGMA statements for the properties that are pragmas."""
     return [f"PRAGMA {name} = {value.strip()}" for name, value in properties if name in _PRAGMAS]

@@ -16,7 +16,7 @@ from seatunnel_core.rows.values import number_text
 _TRUTH = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
 
 _EXACT_DIGITS = 15
-"""Number of decimal digits that a double always preserves, and that SQLite displays."""
+"""Number of decimal digits that a double always preserves and that SQLite displays."""
 
 _WIDE = Context(prec=200)
 
@@ -24,10 +24,10 @@ _TOO_FINE = re.compile(r"[.,]\d{6}0*[1-9]", re.ASCII)
 
 
 def array_of(values: list[Any], column: Column) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column as ``sqlite3`` returned them.
+    """Convert the values of a column from the form of ``sqlite3``.
 
     Returns:
-        The values, with null for those that do not have the type, and the messages for these by index.
+        The values, with null for those of a different type, and messages for these by index.
     """
     kind = column.arrow
     one = _reader(kind)
@@ -51,7 +51,7 @@ def _family(kind: pa.DataType) -> str:
 
 
 def _reader(kind: pa.DataType) -> Callable[[Any], Any]:
-    """Return the function that converts a value to a type, or raises ``ValueError``."""
+    """Return a function that converts a value to a type, or raises ``ValueError``."""
     if of.is_decimal(kind):
         return lambda value: _decimal(value, kind)
     readers: dict[str, Callable[[Any], Any]] = {
@@ -127,7 +127,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _moment(value: Any) -> datetime:
-    """Parse a string in the format of SQLite's functions; reject a number, as its unit (s, ms, days) is unknown."""
+    """Parse a date or time in the format of SQLite's functions; reject numbers, whose unit (s, ms, days) is unknown."""
     if not isinstance(value, str):
         raise ValueError("it is a number without a known unit, expected the text of a date and time")
     found = datetime.fromisoformat(value.strip())
@@ -162,7 +162,7 @@ def _time(value: Any) -> time:
 def text_of_digits(arrow: pa.DataType) -> Any:
     """Return the type of a new column for decimals of more than 15 digits; ``None`` for other types.
 
-    In a numeric column SQLite would turn such a number into a double.
+    In a numeric column, SQLite would convert such a number to a double.
     """
     from sqlalchemy.types import UserDefinedType
 
@@ -179,7 +179,7 @@ def text_of_digits(arrow: pa.DataType) -> Any:
 
 
 def plain(column: pa.Array, declared: str) -> list[Any]:
-    """Return values in the form in which SQLite stores them: timestamps and numbers with a decimal point are strings.
+    """Return values in the form that SQLite stores: timestamps and numbers with a decimal point are strings.
 
     Raises:
         ValueError: SQLite would store a different value.
@@ -196,13 +196,13 @@ def plain(column: pa.Array, declared: str) -> list[Any]:
 
 
 def _keeps_texts(declared: str) -> bool:
-    """Return True if a string that looks like a number stays a string, by SQLite's rules of affinity."""
+    """Return True if strings that look like numbers remain strings, according to SQLite's affinity rules."""
     words = declared.upper()
     return "INT" not in words and (not words or any(part in words for part in ("CHAR", "CLOB", "TEXT", "BLOB")))
 
 
 def _kept_number(value: Decimal) -> int | str:
-    """Return an integer for a whole number, else a string; SQLite converts it to a double if no digits are lost."""
+    """Return an integer for a whole number, else a string, which SQLite converts to a double if no digits are lost."""
     if value == value.to_integral_value() and -(2**63) <= value < 2**63:
         return int(value)
     if len(value.normalize(_WIDE).as_tuple().digits) > _EXACT_DIGITS:

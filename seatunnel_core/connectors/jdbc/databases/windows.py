@@ -1,10 +1,10 @@
-"""Servers without window functions: MySQL before 8.0. The version is known after the first connection."""
+"""Detection of servers without window functions (MySQL before 8.0). The version is known after the first connection."""
 
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.address import Address
 
 _without: dict[tuple[str, int], str] = {}
-"""Version of each such server, by host and port."""
+"""Versions of servers without window functions, by host and port."""
 
 
 def note_version(address: Address, version: str) -> None:
@@ -17,12 +17,12 @@ def note_version(address: Address, version: str) -> None:
 
 
 def has_windows(address: Address) -> bool:
-    """Return True if the server has window functions, as far as known."""
+    """Return False if the server is known to have no window functions."""
     return (address.host, address.port) not in _without
 
 
 def require_windows(address: Address, instead: str) -> None:
-    """Raise ``SinkError`` for a server without window functions, with an alternative."""
+    """Raise ``SinkError`` for a server without window functions; ``instead`` is the suggested alternative."""
     version = _without.get((address.host, address.port))
     if version is not None:
         raise SinkError(f"MySQL {version} has no window functions, which this sink requires here; {instead}")

@@ -1,4 +1,4 @@
-r"""``field_delimiter`` for reading text: a regular expression, as in SeaTunnel.
+r"""The option ``field_delimiter`` for reading: a regular expression, as in SeaTunnel.
 
 Most are a literal string, possibly escaped: ``;``, ``\\|``, ``[|]``, ``\\Q||\\E``. An expression that would split at
 every character, such as ``|`` by itself, or that is invalid, such as ``*``, is taken literally.
@@ -13,11 +13,11 @@ _SIGN = re.compile(
     r"|\[(?P<s>[^\\\]^])\]|(?P<c>[^\\.^$|?*+()\[{])"
 )
 _WRITTEN = r"[\\\[(]"
-"""Characters that occur only in regular expressions."""
+"""Characters that occur only in delimiters meant as regular expressions."""
 
 
 def text_or_pattern(written: str) -> tuple[str, str]:
-    """Return the delimiter and, unless it is a single string, its expression; else an empty expression.
+    """Return the delimiter, and its regular expression; the latter is empty if the delimiter is a literal string.
 
     Raises:
         SourceError: The expression is invalid, or matches the empty string.
@@ -37,7 +37,7 @@ def _said(sign: re.Match[str]) -> str:
 
 
 def _is_meant(expression: str) -> bool:
-    """Return True if it is meant as an expression, rather than as a string with special characters."""
+    """Return True if the value is meant as an expression and not as a string with special characters."""
     plainly = re.search(_WRITTEN, expression) is not None
     try:
         compiled = re.compile(expression, re.ASCII)

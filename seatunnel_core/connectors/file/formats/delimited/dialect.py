@@ -1,4 +1,4 @@
-"""Dialect of delimited text: delimiter, quotes, nulls, dates, encoding, compression, header."""
+"""Dialect of delimited text: delimiter, quotes, nulls, date formats, encoding, compression and header."""
 
 import codecs
 import re
@@ -16,38 +16,38 @@ from seatunnel_core.rows.date_format import strptime_format
 from seatunnel_core.work.names import repeated
 
 PREAMBLE_BYTES = 1 << 20
-"""Maximum size of the header and the skipped lines before it, in bytes."""
+"""Maximum size of the header together with the lines skipped before it, in bytes."""
 
 _BOM = b"\xef\xbb\xbf"
 _STAND_INS = tuple(chr(sign) for sign in (*range(1, 32), 127) if chr(sign) not in "\t\r\n")
 BETWEEN = "\x1d\x1e\x1f\x1e\x1d"
-"""Replacement of the delimiter if lines are examined one by one; it does not occur in text."""
+"""Replacement of the delimiter when lines are examined one by one; does not occur in text."""
 
 ISO_LIKE = re.compile(r"yyyy-MM-dd(( |'T')HH:mm:ss(\.S{1,6})?)?")
-"""Formats that are always accepted."""
+"""Date and timestamp formats that are always accepted."""
 
 
 @frozen(kw_only=True)
 class Dialect:
-    """Dialect of a file; the fields have the names and meanings of the connector's options."""
+    """Dialect of a file. The fields have the names and meanings of the connector options."""
 
     delimiter: str = ","
     """Field delimiter. It has several characters only if there are neither quotes nor escapes."""
 
     pattern: str = ""
-    """Regular expression of the delimiter, unless that is a single string."""
+    """Regular expression of the delimiter; empty for a literal delimiter."""
 
     quote: str = '"'
-    """Quote character. If empty, there are no quotes, and every line break ends a row."""
+    """Quote character; if empty, values are not quoted and every line break ends a row."""
 
     escape: str = ""
     null_marker: str | None = None
     keeps_empty: bool = False
-    """True if an empty value in a column of strings is the empty string, not null."""
+    """True to read an empty value in a string column as an empty string instead of null."""
 
     skip_lines: int = 0
     header: bool = False
-    """True if the first line (after the skipped ones) contains the column names."""
+    """True if the first line after the skipped ones contains the column names."""
 
     encoding: str = "utf-8"
     compression: str | None = None
@@ -56,17 +56,17 @@ class Dialect:
 
     @property
     def seekable(self) -> bool:
-        """True if the bytes of the file are the bytes of the text, so that a range can be read separately."""
+        """True if offsets in the file are offsets in its text, so that a range can be read separately."""
         return self.compression is None and self.is_utf8
 
     @property
     def is_utf8(self) -> bool:
-        """True if the decompressed bytes of the file are the text in UTF-8."""
+        """True if the file, once decompressed, is UTF-8 text."""
         return codecs.lookup(self.encoding).name in ("utf-8", "ascii")
 
     @property
     def splittable(self) -> bool:
-        """True if row ends can be found from any position; with escapes they cannot."""
+        """True if row ends can be found from any position, which is impossible with escape characters."""
         return self.seekable and not self.escape
 
     @property
@@ -76,17 +76,17 @@ class Dialect:
 
     @property
     def is_one_character(self) -> bool:
-        """True if Arrow's parser supports the delimiter."""
+        """True if the delimiter is a single character, as Arrow's parser requires."""
         return not self.pattern and len(self.delimiter_byte) == 1
 
     @property
     def without_pattern(self) -> "Dialect":
-        """Dialect of lines in which ``BETWEEN`` replaces each match of the delimiter's expression."""
+        """Dialect for lines in which ``BETWEEN`` replaces each match of the delimiter's expression."""
         return evolve(self, delimiter=BETWEEN, pattern="") if self.pattern else self
 
     @property
     def quote_byte(self) -> bytes:
-        """The quote in UTF-8."""
+        """The quote character in UTF-8."""
         return self.quote.encode()
 
     @property
@@ -96,17 +96,19 @@ class Dialect:
 
     @property
     def null_values(self) -> list[str]:
-        """The strings that mean null, for Arrow's parser."""
+        """Strings that mean null, for Arrow's parser."""
         return ["", *([self.null_marker] if self.null_marker else [])]
 
     @property
     def timestamp_parsers(self) -> list[object]:
-        """The formats of dates and timestamps, for Arrow's parser."""
+        """Date and timestamp formats, for Arrow's parser."""
         formats = (self.date_format, self.datetime_format)
         return [csv.ISO8601, *(reading_format(each) for each in formats if not ISO_LIKE.fullmatch(each))]
 
     def parsed_type(self, wanted: pa.DataType) -> pa.DataType:
-        """Return the type with which Arrow's parser reads a column.
+        """Return the type as which Arrow's parser reads a column.
+
+        The parser supports dates only in ISO form, no nested types, and decimals of at most 38 digits.
 
         It supports dates only in ISO form, no nested types, and at most 38 digits.
         """
@@ -115,7 +117,7 @@ class Dialect:
         return pa.string() if pa.types.is_nested(wanted) or pa.types.is_decimal256(wanted) else wanted
 
     def hint(self, wanted: pa.DataType) -> str:
-        """Return a description of valid values of this type, if an option defines it."""
+        """Return a description of valid values of this type, if an option defines their format."""
         if pa.types.is_nested(wanted):
             return " with U+0002, U+0003 and so on between its parts"
         if pa.types.is_date(wanted):
@@ -136,7 +138,7 @@ class Dialect:
         )
 
     def for_arrow(self, text: bytes) -> tuple[bytes, "Dialect"]:
-        """Return text and dialect with a delimiter of one character, as Arrow's parser needs it.
+        """Return the text and the dialect with a one-character delimiter, which Arrow's parser requires.
 
         Raises:
             pa.ArrowInvalid: The text contains every control character, so that none can replace the delimiter.
@@ -149,7 +151,7 @@ class Dialect:
         raise pa.ArrowInvalid("it contains every control character, but one must replace the field delimiter")
 
     def with_delimiter(self, text: bytes, sign: bytes) -> bytes:
-        """Return whole lines with ``sign`` in place of each delimiter."""
+        """Replace each delimiter in whole lines with ``sign``."""
         if not self.pattern:
             return text.replace(self.delimiter_byte, sign)
         pattern = re.compile(self.pattern.encode())
@@ -157,7 +159,7 @@ class Dialect:
         return b"".join(part if number % 2 else pattern.sub(sign, part) for number, part in enumerate(lines))
 
     def text_stream(self, file: OpenFile, start: int = 0) -> pa.NativeFile:
-        """Return a stream of the text from byte ``start`` of the decompressed UTF-8."""
+        """Return a stream of the text, starting at byte ``start`` of the decompressed UTF-8."""
         stream = file.stream()
         if self.compression:
             stream = unpacked(stream, self.compression)
@@ -168,7 +170,7 @@ class Dialect:
         return stream
 
     def blocks(self, file: OpenFile, start: int, end: int, block_bytes: int) -> Iterator[bytes]:
-        """Yield the text between two offsets in blocks; for a file that is not seekable, all text from ``start`` on."""
+        """Yield the text between two offsets in blocks; for a file that is not seekable, all text after ``start``."""
         if self.seekable:
             for place in range(start, end, block_bytes):
                 yield file.read_range(place, min(place + block_bytes, end))
@@ -178,7 +180,7 @@ class Dialect:
                 yield block
 
     def check(self) -> None:
-        """Check the encoding and the formats.
+        """Check the encoding and the date formats.
 
         Raises:
             SourceError: The encoding or a date format is unknown.
@@ -209,7 +211,7 @@ class Dialect:
         return self._names(head[position:end], file.version.path), end
 
     def lines_of_preamble(self, file: OpenFile, start: int) -> int:
-        """Return the number of lines that end before ``start``."""
+        """Return the number of lines before offset ``start``."""
         head = self._head(file, start)
         return head.count(b"\n") + head.count(b"\r") - head.count(b"\r\n")
 
@@ -242,7 +244,10 @@ class Dialect:
         return names
 
     def _values(self, line: bytes) -> list[str]:
-        """Return the values of a header; Arrow's parser, slow to start, is used only if there are quotes."""
+        """Return the values in a header line.
+
+        Arrow's parser, which is slow to start, is used only for quoted values.
+        """
         if not line.strip():
             raise pa.ArrowInvalid("it is empty")
         text = line.decode()
@@ -257,7 +262,7 @@ class Dialect:
 
 
 def reading_format(java: str) -> str:
-    """Return a date format for ``strptime`` that accepts one digit where two are usual.
+    """Convert a date format to one for ``strptime`` that also accepts single digits where two are usual.
 
     Fractions of a second are supported only in ISO 8601.
 
@@ -279,10 +284,10 @@ def check_delimiter(delimiter: str, *, several: str = "") -> str:
 
     Args:
         delimiter: The delimiter in the options.
-        several: Alternative for a delimiter of several characters; empty if several are allowed.
+        several: Advice for the error about a delimiter of several characters; empty if such a delimiter is allowed.
 
     Raises:
-        SourceError: It has a line break, or must be one ASCII character and is not.
+        SourceError: The delimiter contains a line break, or is not a single ASCII character although this is required.
     """
     for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         delimiter = delimiter.replace(written, meant)
@@ -305,7 +310,7 @@ def _after_line(text: bytes, position: int) -> int:
 
 
 def unify(found: Sequence[pa.DataType]) -> pa.DataType:
-    """Return the narrowest type for the values of all types: numbers are widened, other mixtures become strings."""
+    """Return the narrowest type that holds the values of all types: numbers are widened, others become strings."""
     kinds = list(dict.fromkeys(found))
     if len(kinds) == 1:
         return kinds[0]

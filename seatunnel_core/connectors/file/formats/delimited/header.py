@@ -1,4 +1,4 @@
-"""Detection of column names in the first line of files that are read without a header."""
+"""Detect column names in the first line of files that are read without a header."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.inference import infer
 
 LOOKED_AT_BYTES = 64 << 10
-"""Number of bytes at the beginning of a file that are compared with its first line."""
+"""Number of bytes at the beginning of a file against which its first line is compared."""
 
 
 def seems_header(text: bytes, dialect: Dialect) -> bool:
-    """Return True if the first line contains only strings, and the other lines contain values of other types."""
+    """Return True if the first line contains only strings and the other lines contain values of other types."""
     first, end, rest = text.partition(b"\n")
     if not end or not rest.strip():
         return False
@@ -33,7 +33,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def noting_names(
     rows: Iterator[pa.RecordBatch], path: str, what_to_write: str, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file from its first line on; add a note if that line contains the column names."""
+    """Yield the rows of a file from its first line on; add a note if that line seems to contain column names."""
     for number, batch in enumerate(rows):
         if number == 0 and batch.num_rows and _holds_names(batch):
             context.note(

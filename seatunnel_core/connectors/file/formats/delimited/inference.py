@@ -1,4 +1,4 @@
-"""Inference of columns and their types from the beginning of delimited text."""
+"""Infer columns and their types from the beginning of delimited text."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ _DIGIT = re.compile("[0-9]")
 def infer(
     text: bytes, names: Sequence[str] | None, dialect: Dialect, *, ragged: bool = False
 ) -> Mapping[str, pa.DataType]:
-    """Return the columns and types inferred from some whole lines of text; ``null`` for a column without a value.
+    """Return the columns and types inferred from whole lines of text; a column without values has the type ``null``.
 
     Args:
         text: The lines.
         names: The names in the header; ``None`` if there is none.
         dialect: The dialect of the text.
-        ragged: True to allow lines with another number of values.
+        ragged: True to allow lines with a different number of values.
 
     Raises:
         RowError: The lines do not have the same number of values.
@@ -51,7 +51,7 @@ def infer(
 def _parser(
     text: bytes, names: Sequence[str] | None, dialect: Dialect, *, ragged: bool
 ) -> Callable[[csv.ConvertOptions], pa.Table]:
-    """Return a function that parses the text with Arrow, converting its values by the given options."""
+    """Return a function that parses the text with Arrow using the given conversion options."""
     options = csv.ReadOptions(
         column_names=names,
         autogenerate_column_names=names is None,
@@ -66,9 +66,9 @@ def _parser(
 
 
 def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield the numeric columns to keep as strings: the type would lose part of a value, or no value has a digit.
+    """Yield numeric columns to keep as strings: the type would lose part of a value, or no value contains a digit.
 
-    ``nan`` and ``inf`` count as numbers only next to other numbers; alone they may be words or names.
+    ``nan`` and ``inf`` count as numbers only next to other numbers; alone they may be words.
     """
     for name in as_written.column_names:
         kind, found = table.column(name).type, as_written.column(name).unique().drop_null().to_pylist()
@@ -90,7 +90,7 @@ def _inferred(values: pa.ChunkedArray) -> pa.DataType:
 
 
 def _microseconds(values: pa.ChunkedArray) -> pa.DataType:
-    """Return the type of timestamps, or of strings if one has more than six digits of a second."""
+    """Return a timestamp type; string if a value has more than six fractional digits."""
     kind = pa.timestamp("us", tz="UTC" if values.type.tz else None)
     try:
         values.cast(kind)

@@ -1,7 +1,7 @@
 """Arrays, maps and rows inside ``text`` and ``csv``, as SeaTunnel writes them.
 
-Control characters separate their parts: U+0002 the parts of the outermost value, U+0003 the parts of such a part, and
-so on up to U+0007. In a map U+0002 separates entries, U+0003 key and value. An empty part is null.
+Control characters separate their elements: U+0002 at the outermost level, U+0003 at the next level, and so on up to
+U+0007. In a map, U+0002 separates entries and U+0003 separates key and value. An empty element is null.
 """
 
 import datetime as dt
@@ -18,7 +18,7 @@ SEPARATORS = "\x02\x03\x04\x05\x06\x07"
 
 
 def unfit(columns: pa.Schema) -> str | None:
-    """Return the problem with the first unsupported column, as the rest of a sentence; ``None`` if there is none."""
+    """Return the end of a message about the first unsupported column; ``None`` if all are supported."""
     for column in columns:
         levels = _levels(column.type)
         if levels is None or levels > len(SEPARATORS):
@@ -45,14 +45,15 @@ def written(values: pa.Array, forms: Forms) -> pa.Array:
     """Return the string forms of nested values.
 
     Raises:
-        ValueError: A part of a value contains a control character that separates parts, or bytes that are not UTF-8.
+        ValueError: A nested string contains a control character that is used as a separator, or bytes that are not
+            UTF-8.
     """
     found = [None if value is None else _text(value, values.type, forms, 0) for value in values.to_pylist()]
     return pa.array(found, pa.string())
 
 
 def _levels(kind: pa.DataType) -> int | None:
-    """Return the number of separators that a type needs; ``None`` if it contains vectors."""
+    """Return the number of separator levels that a type needs; ``None`` if it contains vectors."""
     if pa.types.is_fixed_size_list(kind):
         return None
     if not pa.types.is_nested(kind):

@@ -1,13 +1,13 @@
-"""Find where a CSV file can be divided, examining one chunk of it without knowing what precedes it.
+"""Find positions at which a CSV file can be divided, from one chunk and without reading what precedes it.
 
 A line break ends a row unless it is inside quotes, which depends on all preceding text. If quotes only enclose values
-(and are doubled inside them), a position is inside quotes if an odd number of quotes precedes it. So a chunk is
-examined twice: as if it started outside quotes, and as if it started inside. The parities of the chunks, combined in
-the order of the file, then select the correct result (as D. Ge et al., "Speculative Distributed CSV Data Parsing for
-Big Data Analytics", SIGMOD 2019, do for whole files). It uses numpy: a process that calls its first function of
-``pyarrow.compute`` spends 0.17 s and 48 MB on loading all of them.
+(and are doubled inside them), a position is inside quotes if an odd number of quotes precedes it. Therefore a chunk is
+examined twice: assuming that it starts outside quotes, and assuming that it starts inside. The parities of the
+preceding chunks then select the correct result (as D. Ge et al., "Speculative Distributed CSV Data Parsing for Big Data
+Analytics", SIGMOD 2019, do for whole files). The module uses numpy, because the first call of a ``pyarrow.compute``
+function in a process loads all of them, which takes 0.17 s and 48 MB.
 
-A quote inside an unquoted value (``5" pipe``) breaks the rule; then the file is not divided.
+A file with a quote inside an unquoted value (``5" pipe``) violates this assumption and is not divided.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,30 +18,30 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 Places = NDArray[np.int64]
-"""Offsets in a chunk, ascending."""
+"""Ascending offsets in a chunk."""
 
 _LONGEST_SEARCH = 4096
-"""Maximum number of quotes examined after a wanted offset; under the wrong assumption there may be no line break at
-all.
+"""Maximum number of quotes examined after a wanted offset; under the wrong assumption, no line break might ever be
+found.
 """
 
 OUTSIDE, INSIDE = 0, 1
-"""The two assumptions about the beginning of a chunk, as indexes of their results."""
+"""The two assumptions about the start of a chunk, as indexes of their results."""
 
 
 @frozen(kw_only=True)
 class ChunkQuotes:
-    """The result of examining one chunk."""
+    """Result of examining one chunk."""
 
     odd: bool
-    """True if the state at its end differs from the state at its beginning."""
+    """True if the chunk contains an odd number of quotes, so that its end is inside quotes if its start is not."""
 
     sound: tuple[bool, bool]
-    """True, under each assumption, if every opening quote is at the beginning of its value."""
+    """For each assumption, True if every opening quote is at the beginning of a value."""
 
     cuts: tuple[tuple[int | None, ...], tuple[int | None, ...]]
-    """For each wanted offset the offset in the file after the next line break that ends a row, under each assumption;
-    ``None`` if the chunk has none.
+    """For each assumption and wanted offset, the file offset after the next line break that ends a row; ``None`` if the
+    chunk has none.
     """
 
     def body(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def examine(
 
 
 def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
-    """Return the offsets that divide a file, ascending, from all its chunks in order; none if quotes are ambiguous."""
+    """Return the ascending offsets at which to divide a file, from all its chunks; none if quotes are ambiguous."""
     state = OUTSIDE
     cuts: list[int] = []
     for chunk in chunks:
@@ -91,10 +91,10 @@ def compose(chunks: Sequence[ChunkQuotes]) -> list[int]:
 
 
 def _toggles(data: bytes, quote: bytes, delimiter: bytes, before: bytes) -> tuple[Places, tuple[bool, bool]]:
-    """Return the starts of odd runs of quotes, and True if those that open a value are at its beginning.
+    """Return the starts of odd runs of quotes; and for each assumption, True if all opening quotes begin a value.
 
-    A run of an even number is an empty value, or doubled quotes inside one. Of the others every second one opens a
-    value, starting with the first or with the second, depending on whether the chunk starts outside or inside quotes.
+    A run of even length is an empty value, or doubled quotes inside a value. Every second run of odd length opens a
+    value, starting with the first or the second one depending on whether the chunk starts outside or inside quotes.
     """
     everything = np.frombuffer(data, np.uint8)
     quotes = np.flatnonzero(everything == quote[0])

@@ -1,4 +1,4 @@
-"""Lines with more or fewer values than there are columns: missing values are null, surplus ones are dropped."""
+"""Resize lines with too few or too many values: missing values become null, surplus ones are dropped."""
 
 from attrs import evolve
 
@@ -7,9 +7,9 @@ from seatunnel_core.connectors.file.formats.delimited.records import Record, val
 
 
 def resized(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
-    """Return the record with as many values as there are columns, and its original number of values.
+    """Return the record with one value per column, and its original number of values.
 
-    It is unchanged if its values cannot be separated.
+    The record is unchanged if its values cannot be separated.
     """
     body = record.text.rstrip(b"\r\n")
     ends = _ends(body, dialect)

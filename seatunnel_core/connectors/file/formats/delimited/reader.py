@@ -1,8 +1,8 @@
-"""Read delimited text (``csv``, ``text``) at the speed of Arrow's parser, and locate the bad row if that fails.
+"""Read delimited text (``csv``, ``text``) with Arrow's parser, and locate bad rows where it fails.
 
-The fast path parses a range in blocks. If it meets something that it cannot convert, the slow path continues from the
-first row that was not returned: it divides the range into records, and bisects unparsable records until single bad ones
-are left. Both paths give the same rows for everything that both can read.
+The fast path parses a range in blocks. If a block cannot be converted, the slow path continues from the first row that
+was not returned: it divides the range into records, and bisects them to find the bad ones. Both paths return the same
+rows for text that both can read.
 """
 
 import io
@@ -27,10 +27,10 @@ from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 from seatunnel_core.rows.types import type_name
 
 BLOCK_BYTES = 1 << 20
-"""Size of the text of a batch: enough rows for efficient columns, and small enough for the cache."""
+"""Size of the text of a batch, in bytes: enough rows for efficient columns, and small enough for the CPU cache."""
 
 RECORDS_PER_TRIAL = 4096
-"""Number of records that the slow path parses at once."""
+"""Number of records that the slow path parses at a time."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -44,23 +44,22 @@ class DelimitedReader:
     """Names of the columns in the order of the file."""
 
     columns: pa.Schema
-    """Wanted columns, with their types, in the wanted order; each is one of ``names``."""
+    """Columns to read, with their types and in output order; each is one of ``names``."""
 
     header_option: str
-    """Setting for files that start with the column names."""
+    """Option to set for files that start with the column names, for messages."""
 
     ragged: bool = False
     """True if a line may have more or fewer values than there are names."""
 
     inferred: bool = False
-    """True if the types were inferred from the beginnings of files, so that numbers are checked for lost information.
-    """
+    """True if types were inferred from the beginnings of files; numbers are then checked for lost digits."""
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in the bytes from ``start`` to ``end``; both are line ends, or the ends of the file."""
+        """Yield the rows between the byte offsets ``start`` and ``end``, each at a line end or an end of the file."""
         done = 0
         if self.dialect.keeps_empty:  # Arrow's parser has one list of nulls for all columns.
             yield from self._careful(start, end, done)
@@ -77,9 +76,9 @@ class DelimitedReader:
     # -- fast path ------------------------------------------------------------------------------------------------
 
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Parse the range in pieces, and everything from the first piece with a quote on as a whole.
+        """Parse the range in pieces; from the first piece with a quote on, parse the rest as a whole.
 
-        A line break can be a part of a value only inside quotes.
+        A line break can belong to a value only inside quotes.
         """
         for text, quoted in self._texts_of(start, end):
             if not self.dialect.is_one_character:
@@ -94,7 +93,9 @@ class DelimitedReader:
             start += len(text)
 
     def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
-        """Yield the text of the range in pieces of whole lines without quotes.
+        """Yield the text of the range in pieces of whole lines.
+
+        The last piece may be the first one with a quote; it is returned with an iterator over the text from there on.
 
         The first piece with a quote is returned with an iterator of everything after it, and is the last one.
         """
@@ -118,8 +119,8 @@ class DelimitedReader:
     def _quoted(self, pieces: Iterator[bytes], end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows of text with quotes.
 
-        Arrow treats a quote that is never closed as closed at the end. So a row of empty values is appended to the
-        file: an open quote swallows it, and then its last value is not the expected null.
+        Arrow treats an unclosed quote as closed at the end of the text. To detect this, a marker row of empty values is
+        appended: an open quote absorbs the marker, whose last value is then not null.
         """
         marked = not self.dialect.seekable or end == self.file.version.size
         if marked and len(self.names) == 1:
@@ -132,7 +133,7 @@ class DelimitedReader:
             yield from _unmarked(batches, self.names[-1]) if marked else batches
 
     def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of some lines with a delimiter of several characters."""
+        """Yield the rows of whole lines with a delimiter of several characters."""
         text, dialect = self.dialect.for_arrow(text)
         with pa.BufferReader(b"\n" + text) as stream:  # So that a byte-order mark in it is not removed.
             yield from self._parsed(stream, dialect, BLOCK_BYTES)
@@ -173,7 +174,7 @@ class DelimitedReader:
         return pa.string() if is_number(wanted) else self._parsed_type(wanted)
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Convert the batch to the wanted nullability, and to wanted types that the parser lacks."""
+        """Convert the batch to the expected nullability, and to types that the parser lacks."""
         arrays = []
         for column in self.columns:
             array = batch.column(column.name)
@@ -199,7 +200,7 @@ class DelimitedReader:
     # -- slow path ------------------------------------------------------------------------------------------------
 
     def _careful(self, start: int, end: int, done: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows after the first ``done``; bad ones go to ``context.skip``."""
+        """Yield the rows after the first ``done`` rows; bad rows go to ``context.skip``."""
         for trial in self._trials(start, end):
             for batch in self._try(trial):
                 skipped = min(done, batch.num_rows)
@@ -222,7 +223,7 @@ class DelimitedReader:
             yield trial
 
     def _ready(self, record: Record) -> Record:
-        """Return the record with a literal delimiter, and with as many values as there are columns."""
+        """Return the record with a literal delimiter and one value per column."""
         if self.dialect.pattern:
             record = evolve(record, text=self.dialect.with_delimiter(record.text, BETWEEN.encode()))
         if not self.ragged:
@@ -298,7 +299,7 @@ class DelimitedReader:
         return RowError(f"{where}: {error}")
 
     def _problem(self, record: Record, column: pa.Field) -> str | None:
-        """Return the problem with one column of a record with the right number of values, ``None`` if there is none."""
+        """Describe the problem in one column of a record with the right number of values; ``None`` if it is valid."""
         as_bytes = pa.schema([pa.field(column.name, pa.binary())])
         try:
             value = self._read_all(record.text, self._convert(as_bytes)).column(0)[0].as_py()
@@ -317,7 +318,7 @@ class DelimitedReader:
         return None
 
     def _header_hint(self, record: Record, shown: str) -> str:
-        """Return the setting to use if the first line may contain the column names."""
+        """Return the option to set if the first line may contain the column names."""
         may_be_name = record.line == self.dialect.skip_lines + 1 and not any(sign.isdigit() for sign in shown)
         if self.dialect.header or not may_be_name:
             return ""
@@ -363,7 +364,7 @@ class _Quoted(io.RawIOBase):
 
 
 def _unmarked(batches: Iterator[pa.RecordBatch], last_column: str) -> Iterator[pa.RecordBatch]:
-    """Yield all rows but the last one, which must be the marker."""
+    """Yield all rows except the last one, which must be the marker."""
     held: pa.RecordBatch | None = None
     for batch in batches:
         if batch.num_rows:

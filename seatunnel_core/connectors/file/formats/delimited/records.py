@@ -1,4 +1,4 @@
-"""Divide delimited text into records with line numbers: slower than a parser, used to find rejected records."""
+"""Divide delimited text into records with line numbers. Slower than a parser; used to find bad records."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,10 +11,10 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 
 COUNTED_BYTES = 1 << 20
-"""Number of bytes to read at once when counting lines."""
+"""Number of bytes read at a time when counting lines."""
 
 LONGEST_RECORD = 64 << 20
-"""Maximum number of bytes in memory while searching for the end of a record."""
+"""Maximum number of bytes held in memory while searching for the end of a record."""
 
 
 @frozen(kw_only=True)
@@ -22,22 +22,22 @@ class Record:
     """One record of delimited text."""
 
     line: int
-    """Line of the file on which it starts, from 1."""
+    """Line of the file on which the record starts, from 1."""
 
     text: bytes = field(repr=False)
-    """Text with its line break, if it has one."""
+    """Text, including its line break if it has one."""
 
     problem: str | None = None
-    """Reason why it is invalid; ``None`` if it is valid."""
+    """Reason why the record is invalid; ``None`` if it is valid."""
 
 
 def line_ends(text: bytes) -> int:
-    """Return the number of lines that end in ``text``; CR LF and a single CR each count as one end."""
+    """Return the number of line ends in ``text``; CR LF and a single CR each count as one."""
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 def lines_before(file: OpenFile, place: int) -> int:
-    """Return the number of lines that end before ``place`` bytes of a file; reads all of them."""
+    """Return the number of lines that end within the first ``place`` bytes of a file; reads all these bytes."""
     found, last = 0, b""
     for start in range(0, place, COUNTED_BYTES):
         block = file.read_range(start, min(start + COUNTED_BYTES, place))
@@ -50,7 +50,7 @@ def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Re
     """Yield the records of consecutive pieces of text, the first of which starts on ``line``. Empty lines are skipped.
 
     Raises:
-        RowError: A record is too long for memory; the next one cannot be found.
+        RowError: A record exceeds ``LONGEST_RECORD``, so the next one cannot be found.
     """
     expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
     held = b""
@@ -87,7 +87,7 @@ def _last(text: bytes, expression: re.Pattern[bytes], line: int) -> Iterator[Rec
 
 @lru_cache(maxsize=16)
 def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
-    """Return an expression for a record with its line end, as Arrow's parser sees it: a quote opens a value only."""
+    """Return an expression that matches a record with its line end, as Arrow's parser does."""
     if not (quote or escape):
         return re.compile(rb"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
     d, value = re.escape(delimiter), value_expression(delimiter, quote, escape).pattern
@@ -96,7 +96,7 @@ def _record(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
 
 @lru_cache(maxsize=16)
 def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Pattern[bytes]:
-    """Return an expression for one value of a record with quotes or escapes."""
+    """Return an expression that matches one value of a record with quotes or escapes."""
     d, q, e = re.escape(delimiter), re.escape(quote), re.escape(escape)
     # Only sets are possessive: for groups with alternatives, Python before 3.11.5 matches too little (gh-106052). A
     # quote ends a value unless another quote follows, so a record matches in only one way, and backtracking finds no
@@ -112,5 +112,5 @@ def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Patter
 
 
 def _run(characters: bytes, between: bytes) -> bytes:
-    """Return an expression for characters of a set, with another expression allowed between them."""
+    """Return an expression that matches characters of a set with matches of another expression in between."""
     return characters + rb"(?:" + between + characters + rb")*" if between else characters

@@ -1,4 +1,4 @@
-"""Writes ``csv`` and ``text``."""
+"""Write ``csv`` and ``text``."""
 
 import re
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from seatunnel_core.connectors.file.formats.written_text import Forms
 from seatunnel_core.rows.value_text import float_texts
 
 _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinNIy")
-"""Characters of numbers, booleans, dates and times; if the delimiter is one of them, such values need quotes."""
+"""Characters of numbers, booleans, dates and times. If the delimiter is one of them, such values must be quoted."""
 
 
 class CsvFileWriter(FileWriter):
-    """Writes values in quotes where they need them, also the empty string; null is an empty value.
+    """Writer that quotes values where necessary, including the empty string; null is an empty value.
 
     As in SeaTunnel and Apache Commons CSV, a value is quoted if it contains a delimiter, a quote or a line end, begins
     with a character up to ``#``, or ends with a space.
@@ -40,7 +40,7 @@ class CsvFileWriter(FileWriter):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Quote values; null in a single column becomes a quoted empty value, because an empty line is not a row."""
+        """Quote values. A null in the only column becomes a quoted empty value, because an empty line is not a row."""
         null = style.null or ('""' if rows.num_columns == 1 else "")
         rows = _flat(rows, style.forms)
         with _byte_errors(rows, "csv"):
@@ -73,12 +73,12 @@ _NEEDS_QUOTES = r'^$|^[\x00-#]|[\x00-\x20]$|["\r\n]|%s'
 
 
 def _quoted_name(name: str, delimiter: str) -> str:
-    """Return a name of the header, quoted only if it could not be read back otherwise."""
+    """Return a column name for the header, quoted only if it could not be read back otherwise."""
     return '"{}"'.format(name.replace('"', '""')) if re.search(f'["\r\n{re.escape(delimiter)}]', name) else name
 
 
 class TextFileWriter(FileWriter):
-    """Writes values without quotes, so they may contain neither the delimiter nor a line end.
+    """Writer without quotes: values may contain neither the delimiter nor a line end.
 
     Null is the empty string, or ``null_format``. Before a delimiter such as ``||`` a value may not end with ``|``
     either: a reader would find the delimiter one character earlier.
@@ -125,7 +125,7 @@ def _refuse_null_format(name: str, texts: pa.Array, null: str) -> None:
 
 @lru_cache(maxsize=16)
 def _not_in_text(delimiter: str) -> tuple[str, str]:
-    """Return an expression for the substring that a value must not contain, and the message for it."""
+    """Return an expression for substrings that a value must not contain, and the error message for them."""
     begun = (delimiter[:length] for length in range(1, len(delimiter)))
     ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
     ends = ", or ends as the delimiter begins" if ambiguous else ""
@@ -157,7 +157,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Convert Arrow's error for bytes that are not a valid string to one that contains the column and the bytes."""
+    """Convert Arrow's error for invalid UTF-8 to one that contains the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:
@@ -191,7 +191,7 @@ def _as_text(array: pa.Array) -> pa.Array:
 
 
 def _mixed(exact: pa.Array, micros: pa.Array, array: pa.Array) -> pa.Array:
-    """Return strings with nine fractional digits only for values that need them, because sources read six."""
+    """Return strings with nine fractional digits only for values that need them; sources read at most six."""
     return pc.if_else(exact, _moments_as_text(micros), _moments_as_text(array))
 
 
@@ -202,5 +202,5 @@ def _moments_as_text(array: pa.Array) -> pa.Array:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    """Return True if values are written with ``_SIGNS_OF_NUMBERS`` alone."""
+    """Return True if values of a type consist only of ``_SIGNS_OF_NUMBERS``."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))

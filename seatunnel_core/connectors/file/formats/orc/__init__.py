@@ -1,1 +1,1 @@
-"""The format ``orc``, read in a child process, because a damaged file ends the process that reads it."""
+"""The format ``orc``, read in a child process, because a damaged file can crash the process that reads it."""

@@ -1,8 +1,8 @@
-"""A process that reads ORC files for a task, so that a damaged file crashes this process and not the task.
+"""Child process that reads ORC files for a task, so that a damaged file crashes the child and not the task.
 
-ORC has no checksums, and the library that reads it may access invalid memory if bytes are damaged. The child gets one
-open file per request over a socket, and answers with a JSON header and an Arrow stream. It ends when the socket is
-closed. It imports no other module of this package, so it starts in about the time of importing Arrow.
+ORC has no checksums, and the library that reads it may access invalid memory if bytes are damaged. The child receives
+one open file per request over a socket, and responds with a JSON header and an Arrow stream. It exits when the socket
+is closed. It imports no other module of this package, so it starts as fast as Arrow can be imported.
 """
 
 import json
@@ -23,7 +23,7 @@ _FAR = "is out of range for nanosecond"
 
 
 def serve(descriptor: int) -> None:
-    """Answer requests until the other side closes the socket.
+    """Serve requests until the peer closes the socket.
 
     A request is ``{"stripe": number, "columns": names}``, or ``{}`` for the footer.
     """
@@ -73,7 +73,7 @@ def _stripe(file: orc.ORCFile, descriptor: int, number: int, names: list[str]) -
 
 
 def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa.DataType) -> pa.Array:
-    """Return one column of a stripe, read by another library if Arrow cannot represent one of its timestamps."""
+    """Return one column of a stripe; use the ``pyorc`` library if Arrow cannot represent one of its timestamps."""
     try:
         return file.read_stripe(number, columns=[name]).column(0)
     except pa.ArrowInvalid as error:
@@ -87,7 +87,7 @@ def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa
 
 
 class _Counted:
-    """Converts timestamps and dates of the library to the numbers that Arrow uses for them."""
+    """Converter of the library's timestamps and dates to the numbers that Arrow uses."""
 
     @staticmethod
     def from_orc(seconds_or_days: int, nanoseconds: int | None = None, timezone: Any = None) -> int:
@@ -95,12 +95,12 @@ class _Counted:
 
     @staticmethod
     def to_orc(*_: Any) -> Any:
-        """Reject writing."""
+        """Raise an error: writing is not supported."""
         raise NotImplementedError
 
 
 def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> pa.Array:
-    """Return a column with its timestamps in microseconds."""
+    """Return a timestamp column in microseconds."""
     import pyorc
 
     counted = (pyorc.TypeKind.TIMESTAMP, pyorc.TypeKind.TIMESTAMP_INSTANT, pyorc.TypeKind.DATE)
@@ -112,7 +112,7 @@ def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> 
 
 
 def microseconds(kind: pa.DataType) -> pa.DataType:
-    """Return a type with timestamps in microseconds, as in rows; ORC uses nanoseconds."""
+    """Return a type with its timestamps in microseconds, as in rows; ORC uses nanoseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     if pa.types.is_map(kind):

@@ -1,4 +1,4 @@
-"""The format ``orc``: reads stripes, and lets Arrow's ORC library collect rows into stripes."""
+"""The format ``orc``: reads stripes, and writes with Arrow's ORC library, which collects rows into stripes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,7 +19,7 @@ BATCH_ROWS = 65_536
 
 
 class Orc(RowGroups):
-    """Format whose splits are consecutive stripes; a child process reads one stripe at a time into memory."""
+    """Format whose splits are runs of consecutive stripes; a child process loads one stripe at a time."""
 
     group: ClassVar[str] = "stripe"
 
@@ -27,7 +27,7 @@ class Orc(RowGroups):
         return nullcontext(file)
 
     def footer(self, opened: Any) -> Footer:
-        """Return the footer. Sizes of stripes are unknown, so each gets an equal share of the bytes."""
+        """Return the footer. The sizes of stripes are unknown, so each is assigned an equal share of the bytes."""
         try:
             found, columns = process.footer(opened)
         except process.OrcChildError as error:
@@ -50,7 +50,7 @@ class Orc(RowGroups):
 
 
 class OrcFileWriter(FileWriter):
-    """Writer that stores times, for which ORC has no type, as strings."""
+    """Writer that stores times as strings, because ORC has no type for them."""
 
     suffix: ClassVar[str] = ".orc"
     is_text: ClassVar[bool] = False
@@ -88,7 +88,7 @@ class OrcFileWriter(FileWriter):
 
 
 def _held(kind: pa.DataType) -> pa.DataType:
-    """Return the type with which a column is written."""
+    """Return the type in which a column is written."""
     return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind
 
 
@@ -104,7 +104,7 @@ def _can_hold(kind: pa.DataType) -> bool:
 
 
 def _cut_off(rows: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
-    """Yield a note, the first row and the number of rows for each column that ``_microseconds`` truncates."""
+    """Yield a note, the first affected row and their number, for each column that ``_microseconds`` truncates."""
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if not _is_exact(column):
             cut = [row for row in range(len(column)) if not _is_exact(column.slice(row, 1))]

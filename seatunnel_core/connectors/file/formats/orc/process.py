@@ -1,4 +1,4 @@
-"""Client of ``orc.child``: one child for each process that reads ORC files."""
+"""Client of ``orc.child``: each process that reads ORC files has one child."""
 
 import atexit
 import json
@@ -17,14 +17,14 @@ from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 _PROGRAM = "import sys; from seatunnel_core.connectors.file.formats.orc.child import serve; serve(int(sys.argv[1]))"
 
 _ENDS_WITHIN_S = 10.0
-"""Timeout for the child to end by itself, in seconds; then it is killed."""
+"""Time within which the child must exit, in seconds, before it is killed."""
 
 
 class OrcChildError(OSError):
-    """The file cannot be read: the library rejects it, or crashed on it."""
+    """The file cannot be read: the library rejected it, or crashed while reading it."""
 
     lasts = False
-    """True if a retry would fail too: the library rejects the file, or is not installed."""
+    """True if a retry would also fail: the library rejects the file, or is not installed."""
 
 
 class _Child:
@@ -43,10 +43,10 @@ class _Child:
             )
 
     def ask(self, descriptor: int, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Buffer]:
-        """Send a request, and return its header and rows.
+        """Send a request, and return the header and the rows of the response.
 
         Raises:
-            EOFError: The child has ended.
+            EOFError: The child has exited.
             OSError: The child cannot be reached.
         """
         message = json.dumps(request).encode()
@@ -66,7 +66,7 @@ class _Child:
         return found
 
     def end(self) -> int:
-        """Close the socket, and return the exit code of the child, or the negated signal that killed it."""
+        """Close the socket, and return the child's exit code, or the negated number of the signal that killed it."""
         self._connection.close()
         try:
             return self._process.wait(_ENDS_WITHIN_S)
@@ -121,7 +121,7 @@ def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Bu
 
 @atexit.register
 def hang_up() -> None:
-    """End the child, if there is one; the next request starts another."""
+    """Stop the child, if there is one; the next request starts another."""
     global _child
     if _child is not None and _child.owner == os.getpid():
         _child.end()
