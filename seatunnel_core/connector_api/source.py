@@ -80,7 +80,8 @@ class PollResult:
     """
 
     again_ms: int | None
-    """Delay before the next poll, in milliseconds; ``None`` if there will be no more data."""
+    """Delay before the next poll, in milliseconds; ``None`` to end the source, which has no more data. The source then
+    receives no facts any more."""
 
     warnings: tuple[str, ...] = ()
     """Warnings for the user, one sentence each."""

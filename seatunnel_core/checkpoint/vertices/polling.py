@@ -25,7 +25,9 @@ class Polling:
         self._limits = limits
         self._wiring = wiring
         self._resting = False
-        self._has_all = False
+        self.has_all = False
+        """True if the source has no more data."""
+
         self._failures = 0
         self._facts: tuple[Fact, ...] = ()
         """Facts that ``memory`` does not contain yet, in order (R17)."""
@@ -38,7 +40,7 @@ class Polling:
 
         ``next_index`` is the index of the first split that the poll finds.
         """
-        if not self.is_under_way and not self._resting:
+        if not self.is_under_way and not self._resting and not self.has_all:
             self.is_under_way = True
             self._passed = len(self._facts)
             self._wiring.do(Poll(source=self._source, memory=self.memory, facts=self._facts, next_index=next_index))
@@ -49,7 +51,7 @@ class Polling:
         Returns:
             Number of facts that no poll will receive, because the source has no more data.
         """
-        if self._has_all:
+        if self.has_all:
             return len(facts)
         self._facts += facts
         if self._resting and not self._failures:
@@ -66,12 +68,10 @@ class Polling:
         self.is_under_way = False
         self._failures = 0
         self.memory = event.memory
-        self._has_all = event.again_ms is None
-        absorbed = len(self._facts) if self._has_all else self._passed
+        self.has_all = event.again_ms is None
+        absorbed = len(self._facts) if self.has_all else self._passed
         self._facts = self._facts[absorbed:]
-        if event.again_ms is None:
-            self._resting = True
-        else:
+        if event.again_ms is not None:
             self._rest(0 if self._facts else event.again_ms, go_on)
         return absorbed
 

@@ -226,7 +226,7 @@ class SourceVertex:
     def _when_empty(self) -> None:
         if self._splits or not self._running:
             return
-        if self._polling is None:
+        if self._polling is None or self._polling.has_all:
             self._halt()
         else:
             self._polling.poll(self._next_index)

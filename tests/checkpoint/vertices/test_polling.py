@@ -81,14 +81,29 @@ class TestPolling:
         played.found(0, again_ms=0, memory=7)
         assert played.look.memory == {"look": 7}
 
-    def test_it_need_not_look_again(self) -> None:
-        """A ``FakeSource`` has given all of its rows, and waits."""
+    def test_a_source_without_more_data_ends_and_so_does_the_pipeline(self) -> None:
         played = Endless()
         played.run(0)
         played.found(1, again_ms=None)
         assert not played.get(commands.Poll)
         assert not played.get(commands.SetTimer)
-        assert played.checkpoint()
+        played.finish(1)
+        assert source(played.only(commands.StoreCheckpoint).state).cursor == 1
+        played.stored(2)
+        played.committed()
+        played.deliver(events.Completed(now_ms=0))
+        played.deliver(events.Swept(now_ms=0, removed=0))
+        assert played.only(commands.EndPipeline).outcome is Outcome.FINISHED
+
+    def test_a_restored_source_without_more_data_says_so_again(self) -> None:
+        played = Endless()
+        played.run(0)
+        played.found(1, again_ms=None)
+        again = Endless()
+        again.run(0, stored=played.checkpoint())
+        assert again.look.memory == {"look": 1}
+        again.found(0, first=1, again_ms=None)
+        assert not again.get(commands.Poll)
 
     def test_a_look_that_may_work_later_is_repeated_after_a_pause_that_grows(self) -> None:
         played = Endless()
