@@ -8,7 +8,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import define, field
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.jdbc.fetched import Fetched
+from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from seatunnel_core.rows.kind import RowKind
@@ -29,13 +31,22 @@ class Correction:
     """Row by key; ``None`` if the row was deleted."""
 
     def add(self, batches: Iterable[ChangeBatch], mark: LogPosition) -> None:
-        """Add the changes of a log that begins where the rows may be incomplete."""
+        """Add the changes of a log that begins where the rows may be incomplete.
+
+        Raises:
+            SourceError: The log does not have all columns of a changed row.
+        """
         for batch in batches:
             before = {each.number for each in batch.transactions if each.begin < mark}
             for changes in batch.changes:
                 self._add(changes, before)
 
     def _add(self, changes: TableChanges, before: set[int]) -> None:
+        if not changes.complete:
+            raise SourceError(
+                f"the log does not have all columns of changed rows of {changes.table.database}.{changes.table.name}; "
+                f"{FULL_IMAGES}, and start a new job"
+            )
         columns = [changes.rows.column(name).to_pylist() for name in self.key]
         for number, key in enumerate(zip(*columns, strict=True)):
             if int(changes.transactions[number]) in before:

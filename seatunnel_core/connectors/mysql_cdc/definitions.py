@@ -20,9 +20,7 @@ _ALTER = re.compile(rf"\s*ALTER\s+(?:ONLINE\s+|IGNORE\s+)*TABLE\s+(?:IF\s+EXISTS
 _TRUNCATE = re.compile(rf"\s*TRUNCATE\s+(?:TABLE\s+)?({_PATH})", _FLAGS)
 _DROP = re.compile(r"\s*DROP\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
 _RENAME = re.compile(r"\s*RENAME\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
-_CREATE = re.compile(
-    rf"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMPORARY\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?({_PATH})", _FLAGS
-)
+_REPLACE = re.compile(rf"\s*CREATE\s+OR\s+REPLACE\s+TABLE\s+({_PATH})", _FLAGS)
 _DATABASE = re.compile(rf"\s*(?:DROP|ALTER)\s+(?:DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?({_NAME})", _FLAGS)
 
 _HARMLESS = re.compile(
@@ -59,7 +57,7 @@ class Definitions(CapturedTables):
         if (found := _ALTER.match(plain)) is not None:
             if not all(map(_is_harmless, _clauses(found[2]))):
                 yield from self._captured(found[1], database)
-        elif (found := _TRUNCATE.match(plain) or _CREATE.match(plain)) is not None:
+        elif (found := _TRUNCATE.match(plain) or _REPLACE.match(plain)) is not None:
             yield from self._captured(found[1], database)
         elif (found := _DROP.match(plain) or _RENAME.match(plain)) is not None:
             for path in re.findall(_PATH, re.sub(r"\s+(?:TO|AS)\s+", ",", found[1], flags=_FLAGS)):

@@ -1,6 +1,6 @@
 """Reader of a range of the log: the changed rows to emit, and a report of its end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,15 +17,13 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
-from seatunnel_core.connectors.mysql_cdc.server import Server
+from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
 from seatunnel_core.connectors.mysql_cdc.window_filter import Flags, WindowFilter
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 LIMIT_BYTES = 64 << 20
 """Size of transactions after which a range ends early, while no table is read."""
-
-_REMEDY = "run SET GLOBAL binlog_row_image = 'FULL' on the server, and reconnect all writers"
 
 
 @frozen(kw_only=True)
@@ -52,13 +50,20 @@ class RangeReader:
         read, stopped = self.start, ""
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit):
             yield from self._emitted(batch, window, context)
-            read, stopped = batch.position, self._redefined(batch)
-            if stopped:
+            inside = [each for each in batch.transactions if each.begin < self.end]
+            is_beyond = len(inside) < len(batch.transactions)
+            read = self._end_of(inside) if is_beyond else batch.position
+            stopped = self._redefined(batch)
+            if stopped or is_beyond:
                 break
         if window is None:
             context.report_fact({"read": str(max(read, self.start)), "stopped": stopped})
         elif stopped:
             raise SourceChangedError(stopped)
+
+    def _end_of(self, inside: Sequence[Transaction]) -> LogPosition:
+        """Return the end of the range if a transaction behind it was read, too: the log also has other events."""
+        return max([self.end, *(each.end for each in inside)])
 
     def _emitted(self, batch: ChangeBatch, window: WindowFilter | None, context: ReadContext) -> Iterator[Batch]:
         transactions: Mapping[int, Transaction] = {each.number: each for each in batch.transactions}
@@ -67,24 +72,27 @@ class RangeReader:
             schema = found.schema()
             first = transactions[int(changes.transactions[0])]
             require_shape(schema.table, changes.rows.schema, schema.columns, str(first.begin))
-            keep = self._late_enough(changes, transactions)
+            keep = self._wanted(changes, transactions)
             if window is not None:
-                keep = window.keep(found, changes, transactions, partial(places_of, self.server))
-            made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", _REMEDY)
+                keep = _both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
+            made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES)
             if made is not None:
                 yield made
 
-    def _late_enough(self, changes: TableChanges, transactions: Mapping[int, Transaction]) -> Flags | None:
-        """Return which rows are of transactions since the requested time; ``None`` for all."""
-        if "since_ms" not in self.body:
+    def _wanted(self, changes: TableChanges, transactions: Mapping[int, Transaction]) -> Flags | None:
+        """Return which rows are of transactions of the range since the requested time; ``None`` for all."""
+        wanted = {number for number, each in transactions.items() if self._is_wanted(each)}
+        if len(wanted) == len(transactions):
             return None
-        since = stored.number(self.body, "since_ms")
-        late = {number for number, each in transactions.items() if _milliseconds(each) >= since}
-        return np.array([int(number) in late for number in changes.transactions], np.bool_)
+        return np.array([int(number) in wanted for number in changes.transactions], np.bool_)
+
+    def _is_wanted(self, transaction: Transaction) -> bool:
+        since_ms = stored.number(self.body, "since_ms") if "since_ms" in self.body else 0
+        return transaction.begin < self.end and _milliseconds(transaction) >= since_ms
 
     def _redefined(self, batch: ChangeBatch) -> str:
         """Return a message if the statement that ends the batch redefined captured tables, else ``""``."""
-        if batch.statement is None:
+        if batch.statement is None or not self._is_wanted(batch.statement.transaction):
             return ""
         definitions = self.log.tables
         assert isinstance(definitions, Definitions)
@@ -102,3 +110,11 @@ def _milliseconds(transaction: Transaction) -> int:
     """Return the latest time at which a transaction may have been committed; most servers log seconds only."""
     micros = transaction.commit_micros
     return transaction.timestamp * 1000 + 999 if micros is None else micros // 1000
+
+
+def _both(one: Flags | None, other: Flags | None) -> Flags | None:
+    """Return where both flags are true; ``None`` means that all are."""
+    if one is None or other is None:
+        return other if one is None else one
+    joined: Flags = one & other
+    return joined

@@ -23,6 +23,9 @@ _PRIVILEGES: Mapping[str, Sequence[str]] = {
 """Required privileges, and those that include them. MariaDB 10.5 and later calls the second one BINLOG MONITOR."""
 
 
+FULL_IMAGES = "run SET GLOBAL binlog_row_image = 'FULL' on the server, and reconnect all writers"
+
+
 class Marking(enum.Enum):
     """Method of determining the exact position in the log at which a chunk was read."""
 
@@ -78,8 +81,8 @@ class ServerState:
             )
         if found.get("binlog_row_image", "FULL") != "FULL":
             return (
-                f"binlog_row_image is {found['binlog_row_image']}, so changed rows are incomplete in the log; run SET "
-                "GLOBAL binlog_row_image = 'FULL', and reconnect all writers"
+                f"binlog_row_image is {found['binlog_row_image']}, so changed rows are incomplete in the log; "
+                f"{FULL_IMAGES}"
             )
         if found.get("binlog_row_value_options"):
             return (

@@ -41,6 +41,7 @@ from seatunnel_core.connectors.mysql_cdc.planning import Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -121,7 +122,7 @@ class MySQLCdcSource(Source):
             )
         captured = _same_tables(names, tables)
         if self._chunks is None:
-            self._chunks = Chunks(captured)
+            self._chunks = (SteppedChunks if self._state.is_5_7 else Chunks)(captured)
         planner = Planner(
             server=self._server,
             state=self._state,

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pytest
+from attrs import evolve
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.mysql_cdc.correction import Correction
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, Reason, Transaction
@@ -70,3 +73,13 @@ def test_values_that_do_not_fit_stay_with_their_rows() -> None:
     assert correction.unchanged(fetched(1, 2, misfits={1: "odd"})).misfits == {0: "odd"}
     (changed,) = correction.changed(below_10)
     assert (changed.rows.column("id").to_pylist(), changed.misfits) == ([3, 4], {1: "bad"})
+
+
+def test_incomplete_rows_are_refused() -> None:
+    """After an update with binlog_row_image = MINIMAL, not even the key is known."""
+    incomplete = evolve(changes_of([(AFTER, 1, 1)]), layouts=np.array([[False, True]]))
+    batch = ChangeBatch(
+        reason=Reason.END, position=LogPosition("bin.000001", 9), transactions=(), changes=(incomplete,)
+    )
+    with pytest.raises(SourceError, match=r"columns of changed rows of shop\.m; run SET GLOBAL binlog_row_image"):
+        Correction(["id"]).add([batch], LogPosition("bin.000001", 9))

@@ -47,6 +47,7 @@ def test_statements_that_change_a_table(text: str) -> None:
         "CREATE INDEX i ON orders (a)",
         "CREATE VIEW v AS SELECT * FROM orders",
         "CREATE TABLE orders_copy LIKE orders",
+        "CREATE TABLE orders (id int)",
         "ALTER TABLE other ADD COLUMN orders int",
         "DROP TABLE other /* orders */",
         "GRANT SELECT ON orders TO reader",

@@ -1,0 +1,136 @@
+"""What the source refuses, and where it starts and ends, with servers."""
+
+import time
+from typing import Any
+
+import pytest
+
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connectors.jdbc.pool import forget
+from tests.connectors.mysql_cdc.cdc_servers import cdc_options
+from tests.connectors.mysql_cdc.driven import DrivenSource, StrictTarget
+
+pytestmark = pytest.mark.servers
+
+TABLE = "CREATE TABLE t (id int PRIMARY KEY, a int, b varchar(20))"
+
+
+def position(server: Any) -> tuple[str, int]:
+    file, offset, *_ = server.run("SHOW MASTER STATUS")[0]
+    return file, offset
+
+
+def to_end(source: DrivenSource, target: StrictTarget) -> StrictTarget:
+    """Read until a poll finds nothing new."""
+    while True:
+        before = {**source.cursor}
+        for batch in source.turn()[0]:
+            target.add(batch)
+        if before == source.cursor:
+            return target
+
+
+def ids(target: StrictTarget) -> list[int]:
+    return sorted(key for (key,) in target.rows.get("shop.t", {}))
+
+
+@pytest.mark.parametrize(
+    "statement", ["TRUNCATE t", "ALTER TABLE t ADD COLUMN c int", "ALTER TABLE t CHANGE a z int", "RENAME TABLE t TO x"]
+)
+def test_a_definition_stops_the_job_behind_the_rows_before_it(server: Any, statement: str) -> None:
+    server.run(TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
+    source = DrivenSource(cdc_options(server, "t"))
+    target = to_end(source, StrictTarget(source.keys))
+    server.run("INSERT INTO t VALUES (2, 2, 'y')", "CREATE INDEX i ON t (a)", "INSERT INTO t VALUES (3, 3, 'z')")
+    server.run(statement, "CREATE TABLE other (id int PRIMARY KEY)")
+    with pytest.raises(SourceChangedError, match=rf"the statement at bin\.\d+:\d+ changes shop\.t .*{statement}"):
+        to_end(source, target)
+    assert ids(target) == [1, 2, 3]
+    with pytest.raises(SourceError, match=rf"{statement}|no longer captured|have changed|there is no table"):
+        DrivenSource(cdc_options(server, "t"), cursor=source.cursor).turn()
+
+
+def test_distributed_transactions_are_refused_if_they_change_captured_tables(server: Any) -> None:
+    server.run(TABLE, "CREATE TABLE other (id int PRIMARY KEY)")
+    source = DrivenSource(cdc_options(server, "t"))
+    target = to_end(source, StrictTarget(source.keys))
+    server.run("XA START 'o'", "INSERT INTO other VALUES (1)", "XA END 'o'", "XA PREPARE 'o'", "XA COMMIT 'o'")
+    to_end(source, target)
+    server.run("XA START 'a'", "INSERT INTO t VALUES (1, 1, 'x')", "XA END 'a'", "XA PREPARE 'a'", "XA COMMIT 'a'")
+    with pytest.raises(SourceError, match="is distributed"):
+        to_end(source, target)
+
+
+def test_a_removed_log_is_an_error(server: Any) -> None:
+    server.run(TABLE)
+    source = DrivenSource(cdc_options(server, "t"))
+    to_end(source, StrictTarget(source.keys))
+    server.run("INSERT INTO t VALUES (1, 1, 'x')", "FLUSH BINARY LOGS", "INSERT INTO t VALUES (2, 1, 'x')")
+    server.run(f"PURGE BINARY LOGS TO '{position(server)[0]}'")
+    with pytest.raises(SourceChangedError, match=r"no longer has the log file bin\.\d+, from which the job continues"):
+        source.turn()
+
+
+def test_missing_privileges_are_named_with_their_statement(server: Any) -> None:
+    server.run(TABLE, "DROP USER IF EXISTS reader@'%'", "CREATE USER reader@'%' IDENTIFIED BY 'pw'")
+    server.run("GRANT SELECT ON shop.* TO reader@'%'")
+    options = {**cdc_options(server, "t"), "username": "reader", "password": "pw"}
+    with pytest.raises(SourceError, match=r"GRANT REPLICATION SLAVE, REPLICATION CLIENT ON \*\.\* TO 'reader'@'%'"):
+        DrivenSource(options)
+    server.run("GRANT REPLICATION SLAVE, REPLICATION CLIENT, UPDATE ON *.* TO reader@'%'")
+    server.run("INSERT INTO t VALUES (1, 1, 'x')")
+    forget()  # Global privileges count from the next connection on.
+    source = DrivenSource(options)
+    assert ids(to_end(source, StrictTarget(source.keys))) == [1]
+
+
+def test_a_table_without_a_key_is_refused(server: Any) -> None:
+    server.run("CREATE TABLE t (id int, a int)")
+    with pytest.raises(SourceError, match=r"shop\.t has no primary key"):
+        DrivenSource(cdc_options(server, "t"))
+
+
+def test_the_job_starts_and_ends_where_it_is_told(server: Any) -> None:
+    server.run(TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
+    begin = position(server)
+    server.run("INSERT INTO t VALUES (2, 1, 'x')", "FLUSH BINARY LOGS", "INSERT INTO t VALUES (3, 1, 'x')")
+    end = position(server)
+    server.run("INSERT INTO t VALUES (4, 1, 'x')")
+    specific = {
+        "startup.mode": "specific",
+        "startup.specific-offset.file": begin[0],
+        "startup.specific-offset.pos": begin[1],
+        "stop.mode": "specific",
+        "stop.specific-offset.file": end[0],
+        "stop.specific-offset.pos": end[1],
+    }
+    for more, expected in (
+        (specific, [2, 3]),
+        ({"startup.mode": "latest", "stop.mode": "latest"}, []),
+        ({"stop.mode": "latest"}, [1, 2, 3, 4]),
+    ):
+        source = DrivenSource({**cdc_options(server, "t"), **more})
+        target = StrictTarget(source.keys)
+        for batch in source.batches():
+            target.add(batch)
+        assert ids(target) == expected
+
+
+def test_a_time_excludes_earlier_transactions(server: Any) -> None:
+    server.run("RESET MASTER", TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
+    since = int(time.time() * 1000) + 1_000
+    while time.time() * 1000 < since + 1_000:
+        time.sleep(0.1)
+    server.run("INSERT INTO t VALUES (2, 1, 'x')")
+    options = {**cdc_options(server, "t"), "startup.mode": "timestamp", "startup.timestamp": since}
+    source = DrivenSource(options)
+    assert ids(to_end(source, StrictTarget(source.keys))) == [2]
+
+
+def test_another_server_is_refused(server: Any) -> None:
+    server.run(TABLE)
+    source = DrivenSource(cdc_options(server, "t"))
+    to_end(source, StrictTarget(source.keys))
+    moved = {**source.cursor, "server": "another"}
+    with pytest.raises(SourceChangedError, match="is another server than the one whose log"):
+        DrivenSource(cdc_options(server, "t"), cursor=moved).turn()
