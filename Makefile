@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt wheels release clean dev
+.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes torture-cdc hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -130,6 +130,9 @@ hostile: dev ## a real node whose users mean it harm, its ports flooded for IDLE
 
 torture-modes: dev ## jobs that merge and replace, killed from outside and resumed, RUNS times for each family of targets
 	@for sink in duckdb postgres-modes mariadb-modes iceberg-modes; do $(RUN) -m tests.torture --runs $(RUNS) --sink $$sink $(ARGS) || exit 1; done
+
+torture-cdc: dev ## jobs that capture changes of PostgreSQL, MariaDB and MySQL under a storm, killed KILLS times; ARGS="--database mysql"
+	@$(RUN) -m tests.cdc --kills $(KILLS) $(ARGS)
 
 # The state file keeps what was played: the next batch draws what was played least, and the page sums all of them up.
 nemesis: dev ## a real cluster under real faults for MINUTES, at most 20, drawn by SEED; ARGS="--plan workers" chooses the cluster

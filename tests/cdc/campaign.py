@@ -10,7 +10,7 @@ from typing import TypeVar
 from tests.cdc.captured import DATABASES
 from tests.cdc.keys import KEYS
 from tests.cdc.run import KilledRun
-from tests.cdc.steps import Step, log_steps, publication_steps, snapshot_steps
+from tests.cdc.steps import Step, between_steps, log_steps, publication_steps, snapshot_steps
 
 VICTIMS = ("driver", "driver", "session", "worker")
 KILLS_OF_A_RUN = 6
@@ -21,7 +21,9 @@ def plan(number: int, database: str, folder: Path, rng: random.Random, kills: in
     """Return the run with this number. The numbers go round the steps, so that many runs reach all of them."""
     captured = DATABASES[database]()
     early, late, published = snapshot_steps(captured), log_steps(captured), publication_steps()
-    chosen = [_in_turn(early, 2 * number + each) for each in range(kills // 3)]
+    chosen = [_in_turn(early, (kills // 3) * number + each) for each in range(kills // 3)]
+    if number % 3 == 0:
+        chosen.append(_in_turn(between_steps(captured), number // 3))
     chosen += [_in_turn(late, number + each) for each in range(kills // 6)]
     chosen += [_in_turn(published, (kills // 2) * number + each) for each in range(kills - len(chosen))]
     return KilledRun(
@@ -68,6 +70,6 @@ def _in_turn(of: Sequence[Each], number: int) -> Each:
 
 
 def _of_a_victim(step: Step, rng: random.Random) -> Step:
-    in_worker = step.phase in ("in a chunk", "in a range", "staging", "in a correction")
+    in_worker = step.phase in ("in a chunk", "in a range", "staging", "in a correction") or "confirm" in step.name
     victim = rng.choice(VICTIMS if in_worker else VICTIMS[:-1])
-    return step.by(victim, rng.randint(1, 3))
+    return step.by(victim, 1 if step.phase in ("sweep", "between chunk and log") else rng.randint(1, 3))

@@ -19,8 +19,6 @@ KILLING = Path(__file__).with_name("killing")
 ROOT = Path(__file__).parents[2]
 _ENGINE = """seatunnel:
   engine:
-    job:
-      retry.interval.seconds: 1
     checkpoint:
       tolerable-failure: 3
       storage:
@@ -31,7 +29,7 @@ _ENGINE = """seatunnel:
           fs.defaultFS: file:///
           namespace: {folder}/state/
 """
-_RESUME = re.compile(r"resume it with:\s+seatunnel (.+)")
+_RESUME = re.compile(r"resume it with:\s+\S+ (.+)")
 
 
 @define(kw_only=True)
@@ -60,7 +58,7 @@ class CopyJob:
         self.folder.mkdir(parents=True, exist_ok=True)
         source = self.captured.source_block(self.database, self.tables, self.slot, self.source_options)
         env = f"job.name = copy, job.mode = STREAMING, parallelism = {self.parallelism}"
-        env += f", checkpoint.interval = {self.interval_ms}"
+        env += f", checkpoint.interval = {self.interval_ms}, job.retry.interval.seconds = 1"
         job = f"env {{ {env} }}\nsource {{{source}\n}}\nsink {{{self.captured.sink_block(self.target)}\n}}\n"
         (self.folder / "job.conf").write_text(job, "utf-8")
         (self.folder / "seatunnel.yaml").write_text(_ENGINE.format(folder=self.folder), "utf-8")
@@ -69,19 +67,26 @@ class CopyJob:
         """Return what the user types at first."""
         return ["-c", str(self.folder / "job.conf"), "--engine-config", str(self.folder / "seatunnel.yaml")]
 
-    def start(self, step: Step | None = None) -> Engine:
-        """Start the job, or resume it with the command that its last process has printed."""
-        arguments = self.printed() or self.arguments()
-        environment = {
+    def surroundings(self) -> dict[str, str]:
+        """Return the environment of the job's processes, which have homes of their own."""
+        path = [str(KILLING), str(ROOT), os.environ.get("PYTHONPATH", "")]
+        return {
+            **os.environ,
             "HOME": str(self.folder / "home"),
             "XDG_STATE_HOME": "",
             "XDG_CACHE_HOME": "",
+            "XDG_RUNTIME_DIR": str(self.folder),
             "TMPDIR": str(self.folder),
             "SPARK_LOCAL_DIRS": str(self.folder),
             FOLDER: ARCHIVES,
-            "PYTHONPATH": os.pathsep.join([str(KILLING), str(ROOT)]),
+            "PYTHONPATH": os.pathsep.join(filter(None, path)),
             **self.environment,
         }
+
+    def start(self, step: Step | None = None) -> Engine:
+        """Start the job, or resume it with the command that its last process has printed."""
+        arguments = self.printed() or self.arguments()
+        environment = self.surroundings()
         if step is not None:
             environment["CDC_KILL"] = json.dumps(step.order(self.told(len(self.engines))))
         log = self.folder / f"output-{len(self.engines)}.log"

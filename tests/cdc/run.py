@@ -16,8 +16,11 @@ from tests.cdc.watcher import Watcher, beacon_arrived
 from tests.torture.process import Engine
 
 PATIENCE_S = 180.0
-REACHED_WITHIN_S = 45.0
+REACHED_WITHIN_S = 40.0
 """A step that a process has not reached by then is missed; the process is killed wherever it is."""
+
+STATES = 8
+"""Number of different states of the target that the watcher sees at least."""
 
 
 @frozen
@@ -116,6 +119,7 @@ class KilledRun:
         engine = self._job.start()
         self._await_beacon(engine)
         self._wait(engine, self._watcher.watching.is_set, PATIENCE_S, "the end of the snapshot")
+        self._wait(engine, lambda: len(self._watcher.states) >= STATES, PATIENCE_S, f"{STATES} states of the target")
         self._storm.end()
         self._await_beacon(engine)
         self.fault = self._differences()

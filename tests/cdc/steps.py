@@ -9,16 +9,16 @@ from attrs import evolve, frozen
 from tests.cdc.captured import Captured
 
 _UNIT, _IO = "seatunnel_core.spark.unit_run:UnitRun", "seatunnel_core.runtime.source_io:SourceIO"
-_STORAGE = "seatunnel_storage_api.storage:CheckpointStorage"
+_STORAGE = "seatunnel_storage_api.blob:BlobStorage"
 _JDBC = "seatunnel_core.connectors.jdbc"
 
-CHUNK, LOG = "chunk", "log"
-"""What the body of a split contains, by which splits of chunks and of the log are told apart."""
+CHUNK, LOG = "'chunk':", "'(from|log)':"
+"""Keys in the body of a split of a chunk, and of a range of the log."""
 
 
 @frozen(kw_only=True)
 class Step:
-    """One place in the code, and who is killed there."""
+    """A place in the code, and the process that is killed there."""
 
     name: str
     phase: str
@@ -57,22 +57,46 @@ class Step:
 
 def snapshot_steps(captured: Captured) -> Sequence[Step]:
     """Return those that are reached during the snapshot."""
-    chunk = rf"['\"]{CHUNK}['\"]"
+    correction = "seatunnel_core.connectors.mysql_cdc.correction:Correction"
+    in_correction = (
+        Step(name="correction begun", phase="in a correction", at=f"{correction}.add"),
+        Step(name="correction read", phase="in a correction", at=f"{correction}.add", side="after"),
+        Step(name="rows corrected", phase="in a correction", at=f"{correction}.changed", side="after"),
+    )
     return (
-        Step(name="chunk begun", phase="in a chunk", at=f"{_UNIT}.read_split", pattern=chunk),
-        Step(name="rows of a chunk read", phase="in a chunk", at=f"{_UNIT}.read_split", side="within", pattern=chunk),
-        Step(name="chunk read, not staged", phase="in a chunk", at=f"{_UNIT}.read_split", side="after", pattern=chunk),
+        *(in_correction if captured.name.startswith("mysql") else ()),
+        Step(name="chunk begun", phase="in a chunk", at=f"{_UNIT}.read_split", pattern=CHUNK),
+        Step(name="rows of a chunk read", phase="in a chunk", at=f"{_UNIT}.read_split", side="within", pattern=CHUNK),
+        Step(name="chunk read, not staged", phase="in a chunk", at=f"{_UNIT}.read_split", side="after", pattern=CHUNK),
         Step(name="mark taken", phase="in a chunk", at=f"{_UNIT}.report_fact"),
+    )
+
+
+def between_steps(captured: Captured) -> Sequence[Step]:
+    """Return those between the chunks and the log."""
+    planner = "seatunnel_core.connectors.mysql_cdc.planning:Planner._range_of_window"
+    if captured.name == "postgres":
+        planner = "seatunnel_core.connectors.postgres_cdc.planner:Planner._next_range"
+    return (
+        Step(name="all chunks read, no range", phase="between chunk and log", at=planner),
+        Step(name="first range planned", phase="between chunk and log", at=planner, side="after"),
     )
 
 
 def log_steps(captured: Captured) -> Sequence[Step]:
     """Return those that are reached for as long as there is a log."""
-    log = rf"['\"]{LOG}['\"]"
+    source = "seatunnel_core.connectors.postgres_cdc.source:PostgresCdcSource"
+    reader = "seatunnel_core.connectors.postgres_log.slot_reader:SlotReader"
+    in_confirmation = (
+        Step(name="rows published, not acknowledged", phase="in the confirmation", at=f"{source}.acknowledge"),
+        Step(name="about to confirm", phase="in the confirmation", at=f"{reader}.confirm"),
+        Step(name="confirmed", phase="in the confirmation", at=f"{reader}.confirm", side="after"),
+    )
     return (
-        Step(name="range begun", phase="in a range", at=f"{_UNIT}.read_split", pattern=log),
-        Step(name="rows of a range read", phase="in a range", at=f"{_UNIT}.read_split", side="within", pattern=log),
-        Step(name="range read, not staged", phase="in a range", at=f"{_UNIT}.read_split", side="after", pattern=log),
+        *(in_confirmation if captured.name == "postgres" else ()),
+        Step(name="range begun", phase="in a range", at=f"{_UNIT}.read_split", pattern=LOG),
+        Step(name="rows of a range read", phase="in a range", at=f"{_UNIT}.read_split", side="within", pattern=LOG),
+        Step(name="range read, not staged", phase="in a range", at=f"{_UNIT}.read_split", side="after", pattern=LOG),
     )
 
 

@@ -134,7 +134,7 @@ class Writer:
         writers = self.storm.writers
         while True:
             number = HOT + self.rng.randrange((RANGE - HOT) // writers - 1) * writers + self.number
-            if not any(number in rows for rows in self.rows.values()):
+            if number not in self.storm.anchors and not any(number in rows for rows in self.rows.values()):
                 return number
 
 

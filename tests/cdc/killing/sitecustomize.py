@@ -32,7 +32,7 @@ class Killing:
 
     def reach(self, arguments: Sequence[Any]) -> None:
         """Count one more time that the step is reached, over all processes, and kill at the nth."""
-        if not self._pattern.search(" ".join(map(str, arguments))):
+        if not self._pattern.search(" ".join(f"{each} {getattr(each, 'body', '')}" for each in arguments).rstrip()):
             return
         with open(f"{self._told}.count", "ab") as file:  # appended by one process at a time
             file.write(b".")
