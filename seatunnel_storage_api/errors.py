@@ -119,8 +119,8 @@ class InvalidIdError(StorageUsageError, ValueError):
 
     What to do: use the ID as listed by `seatunnel checkpoints list`, or choose one that the message allows.
 
-    Message: the job id '…' cannot be used as a folder name: write 1 to 128 of the characters A-Z a-z 0-9 . _ - that are
-    not just "." or ".."
+    Message: the job id '…' cannot be used as a folder name: use 1 to 128 characters from A-Z a-z 0-9 . _ -,
+    other than "." or ".."
     """
 
 

@@ -67,9 +67,8 @@ def require_job_id(job_id: str) -> str:
     """
     if not _JOB_ID.fullmatch(job_id) or job_id in (".", ".."):
         raise InvalidIdError(
-            f"the job id {job_id!r} cannot be used as a folder name: write 1 to 128 of the characters A-Z a-z 0-9 "
-            ". _ - "
-            'that are not just "." or ".."'
+            f"the job id {job_id!r} cannot be used as a folder name: use 1 to 128 characters from A-Z a-z 0-9 "
+            '. _ -, other than "." or ".."'
         )
     return job_id
 

@@ -198,5 +198,5 @@ def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
     if len(digests) > MOST_DIGESTS:
         raise SourceError(
             f"{what} are more than {MOST_DIGESTS:,}, but the state must store each of them to prevent duplicates. "
-            "Write a smaller lag, or a column with more different values, such as a time with fractions of a second"
+            "Set a smaller lag, or use a column with more distinct values, such as a time with fractions of a second"
         )

@@ -67,7 +67,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
     beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in allowed]
     if options.get(TABLES) and beside:
         raise UsageError(
-            f"option {beside[0]!r}: it does not apply to the entries of {TABLES}; write it in each entry that needs it"
+            f"option {beside[0]!r}: it does not apply to the entries of {TABLES}; set it in each entry that needs it"
         )
     return SeveralTables(options, _by_table(plugin, entries, options))
 

@@ -19,7 +19,7 @@ from seatunnel_core.transforms.sql.value import STRING as TEXT
 from seatunnel_core.transforms.sql.value import standard
 
 SEPARATOR = Option(
-    "separator", STRING, required=True, doc='Separator: a regular expression (RE2), so "\\\\|" for a bar.'
+    "separator", STRING, required=True, doc='Separator: a regular expression (RE2), so "\\\\|" for a vertical bar.'
 )
 FIELD = Option(
     "split_field",

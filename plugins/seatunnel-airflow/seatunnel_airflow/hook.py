@@ -82,10 +82,12 @@ def _address(connection: Any) -> RestAddress:
     extra = connection.extra_dejson
     unknown = sorted(set(extra) - EXTRA)
     if unknown:
-        raise UsageError(f"its field Extra has {', '.join(unknown)}: it may have {', '.join(sorted(EXTRA))}")
+        raise UsageError(
+            f"unknown keys in the Extra field: {', '.join(unknown)}; supported: {', '.join(sorted(EXTRA))}"
+        )
     https = extra.get("https", False)
     if https not in (True, False, "true", "false"):
-        raise UsageError(f"https in its field Extra is {https!r}: write true or false")
+        raise UsageError(f"https in the Extra field must be true or false, found {https!r}")
     return RestAddress.of(
         connection.host or "",
         port=connection.port,

@@ -48,9 +48,8 @@ def require_map_name(name: str) -> str:
         return require_job_id(name)
     except InvalidIdError as cause:
         raise InvalidIdError(
-            f"the map name {name!r} cannot be used as a folder name: write 1 to 128 of the characters A-Z a-z 0-9 "
-            ". _ - "
-            'that are not just "." or ".."'
+            f"the map name {name!r} cannot be used as a folder name: use 1 to 128 characters from A-Z a-z 0-9 "
+            '. _ -, other than "." or ".."'
         ) from cause
 
 

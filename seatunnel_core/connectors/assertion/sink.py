@@ -79,8 +79,8 @@ class AssertSink(Sink, SupportsConclude):
         for rules in self.rules:
             if rules.wants_table and rules.table not in came:
                 raise RuleError(
-                    f"Assert: the table {rules.table}, for which rules.tables_configs has rules, did not come; "
-                    f"{', '.join(sorted(came)) or 'none'} came"
+                    f"Assert: the table {rules.table}, for which rules.tables_configs has rules, was not received; "
+                    f"received: {', '.join(sorted(came)) or 'none'}"
                 )
             for table, rows in self._counted(rules, committed_rows, table_rows).items():
                 for rule in rules.rows:

@@ -87,8 +87,8 @@ class Listing:
         if not counts:
             return ""
         files = pick(counts.total(), "file")
-        reasons = ", ".join(f"{option} leaves out {files:,}" for option, files in counts.items())
-        return f"{self.path} has {files}, and none of them is read: {reasons}; such as {example}"
+        reasons = ", ".join(f"{option} skips {files:,}" for option, files in counts.items())
+        return f"{self.path} has {files}, but all of them are skipped: {reasons}; for example {example}"
 
     def _walked(self) -> Iterator[FileVersion]:
         return self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched)

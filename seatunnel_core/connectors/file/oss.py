@@ -17,7 +17,7 @@ from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.oss.store import OPTION_NAMES, OssStore
 from seatunnel_core.connectors.filesystems.server_clients import settings, usage_errors
 
-BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as oss://name.")
+BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Name of the bucket, or oss://name.")
 ENDPOINT = Option(
     "endpoint",
     STRING,

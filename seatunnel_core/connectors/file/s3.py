@@ -15,7 +15,7 @@ from seatunnel_core.connectors.filesystems.objects.files import ObjectFileSystem
 from seatunnel_core.connectors.filesystems.s3.store import OPTION_NAMES, S3Store
 from seatunnel_core.connectors.filesystems.server_clients import settings, usage_errors
 
-BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Bucket, as name or as s3a://name.")
+BUCKET = Option("bucket", STRING, required=True, unless=(TABLES,), doc="Name of the bucket, or s3a://name.")
 ENDPOINT = Option(
     "fs.s3a.endpoint",
     STRING,
@@ -42,8 +42,8 @@ MISSING_STAGED = Option(
     "missing_staged",
     ENUM("fail", "published"),
     default="fail",
-    doc="Handling of a staged object that a restart does not find, and whose copy is missing too: an error, or "
-    "assume that it was published and later removed.",
+    doc="Handling of a staged object that is missing after a restart together with its copy: fail, or assume "
+    "that it was published and later removed.",
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, PROVIDER, ACCESS_KEY, SECRET_KEY, PROPERTIES)
 

@@ -51,8 +51,8 @@ ROW_DELIMITER = Option(
 NULL_FORMAT = Option(
     "null_format",
     STRING,
-    doc="Text for null in text and csv files, such as \\N. If unset, null is written as nothing, and in text "
-    "files so is the empty text. A source with the same null_format and empty_value = TEXT reads both back.",
+    doc="String for null in text and csv files, such as \\N. If unset, null is written as an empty value; "
+    "so is the empty string in text files. A source with the same null_format and empty_value = TEXT reads both back.",
 )
 HAVE_PARTITION = Option(
     "have_partition",
@@ -101,7 +101,7 @@ QUOTE_MODE = Option(
     "csv_string_quote_mode",
     ENUM("MINIMAL", "ALL"),
     default="MINIMAL",
-    doc="MINIMAL quotes only values that need it, and the empty text, to distinguish it from null. ALL quotes "
+    doc="MINIMAL quotes only values that need it, and the empty string, to distinguish it from null. ALL quotes "
     "every value except null. The header is not quoted.",
 )
 SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="Name of the sheet in excel files.")

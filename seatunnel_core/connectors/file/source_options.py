@@ -119,7 +119,7 @@ ESCAPE = Option(
     doc="Escape character: the next character is taken literally. Files with escapes are not split.",
 )
 NULL_FORMAT = Option(
-    "null_format", STRING, doc="Text that means null, such as NA. An empty unquoted value is always null."
+    "null_format", STRING, doc="String that means null, such as NA. An empty unquoted value is always null."
 )
 EMPTY_VALUE = Option(
     "empty_value",

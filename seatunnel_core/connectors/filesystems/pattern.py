@@ -215,7 +215,10 @@ def _without_braces(path: str) -> Iterator[str]:
             start, end, parts = braces
             waiting[:0] = [each[:start] + part + each[end:] for part in parts]
         if found + len(waiting) > MOST_ALTERNATIVES:
-            raise UsageError(f"option 'path': {path[:80]!r} expands to more than {MOST_ALTERNATIVES} patterns; write *")
+            raise UsageError(
+                f"option 'path': {path[:80]!r} expands to more than {MOST_ALTERNATIVES} patterns; "
+                "use the wildcard * instead"
+            )
 
 
 def _first_braces(path: str) -> tuple[int, int, list[str]] | None:

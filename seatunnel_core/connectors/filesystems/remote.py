@@ -39,7 +39,7 @@ class RemoteFileSystem(FileSystem):
                 written = written[len(beginning) :]
                 break
         if "://" in written:
-            raise UsageError(f"option 'path': {path!r} is not a path of {self.top}; write it from / on, without a host")
+            raise UsageError(f"option 'path': {path!r} is not a path of {self.top}; start it with /, without a host")
         names = [name for name in written.split("/") if name]
         if {".", ".."}.intersection(names):
             raise UsageError(f"option 'path': {path!r} contains . or ..; write the resulting path")

@@ -40,7 +40,7 @@ _SECRET_NAMES = ("token", "key", "secret", "pass", "auth", "sign")
 _HINTS = {
     400: "the service rejected the request as invalid: check params and body",
     401: "check {credentials}",
-    403: "access denied: check the permissions of {credentials}",
+    403: "access denied: check the permissions of the credentials in {credentials}",
     404: "check {url}",
     405: "check method",
     429: "the quota is exhausted; send fewer requests, or retry later",

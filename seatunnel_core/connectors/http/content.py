@@ -305,7 +305,7 @@ class Content:
         if values or self.missed_is_null or (holder and found(holder, document) and not found(each, document)):
             return values
         raise SourceError(
-            f"{where}: content_field = {self.path!r} finds nothing; the response is {keys_of(document)}. If "
+            f"{where}: content_field = {self.path!r} matches nothing; the response is {keys_of(document)}. If "
             "this means no rows, set json_filed_missed_return_null = true"
         )
 
@@ -321,7 +321,7 @@ class Content:
             rows = [found(rest, element) for element in found(each, document)] if holder else [found(path, document)]
             if rows and not any(rows) and not self.missed_is_null:
                 raise SourceError(
-                    f"{where}: json_field {name} = {path!r} finds nothing; the response is "
+                    f"{where}: json_field {name} = {path!r} matches nothing; the response is "
                     f"{keys_of(document)}. If this means null, set json_filed_missed_return_null = true"
                 )
             values = [values[0] if values else None for values in rows]

@@ -144,7 +144,7 @@ class Paging:
             return None
         if isinstance(values[0], dict | list):
             raise SourceError(
-                f"cursor_response_field = {self.cursor_path!r} finds {keys_of(values[0])}, expected a single "
-                "value: write the path to it"
+                f"cursor_response_field = {self.cursor_path!r} matches {keys_of(values[0])}, expected a single "
+                "value: set it to the path of that value"
             )
         return str(values[0])

@@ -250,7 +250,7 @@ MyHours = _source(
 # -- sinks ---------------------------------------------------------------------------------------------------------
 
 HOOK = evolve(opt.URL, doc="URL of the webhook, with its key.")
-SECRET = Option("secret", STRING, required=True, secret=True, doc="Secret that signs the messages.")
+SECRET = Option("secret", STRING, required=True, secret=True, doc="Key that signs the messages.")
 MENTIONED = Option("mentioned_list", LIST(STRING), doc="IDs of users to mention, or @all.")
 MENTIONED_MOBILE = Option("mentioned_mobile_list", LIST(STRING), doc="Phone numbers of users to mention, or @all.")
 SLACK_HOOK = Option("webhooks_url", STRING, secret=True, doc="Webhook; unused if there is a token.")

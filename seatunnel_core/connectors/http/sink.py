@@ -154,7 +154,7 @@ class HttpWriter(SinkWriter):
             why, passes = refusal
             if not passes or attempt == connection.retries:
                 said = self._client.scrubbed(why, request)
-                error = SinkError(f"{request.shown} reports an error, though with status {answer.status}: {said}")
+                error = SinkError(f"{request.shown} returned an error with status {answer.status}: {said}")
                 error.retryable = passes
                 raise error
             time.sleep(min(connection.backoff_ms * 2**attempt, connection.backoff_max_ms) / 1000)

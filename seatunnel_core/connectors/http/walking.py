@@ -184,7 +184,7 @@ class Walk:
         found = self.paging.says_more(self.content.documents(answer.decoded(where), where))
         if found is None and is_first and rows and not self.content.missed_is_null:
             raise SourceError(
-                f"{where}: has_more_response_field = {self.paging.more_path!r} finds nothing. Correct it, or, "
+                f"{where}: has_more_response_field = {self.paging.more_path!r} matches nothing. Correct it, or, "
                 "if this means that no page follows, set json_filed_missed_return_null = true"
             )
         return bool(found)

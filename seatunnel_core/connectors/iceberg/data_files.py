@@ -70,7 +70,7 @@ def access_of(table: "Table", named: str) -> "DataFiles":
     version = table.metadata.format_version
     if version not in _VERSIONS:
         raise SourceError(
-            f"the table {named} has version {version} of Iceberg's format, supported are 1 and 2; read it "
+            f"the table {named} has version {version} of Iceberg's format, but only 1 and 2 are supported; read it "
             "with the source Spark, format = iceberg"
         )
     small: dict[str, Any] = {

@@ -161,7 +161,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         if other is not None and set(other.key) != set(key):
             raise SinkError(
                 f"{target.who}: rows of several tables are merged into {target.named}, some by the key "
-                f"({', '.join(other.key)}) and some by ({', '.join(key)}): write one merge_key for all"
+                f"({', '.join(other.key)}) and some by ({', '.join(key)}): set the same merge_key for all"
             )
         if self.mode.replaces:
             self._replacing(target).collect()

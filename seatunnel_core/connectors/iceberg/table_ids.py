@@ -27,7 +27,7 @@ class TableIds:
         self._namespace, self._table = namespace, table
         for key, text in (("namespace", namespace), ("table", table)):
             if "${" in VARIABLE.sub("", text):
-                raise UsageError(f"option {key!r}: {text!r} has an unknown variable; write ${{table_name}}")
+                raise UsageError(f"option {key!r}: {text!r} has an unknown variable; use ${{table_name}}")
 
     def __str__(self) -> str:
         return f"{self._namespace}.{self._table}"

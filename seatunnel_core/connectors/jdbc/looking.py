@@ -53,7 +53,10 @@ def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) 
         raise
     except Exception as error:
         raise dialect.failed(SinkError, where, error) from error
-    return [f"{where} lets {dialect.address.user or 'us'} in", *(said for each in found for said in each)]
+    return [
+        f"connected to {where} as {dialect.address.user or 'the default user'}",
+        *(said for each in found for said in each),
+    ]
 
 
 def tried(dialect: Dialect, connection: Any, statement: Statement, schema: TableSchema) -> Target:
@@ -127,9 +130,9 @@ def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequ
     """
     named = dialect.table_name(path)
     if names is None:
-        return [f"there is no table {named} yet"]
+        return [f"the table {named} does not exist yet"]
     _require(dialect, connection, path, names, ["DELETE"])
-    found = [f"the table {named} is there", f"{_who(dialect)} may DELETE there"]
+    found = [f"the table {named} exists", f"{_who(dialect)} may DELETE there"]
     return [*found, *_creating(dialect, connection, path[-1:])]
 
 

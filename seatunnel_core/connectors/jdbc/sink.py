@@ -112,7 +112,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _check_names(self) -> None:
         for option in (opt.TABLE, opt.DATABASE):
             if "${" in VARIABLE.sub("", self.options[option] or ""):
-                raise UsageError(f"option {option.key!r}: it has an unknown variable; write ${{table_name}}")
+                raise UsageError(f"option {option.key!r}: unknown variable; use ${{table_name}}")
 
     @property
     def bound_to(self) -> Mapping[str, str]:

@@ -196,14 +196,14 @@ PARTITION = Option("partition", within(0, 2**31 - 1), doc="Partition of all mess
 ASSIGN: Option[tuple[str, ...]] = Option(
     "assign_partitions",
     LIST(),
-    doc="Texts: a message that contains the first goes into partition 0, the second into 1, and so on. All "
+    doc="Strings: a message that contains the first goes into partition 0, the second into 1, and so on. All "
     "others are spread over the remaining partitions.",
 )
 PREFIX = Option(
     "transaction_prefix",
     STRING,
     default="seatunnel",
-    doc="Prefix of transaction names and of the topic that records sent messages.",
+    doc="Prefix of the names of transactions and of the topic that records sent messages.",
 )
 SINK_OPTIONS: tuple[Option[Any], ...] = (
     evolve(SERVERS, unless=()),

@@ -66,7 +66,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         self.root = _root(options) if self._stages else ""
         self._prefix: str = options[opt.PREFIX]
         if not _LEGAL.fullmatch(self._prefix):
-            raise UsageError("option 'transaction_prefix': expected letters, digits, points, _ and -, at most 200")
+            raise UsageError("option 'transaction_prefix': expected letters, digits, dots, _ and -, at most 200")
         if self._encoder.format == "avro":
             self.task_modules = (*TASK_MODULES, "fastavro")
         if not self._stages:
@@ -260,7 +260,7 @@ def _encoder(options: Options) -> Encoder:
     column = _COLUMN.fullmatch(topic)
     if column is None and not _LEGAL.fullmatch(topic):
         raise UsageError(
-            f"option 'topic': {topic!r} is not a topic name, which has letters, digits, points, _ and -; "
+            f"option 'topic': {topic!r} is not a topic name, which has letters, digits, dots, _ and -; "
             f"${{column}} alone takes it from a column"
         )
     if options[opt.PARTITION] is not None and options[opt.ASSIGN]:

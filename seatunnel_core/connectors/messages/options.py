@@ -7,13 +7,13 @@ DELIMITER = Option("field_delimiter", STRING, default=",", doc="Delimiter betwee
 NULL_FORMAT = Option(
     "null_format",
     STRING,
-    doc="Text that means null in text messages, such as \\N. If unset, null is written as the empty text.",
+    doc="String that means null in text messages, such as \\N. If unset, null is written as the empty string.",
 )
 EMPTY_VALUE = Option(
     "empty_value",
     ENUM("NULL", "TEXT"),
     default="NULL",
-    doc="Meaning of an empty text field in a string column: null, as in SeaTunnel, or the empty text.",
+    doc="Meaning of an empty field of text in a string column: null, as in SeaTunnel, or the empty string.",
 )
 INCLUDES_SCHEMA = Option(
     "debezium_record_include_schema",

@@ -60,7 +60,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
         self.mode = write_mode_of(options)
         super().__init__(options, self.mode)
         if "${" in VARIABLE.sub("", options[TABLE.key]):
-            raise UsageError("option 'table': it has an unknown variable; supported is ${table_name}")
+            raise UsageError("option 'table': unknown variable; only ${table_name} is supported")
         self._database = database
         self._folder = folder
 

@@ -133,4 +133,6 @@ def _require_folder_name(cluster_name: str) -> None:
     try:
         require_job_id(cluster_name)
     except ValueError as error:
-        raise UsageError(f"cluster-name {cluster_name!r} is invalid: write 1 to 128 of A-Z a-z 0-9 . _ -") from error
+        raise UsageError(
+            f"cluster-name {cluster_name!r} is invalid: use 1 to 128 characters from A-Z a-z 0-9 . _ -"
+        ) from error

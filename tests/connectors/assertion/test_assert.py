@@ -97,7 +97,7 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
         ),
         (
             {"tables_configs": [{"table_path": "others", **field("nothing")}]},
-            "the table others, for which rules.tables_configs has rules, did not come; people came",
+            "the table others, for which rules.tables_configs has rules, was not received; received: people",
         ),
         (
             {
@@ -105,7 +105,7 @@ def test_rules_that_hold(rules: dict[str, Any]) -> None:
                     {"table_path": "o", "catalog_table_rule": {"primary_key_rule": {"primary_key_columns": []}}}
                 ]
             },
-            "the table o, .* did not come",
+            "the table o, .* was not received",
         ),
         (
             {"catalog_table_rule": {"constraint_key_rule": [constraint("UNIQUE_KEY", "age")]}},

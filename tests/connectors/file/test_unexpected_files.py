@@ -107,14 +107,14 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "reasons"),
     [
-        ({"file_filter_pattern": r".*\.json"}, r"file_filter_pattern = '.*\\.json' leaves out 3"),
-        ({"filename_extension": "json"}, "filename_extension = 'json' leaves out 3"),
-        ({"file_filter_modified_start": f"{FUTURE:%Y-%m-%d %H:%M:%S}"}, "file_filter_modified_start leaves out 3"),
-        ({"file_filter_modified_end": "1999-01-01 00:00:00"}, "file_filter_modified_end leaves out 3"),
-        ({"read_partitions": ["day=1"]}, "read_partitions = ['day=1'] leaves out 3"),
+        ({"file_filter_pattern": r".*\.json"}, r"file_filter_pattern = '.*\\.json' skips 3"),
+        ({"filename_extension": "json"}, "filename_extension = 'json' skips 3"),
+        ({"file_filter_modified_start": f"{FUTURE:%Y-%m-%d %H:%M:%S}"}, "file_filter_modified_start skips 3"),
+        ({"file_filter_modified_end": "1999-01-01 00:00:00"}, "file_filter_modified_end skips 3"),
+        ({"read_partitions": ["day=1"]}, "read_partitions = ['day=1'] skips 3"),
         (
             {"filename_extension": "csv", "file_filter_pattern": "x.*"},
-            "file_filter_pattern = 'x.*' leaves out 2, filename_extension = 'csv' leaves out 1",
+            "file_filter_pattern = 'x.*' skips 2, filename_extension = 'csv' skips 1",
         ),
     ],
 )
@@ -125,9 +125,9 @@ def test_options_that_leave_no_file_are_reported_once(
     with caplog.at_level(logging.WARNING):
         assert plan(source(folder, file_format_type="csv", **options, **more)).splits == ()
     (message,) = caplog.messages
-    said, _, rest = message.partition("is read: ")
-    listed, _, example = rest.partition("; such as ")
-    assert said == f"{folder} has 3 files, and none of them "
+    said, _, rest = message.partition("are skipped: ")
+    listed, _, example = rest.partition("; for example ")
+    assert said == f"{folder} has 3 files, but all of them "
     assert ", ".join(sorted(listed.split(", "))) == reasons
     assert example == f"{folder}/a.csv"
 
@@ -151,16 +151,14 @@ def test_a_check_reports_a_filter_that_leaves_nothing(folder: Path) -> None:
     made = source(folder, file_format_type="csv", schema=SCHEMA, filename_extension="json")
     made.planned_schemas()
     (remark,) = made.planned_reading()
-    assert remark.startswith(
-        f"{folder} has 3 files, and none of them is read: filename_extension = 'json' leaves out 3"
-    )
+    assert remark.startswith(f"{folder} has 3 files, but all of them are skipped: filename_extension = 'json' skips 3")
 
 
 def test_a_watched_folder_reports_it_at_its_first_listing(folder: Path) -> None:
     made = source(folder, file_format_type="csv", schema=SCHEMA, discovery_mode="continuous", filename_extension="json")
     first = made.poll({}, PlanningContext(parallelism=1))
-    assert [each.split(" leaves")[0] for each in first.warnings] == [
-        f"{folder} has 3 files, and none of them is read: filename_extension = 'json'"
+    assert [each.split(" skips")[0] for each in first.warnings] == [
+        f"{folder} has 3 files, but all of them are skipped: filename_extension = 'json'"
     ]
     assert made.poll(dict(first.cursor), PlanningContext(parallelism=1)).warnings == ()
 

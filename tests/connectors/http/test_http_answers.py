@@ -63,7 +63,7 @@ def test_a_value_that_some_rows_lack_is_null_and_one_that_all_lack_is_an_error(s
     service.at["/a"] = lambda _: {"rows": [{"x": {"y": 1}}, {}]}
     options: dict[str, Any] = {"url": f"{service.url}/a", "schema": {"fields": {"y": "int"}}}
     assert rows_of(**options, json_field={"y": "$.rows[*].x.y"}) == [{"y": 1}, {"y": None}]
-    with pytest.raises(SourceError, match=r"json_field y = .* finds nothing; the response is an object with rows"):
+    with pytest.raises(SourceError, match=r"json_field y = .* matches nothing; the response is an object with rows"):
         rows_of(**options, json_field={"y": "$.rows[*].x.z"})
     for name in ("json_filed_missed_return_null", "json_field_missed_return_null"):
         assert rows_of(**options, json_field={"y": "$.rows[*].x.z"}, **{name: True}) == [{"y": None}] * 2
@@ -74,7 +74,7 @@ def test_a_content_field_that_finds_nothing_is_an_error_unless_what_holds_it_is_
     options: dict[str, Any] = {"url": f"{service.url}/a", "schema": PEOPLE}
     for path in ("$.data[*]", "$.data", "$.data[?@.id > 3]", "$.nil[*]", "$.nil"):
         assert rows_of(**options, content_field=path) == []
-    with pytest.raises(SourceError, match=r"content_field = '\$.dta\[\*\]' finds nothing"):
+    with pytest.raises(SourceError, match=r"content_field = '\$.dta\[\*\]' matches nothing"):
         rows_of(**options, content_field="$.dta[*]")
     assert rows_of(**options, content_field="$.dta[*]", json_filed_missed_return_null=True) == []
 

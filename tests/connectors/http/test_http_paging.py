@@ -150,7 +150,7 @@ def test_a_cursor_is_one_value(service: HttpService) -> None:
     """The text ``['x', 'y']`` was sent."""
     service.at["/a"] = lambda _: {"data": ROWS[:1], "next": ["x", "y"]}
     with pytest.raises(
-        SourceError, match=r"cursor_response_field = '\$\.next' finds an array of 2, .*expected a single value"
+        SourceError, match=r"cursor_response_field = '\$\.next' matches an array of 2, .*expected a single value"
     ):
         rows_of(url=f"{service.url}/a", schema=PEOPLE, content_field="$.data[*]", pageing=CURSOR)
 
@@ -207,7 +207,7 @@ def test_a_flag_says_where_the_pages_end(service: HttpService, flag: Any) -> Non
     pageing = {"has_more_response_field": "$.more"}
     assert rows_of(**options, pageing=pageing) == [*ROWS[:4], *ROWS[8:16]], "an empty page is not the last one"
     assert len(service.asked) == 4
-    with pytest.raises(SourceError, match=r"has_more_response_field = '\$\.mor' finds nothing"):
+    with pytest.raises(SourceError, match=r"has_more_response_field = '\$\.mor' matches nothing"):
         rows_of(**options, pageing={"has_more_response_field": "$.mor"})
     with pytest.raises(UsageError, match="both define the last page"):
         rows_of(**options, pageing={**pageing, "total_page_size": 3})

@@ -155,7 +155,9 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     table = shop_in(tmp_path).create_table("shop.orders", Schema(NestedField(1, "id", LongType())))
     file = Path(table.metadata_location.removeprefix("file://"))
     file.write_text(json.dumps({**json.loads(file.read_text()), "format-version": 3, "next-row-id": 0}))
-    with pytest.raises(SourceError, match=r"shop\.orders has version 3 of Iceberg's format, supported are 1 and 2"):
+    with pytest.raises(
+        SourceError, match=r"shop\.orders has version 3 of Iceberg's format, but only 1 and 2 are supported"
+    ):
         plan(source_of(tmp_path))
 
 

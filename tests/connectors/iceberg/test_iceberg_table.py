@@ -347,7 +347,7 @@ def test_updates_and_deletes_are_refused(sink_of: Any) -> None:
         ({"iceberg.catalog.config": {"catalog-impl": "com.example.Own"}}, "expected one of rest.*'com.example.Own'"),
         (
             {"catalog_type": "sql", "table": "${tabel_name}"},
-            r"has an unknown variable; write \$\{table_name\}",
+            r"has an unknown variable; use \$\{table_name\}",
         ),
     ],
 )

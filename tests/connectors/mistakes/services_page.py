@@ -59,8 +59,11 @@ _READING = {
     "another method": (_URL, "http://localhost:8080/posted"),
     "an answer that is not JSON": (_URL, "http://localhost:8080/page"),
     "lines of JSON": (_URL, "http://localhost:8080/lines"),
-    "a path that finds nothing": ("$.data[*]", "$.dta[*]"),
-    "a path of a column that finds nothing": ("schema {", 'json_field { id = "$[*].id", name = "$[*].nam" }, schema {'),
+    "a path that matches nothing": ("$.data[*]", "$.dta[*]"),
+    "a path of a column that matches nothing": (
+        "schema {",
+        'json_field { id = "$[*].id", name = "$[*].nam" }, schema {',
+    ),
     "an invalid path": ("$.data[*]", "$.data[*"),
     "content_field not set": ('content_field = "$.data[*]", ', ""),
     "columns that the response does not have": ("id = bigint, name = string", "key = bigint, title = string"),

@@ -129,7 +129,7 @@ _AS_BY_DEFAULT = {
 """Property values that are always in effect."""
 
 _ISOLATION = (
-    "write sessionVariables=transaction_isolation='REPEATABLE-READ', for example (before MariaDB 11.1 tx_isolation); "
+    "set sessionVariables=transaction_isolation='REPEATABLE-READ', for example (before MariaDB 11.1 tx_isolation); "
     "sessions have READ-COMMITTED"
 )
 _INSTEAD = {
@@ -137,25 +137,25 @@ _INSTEAD = {
     "transformedBitIsBoolean": "set the option int_type_narrowing = true to read tinyint(1) as a boolean",
     "yearIsDateType": 'YEAR is read as a number; write query = "SELECT MAKEDATE(column, 1) …" for a date',
     "jdbcCompliantTruncation": "a value that does not fit is always an error; shorten it in query, or in transform Sql",
-    "noDatetimeStringSync": "write CAST(column AS CHAR) in query for the text of a date",
-    "blobsAreStrings": "write CONVERT(column USING utf8mb4) in query for the text of a blob",
+    "noDatetimeStringSync": "write CAST(column AS CHAR) in query to read a date as a string",
+    "blobsAreStrings": "write CONVERT(column USING utf8mb4) in query to read a blob as a string",
     "emptyStringsConvertToZero": "write NULLIF(column, '') in query",
-    "preserveInstants": "write connectionTimeZone with the zone in which the values are stored",
-    "forceConnectionTimeZoneToSession": "write connectionTimeZone with the zone of the session",
-    "connectionCollation": "write sessionVariables=collation_connection=NAME",
-    "initSQL": "write sessionVariables=NAME=VALUE for variables of the session",
+    "preserveInstants": "set connectionTimeZone to the zone in which the values are stored",
+    "forceConnectionTimeZoneToSession": "set connectionTimeZone to the zone of the session",
+    "connectionCollation": "set sessionVariables=collation_connection=NAME",
+    "initSQL": "set sessionVariables=NAME=VALUE for variables of the session",
     "createDatabaseIfNotExist": "create the database before the job runs",
-    "verifyServerCertificate": "write sslMode=VERIFY_CA, and ssl_ca with a file in PEM",
-    "trustServerCertificate": "write sslMode=VERIFY_IDENTITY, and ssl_ca with a file in PEM",
+    "verifyServerCertificate": "set sslMode=VERIFY_CA, and ssl_ca to a PEM file",
+    "trustServerCertificate": "set sslMode=VERIFY_IDENTITY, and ssl_ca to a PEM file",
     "disableSslHostnameVerification": "write sslMode=VERIFY_CA",
-    "trustCertificateKeyStoreUrl": "write ssl_ca with a file in PEM (keytool -exportcert -rfc)",
-    "trustStore": "write ssl_ca with a file in PEM (keytool -exportcert -rfc)",
-    "serverSslCert": "write sslMode=VERIFY_CA and ssl_ca with a file in PEM",
-    "clientCertificateKeyStoreUrl": "write ssl_cert and ssl_key with files in PEM (openssl pkcs12)",
-    "keyStore": "write ssl_cert and ssl_key with files in PEM (openssl pkcs12)",
-    "user": "write the option user",
-    "password": "write the option password",
-    "databaseTerm": 'write table_path = "database.table"',
+    "trustCertificateKeyStoreUrl": "set ssl_ca to a PEM file (keytool -exportcert -rfc)",
+    "trustStore": "set ssl_ca to a PEM file (keytool -exportcert -rfc)",
+    "serverSslCert": "set sslMode=VERIFY_CA, and ssl_ca to a PEM file",
+    "clientCertificateKeyStoreUrl": "set ssl_cert and ssl_key to PEM files (openssl pkcs12)",
+    "keyStore": "set ssl_cert and ssl_key to PEM files (openssl pkcs12)",
+    "user": "set the option user",
+    "password": "set the option password",
+    "databaseTerm": 'set table_path = "database.table"',
     "sendFractionalSeconds": "round the timestamps in a transform Sql",
     "readOnly": "use a user with read permission only",
     "maxRows": "write LIMIT in query",
@@ -171,5 +171,5 @@ PROPERTIES = KnownProperties(
     as_by_default=_AS_BY_DEFAULT,
     instead=_INSTEAD,
     numbers=frozenset({"connectTimeout", "socketTimeout"}),
-    unknown="For a variable of the server write sessionVariables={}=…",
+    unknown="To set a server variable, use sessionVariables={}=…",
 )

@@ -55,7 +55,7 @@ _IDLE = frozenset(
     ]
 )
 
-_CERTIFICATES = "write sslmode=verify-full, and sslrootcert with a file in PEM (keytool -exportcert -rfc)"
+_CERTIFICATES = "set sslmode=verify-full, and sslrootcert to a PEM file (keytool -exportcert -rfc)"
 
 PROPERTIES = KnownProperties(
     database="PostgreSQL",
@@ -68,20 +68,20 @@ PROPERTIES = KnownProperties(
         "sslfactory": "org.postgresql.ssl.LibPQFactory",
     },
     instead={
-        "readOnly": "write options=-c default_transaction_read_only=on",
-        "client_encoding": "texts are sent as UTF-8, and the server converts them to the encoding of the database",
+        "readOnly": "set options=-c default_transaction_read_only=on",
+        "client_encoding": "strings are sent as UTF-8, and the server converts them to the encoding of the database",
         "replication": "use a source for changes, such as Kafka with Debezium; Jdbc reads only tables",
-        "sslfactory": "write sslmode=require to encrypt without a check of the certificate (NonValidatingFactory), or "
-        "sslmode=verify-full and sslrootcert with a file in PEM",
+        "sslfactory": "set sslmode=require to encrypt without a check of the certificate (NonValidatingFactory), or "
+        "sslmode=verify-full, and sslrootcert to a PEM file",
         "sslfactoryarg": _CERTIFICATES,
-        "sslhostnameverifier": "write sslmode=verify-ca to check the certificate but not the host name",
+        "sslhostnameverifier": "set sslmode=verify-ca to check the certificate but not the host name",
         "sslpasswordcallback": "write sslpassword",
-        "authenticationPluginClassName": "write the option password, or passfile",
+        "authenticationPluginClassName": "set the option password, or passfile",
         "localSocketAddress": "the operating system chooses the local address; set a route there",
-        "defaultTransactionIsolation": "write options=-c default_transaction_isolation=serializable, for example",
-        "host": "write the host in url",
-        "port": "write the port in url",
-        "dbname": "write the database in url",
+        "defaultTransactionIsolation": "set options=-c default_transaction_isolation=serializable, for example",
+        "host": "set the host in url",
+        "port": "set the port in url",
+        "dbname": "set the database in url",
     },
     numbers=frozenset(
         [
@@ -90,5 +90,5 @@ PROPERTIES = KnownProperties(
         ]
     ),
     words={"targetServerType": ROLES},
-    unknown="For a setting of the server write options=-c {}=…",
+    unknown="For a server setting, use options=-c {}=…",
 )

@@ -104,7 +104,7 @@ def test_what_the_sink_writes_is_what_the_source_reads(tmp_path: Path, delimiter
     ("delimiter", "value"), [("||", "a||b"), ("||", "a|"), ("@#@", "a@#"), ("aba", "xab"), (";", "a;b"), ("]^", "]^")]
 )
 def test_a_value_that_would_be_read_as_another_is_refused(tmp_path: Path, delimiter: str, value: str) -> None:
-    with pytest.raises(RowError, match=f"column 'one': {re.escape(repr(value))} holds the field delimiter"):
+    with pytest.raises(RowError, match=f"column 'one': {re.escape(repr(value))} contains the field delimiter"):
         local_files.write(
             tmp_path, TYPES, [{"id": 1, "one": value, "at": None}], file_format_type="text", field_delimiter=delimiter
         )

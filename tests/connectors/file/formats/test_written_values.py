@@ -43,7 +43,7 @@ def test_a_text_file_refuses_what_it_cannot_hold_in_every_type_that_has_texts(
 ) -> None:
     """Parquet files of other programs have such columns."""
     batch = pa.record_batch({"a": pa.array(["x,y"]).cast(kind)})
-    with pytest.raises(RowError, match="column 'a': 'x,y' holds the field delimiter"):
+    with pytest.raises(RowError, match="column 'a': 'x,y' contains the field delimiter"):
         written(tmp_path / "a", FileStyle(format="text", delimiter=","), batch)
 
 
@@ -67,7 +67,7 @@ def test_a_parquet_file_may_hold_what_arrow_cannot_compare(tmp_path: Path) -> No
 def test_a_delimiter_that_stands_in_numbers_and_times_is_seen(tmp_path: Path) -> None:
     moment = pa.array([dt.datetime(2020, 7, 1, 12)], pa.timestamp("us"))
     batch = pa.record_batch({"at": moment, "name": ["x"]})
-    with pytest.raises(RowError, match=r"column 'at': .* holds the field delimiter"):
+    with pytest.raises(RowError, match=r"column 'at': .* contains the field delimiter"):
         written(tmp_path / "a", FileStyle(format="text", delimiter=":"), batch)
     assert written(tmp_path / "b", FileStyle(format="csv", delimiter=" "), batch) == '"2020-07-01 12:00:00.000000" x\n'
 
@@ -89,5 +89,5 @@ def test_a_null_in_the_only_column_of_a_csv_file_is_a_row_and_no_empty_line(tmp_
 
 def test_a_text_file_refuses_a_value_that_it_cannot_hold(tmp_path: Path) -> None:
     made = sink(tmp_path, file_format_type="text", field_delimiter=";")
-    with pytest.raises(RowError, match="column 'city': 'a;b' holds the field delimiter"):
+    with pytest.raises(RowError, match="column 'city': 'a;b' contains the field delimiter"):
         stage(made, SCHEMA, [rows((1, "a;b"))], place())

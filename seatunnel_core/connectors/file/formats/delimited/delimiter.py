@@ -50,7 +50,7 @@ def _is_meant(expression: str) -> bool:
     if compiled.match("") is not None:
         if plainly:
             raise SourceError(
-                f"field_delimiter {expression!r} is a regular expression that also matches the empty text"
+                f"field_delimiter {expression!r} is a regular expression that also matches the empty string"
             )
         return False
     alternatives = set(expression.split("|"))

@@ -106,14 +106,14 @@ def _text(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
         return SEPARATORS[level].join(_text(part, kind.value_type, forms, level + 1) for part in value)
     text = _plain(value, kind, forms)
     if any(sign in text for sign in SEPARATORS):
-        raise ValueError(f"{text[:60]!r} has one of the characters U+0002 to U+0007 that separate parts; write json")
+        raise ValueError(f"{text[:60]!r} has one of the characters U+0002 to U+0007 that separate parts; use json")
     return text
 
 
 def _key(value: Any, kind: pa.DataType, forms: Forms, level: int) -> str:
     text = _text(value, kind, forms, level)
     if not text:
-        raise ValueError("a map has an empty key, which could not be read back; write json")
+        raise ValueError("a map has an empty key, which could not be read back; use json")
     return text
 
 

@@ -120,7 +120,7 @@ def _unquoted(column: pa.Field, array: pa.Array, style: FileStyle) -> pa.Array:
 
 def _refuse_null_format(name: str, texts: pa.Array, null: str) -> None:
     if null and pc.any(pc.equal(texts, null)).as_py():
-        raise RowError(f"column {name!r}: {null!r} is what null is written as; write another null_format", column=name)
+        raise RowError(f"column {name!r}: {null!r} is the string for null; set another null_format", column=name)
 
 
 @lru_cache(maxsize=16)
@@ -129,7 +129,7 @@ def _not_in_text(delimiter: str) -> tuple[str, str]:
     begun = (delimiter[:length] for length in range(1, len(delimiter)))
     ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
     ends = ", or ends as the delimiter begins" if ambiguous else ""
-    why = f"holds the field delimiter or a line end{ends}; write csv or json"
+    why = f"contains the field delimiter or a line end{ends}; write csv or json"
     return "|".join(["[\r\n]", re.escape(delimiter), *ambiguous]), why
 
 
