@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from seatunnel_core.connector_api.source import PollCursor, PollResult, Source
+from seatunnel_core.connector_api.source import Fact, PollCursor, PollResult, Source
 from seatunnel_core.connector_api.testing import (
     EndlessSourceConformance,
     SourceConformance,
@@ -50,7 +50,8 @@ class TestPolls(EndlessSourceConformance):
     def expected(self) -> Sequence[Mapping[str, Any]]:
         return ROWS[:5] * self.polls
 
-    def looks(self, source: Source, memory: PollCursor) -> list[PollResult]:
+    def looks(self, source: Source, memory: PollCursor, facts: Sequence[Fact] = ()) -> list[PollResult]:
+        assert not facts
         found: list[PollResult] = []
         while not memory or memory["polls"] < self.polls:
             found.append(source.poll(memory, self.planning))
