@@ -31,7 +31,7 @@ from seatunnel_core.connectors.tables.column_growth import WAIT_S
 from seatunnel_core.connectors.tables.history import Versions
 from seatunnel_core.connectors.tables.ledger import CommitLedger
 from seatunnel_core.connectors.tables.messages import not_own
-from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
+from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _CLAIM_S = 60
@@ -233,8 +233,20 @@ class Publishing:
             self._refuse_repeated(connection, target, staging)
         if table is not None:
             report_merged(self.dialect, connection, table, path, staging, keys)
-        for statement in self._moves(target, staging, changes=part["changes"]):
-            self.dialect.run(connection, statement)
+        for rows in self._complete(connection, target, staging) if "absent" in part else [staging]:
+            for statement in self._moves(target, rows, changes=part["changes"]):
+                self.dialect.run(connection, statement)
+
+    def _complete(self, connection: Any, target: Target, staging: str) -> Iterator[str]:
+        """Yield all rows of a staging table with the values that did not arrive filled in."""
+        return target.complete(
+            self.dialect,
+            staging,
+            run=lambda statement: self.dialect.run(connection, statement),
+            first=lambda asked: next(iter(self.dialect.ask(connection, asked)), None),
+            who=self.who,
+            current=self.history[2] if self.history else "",
+        )
 
     @contextmanager
     def _existing(self, path: TablePath) -> Iterator[None]:
@@ -250,7 +262,7 @@ class Publishing:
         """Return the columns of a staging table; raise ``CommitError`` if the table no longer exists."""
         try:
             names = self.dialect.column_names(connection, self.dialect.quoted(part["staging"]))
-            return [name for name in names if name not in (KIND, NUMBER)]
+            return [name for name in names if name not in (KIND, NUMBER, ABSENT)]
         except Exception as error:
             if self.dialect.is_missing_table(error):
                 raise CommitError(

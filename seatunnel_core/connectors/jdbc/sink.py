@@ -61,6 +61,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     engine.
     """
 
+    keeps_absent = True
     identifier: ClassVar[str] = "Jdbc"
     takes_any_moment = True
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS

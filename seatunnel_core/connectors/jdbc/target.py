@@ -1,6 +1,6 @@
 """The target of the rows of a table: a table of the database, or a user's statement."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +15,11 @@ from seatunnel_core.connectors.jdbc.databases.column_type import fits, plain_typ
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.windows import has_windows, require_windows
 from seatunnel_core.connectors.jdbc.statement import Statement
+from seatunnel_core.connectors.tables.absent_values import AbsentValues
 from seatunnel_core.connectors.tables.growth import wider
 from seatunnel_core.connectors.tables.history import require_history
 from seatunnel_core.connectors.tables.messages import key_text, no_column, no_type, unfit
-from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER
+from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 
@@ -78,7 +79,7 @@ class Target:
             table=self.named, columns=pa.schema([pa.field(column.name, column.arrow) for column in self.columns])
         )
 
-    def staging_table(self, dialect: Dialect, name: str, *, temporary: bool) -> str:
+    def staging_table(self, dialect: Dialect, name: str, *, temporary: bool, marks: bool = False) -> str:
         """Return the statement that creates a staging table.
 
         Its columns have the declared types of the target, so that a value that does not fit is rejected when it is
@@ -88,6 +89,7 @@ class Target:
             dialect: The database.
             name: The unquoted name of the new table.
             temporary: True for a temporary table.
+            marks: True if the rows have the column ``ABSENT``.
         """
         columns = []
         for column in self.columns:
@@ -97,15 +99,41 @@ class Target:
             columns.append(f"{declared} {'NULL' if nullable else 'NOT NULL'}")
         if self.keys:
             columns += [f"{dialect.quoted(KIND)} smallint", f"{dialect.quoted(NUMBER)} bigint"]
+            columns += [f"{dialect.quoted(ABSENT)} {dialect.declared_type(pa.string())}"] if marks else []
         made = f"{dialect.quoted(name)} ({', '.join(columns)}){dialect.table_options}"
         return f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {made}"
+
+    def complete(
+        self,
+        dialect: Dialect,
+        staging: str,
+        *,
+        run: Callable[[str], None],
+        first: Callable[[str], Sequence[Any] | None],
+        who: str,
+        current: str = "",
+    ) -> Iterator[str]:
+        """Yield staged rows after the values that did not arrive are filled in: see ``AbsentValues.slices``."""
+        require_windows(dialect.address, "use MySQL 8, or let the source log whole rows (binlog_row_image = FULL)")
+        return AbsentValues(
+            database=dialect,
+            run=run,
+            first=first,
+            who=who,
+            named=self.named,
+            table=dialect.quoted(*self.path),
+            staged=staging,
+            columns=self.names,
+            key=self.keys,
+            current=current,
+        ).slices()
 
     def moves(self, dialect: Dialect, staging: str, *, changes: bool) -> Iterator[str]:
         """Yield the statements that apply all staged rows to the target, in order of arrival.
 
         Args:
             dialect: The database.
-            staging: The quoted name of the staging table.
+            staging: The quoted name of the staging table, or a subquery of its rows.
             changes: True if any of the rows is an update or a delete.
         """
         names = ", ".join(dialect.quoted(name) for name in self.names)
@@ -337,7 +365,7 @@ def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str])
     )
 
 
-def with_key(columns: pa.Schema) -> pa.Schema:
-    """Return the columns of a staging table for rows with a key."""
+def with_key(columns: pa.Schema, *, marks: bool) -> pa.Schema:
+    """Return the columns of a staging table for rows with a key; with ``marks`` they have the column ``ABSENT``."""
     fields: list[Any] = [*columns, pa.field(KIND, pa.int16()), pa.field(NUMBER, pa.int64())]
-    return pa.schema(fields)
+    return pa.schema([*fields, pa.field(ABSENT, pa.string())] if marks else fields)

@@ -18,10 +18,13 @@ from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, staging_name
 from seatunnel_core.connectors.jdbc.target import Target, with_key
+from seatunnel_core.connectors.tables.absent_values import absent_marks
 from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.ledger import key_of
 from seatunnel_core.connectors.tables.messages import taken_over
+from seatunnel_core.connectors.tables.sql_database import ABSENT
 from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled, require_no_values
 
@@ -53,6 +56,9 @@ class _Table:
 
     changes: bool = False
     """True if any row is an update or a delete."""
+
+    marks: bool = False
+    """True if rows have the column ``ABSENT``, because a value of one did not arrive."""
 
     place: TablePath = ()
     """Table to which the rows are sent; empty before any are sent."""
@@ -105,7 +111,8 @@ class JdbcWriter(SinkWriter):
         table = self._tables.get(batch.table)
         if table is None:
             table = self._tables[batch.table] = _Table(self._targets[batch.table], len(self._tables))
-        rows = self._fitted(table, batch)
+        marks = self._marks(table, batch) if batch.absent else None
+        rows = self._fitted(table, batch, marks)
         table.batches.append(rows)
         table.rows += rows.num_rows
         table.bytes += rows.nbytes
@@ -207,7 +214,7 @@ class JdbcWriter(SinkWriter):
         if not self._stages and target.keys:
             require_windows(self._dialect.address, "write is_exactly_once = true, or use MySQL 8")
         name = staging_name(self._context, table.number)
-        made = target.staging_table(self._dialect, name, temporary=not self._stages)
+        made = target.staging_table(self._dialect, name, temporary=not self._stages, marks=table.marks)
         self._dialect.execute(self._connection(), made)
         return (name,)
 
@@ -215,9 +222,20 @@ class JdbcWriter(SinkWriter):
         """Apply the rows of a temporary table to the target, and drop it."""
         with self._errors_wrapped(f"the rows of {table.target.named} cannot be written", RowError):
             staging = self._dialect.quoted(*table.place)
-            for statement in table.target.moves(self._dialect, staging, changes=table.changes):
-                self._dialect.execute(self._connection(), statement)
+            for rows in self._complete(table.target, staging) if table.marks else [staging]:
+                for statement in table.target.moves(self._dialect, rows, changes=table.changes):
+                    self._dialect.execute(self._connection(), statement)
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
+
+    def _complete(self, target: Target, staging: str) -> Iterator[str]:
+        """Yield all rows of a temporary table with the values that did not arrive filled in."""
+        return target.complete(
+            self._dialect,
+            staging,
+            run=lambda statement: self._dialect.execute(self._connection(), statement),
+            first=lambda asked: self._dialect.first_row(self._connection(), asked),
+            who=self._who(),
+        )
 
     def _refuse_repeated(self, table: _Table) -> None:
         """Raise an error if a key is repeated within this unit and this is not allowed.
@@ -249,7 +267,26 @@ class JdbcWriter(SinkWriter):
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def _fitted(self, table: _Table, batch: Batch) -> pa.RecordBatch:
+    def _marks(self, table: _Table, batch: Batch) -> pa.StringArray | None:
+        """Return the column ``ABSENT`` of a batch, and prepare the table for it; ``None`` if it is not needed."""
+        target = table.target
+        if not target.keys:
+            require_arrived(batch, self._who())
+        key = [name for name, column in zip(target.given, target.columns, strict=True) if column.name in target.keys]
+        found = absent_marks(batch, target.given, key, self._who())
+        if found is not None and not table.marks:
+            self._send(table)
+            table.marks = True
+            if table.place:
+                kind = self._dialect.declared_type(pa.string())
+                added = f"ADD {self._dialect.quoted(ABSENT)} {kind}"
+                with self._errors_wrapped(f"the rows of {target.named} cannot be written"):
+                    self._dialect.execute(
+                        self._connection(), f"ALTER TABLE {self._dialect.quoted(*table.place)} {added}"
+                    )
+        return found
+
+    def _fitted(self, table: _Table, batch: Batch, marks: pa.StringArray | None) -> pa.RecordBatch:
         """Return the rows with the names and types of the target's columns."""
         target = table.target
         require_no_values(batch.rows, target.without_values, f"{self._who()}: {batch.table}")
@@ -277,7 +314,9 @@ class JdbcWriter(SinkWriter):
             first = table.sent + table.rows
             kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * len(batch.rows))
             arrays += [kinds.cast(pa.int16()), pa.array(range(first, first + batch.rows.num_rows), pa.int64())]
-            columns = with_key(columns)
+            columns = with_key(columns, marks=table.marks)
+            if table.marks:
+                arrays.append(pa.nulls(batch.rows.num_rows, pa.string()) if marks is None else marks)
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
     def _refuse_beyond(self, values: pa.Array, fitting: Fitting) -> None:
@@ -324,4 +363,5 @@ def _said(table: _Table) -> dict[str, Any]:
     """Return the part of a committable's body that cannot be derived from the staging table and the options."""
     target = table.target
     root = {"root": list(target.root)} if target.root else {}
-    return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes, **root}
+    marks = {"absent": True} if table.marks else {}
+    return {"target": list(target.path), "keys": list(target.keys), "changes": table.changes, **root, **marks}

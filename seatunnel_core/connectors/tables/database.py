@@ -125,6 +125,32 @@ class TableDatabase(ABC):
         """
         return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
 
+    def create_temporary(self, name: str, select: str, indexes: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the statements that create a temporary table from a SELECT, for this transaction.
+
+        Args:
+            name: The name, which needs no quotes.
+            select: The rows and the names of the columns.
+            indexes: Quoted columns by which rows are found, for a database that needs an index for that.
+        """
+        yield f"CREATE TEMPORARY TABLE {name} AS {select}"
+
+    def drop_temporary(self, table: str) -> str:
+        """Return the statement that drops a temporary table without ending the transaction."""
+        return f"DROP TABLE {table}"
+
+    def update_from(self, table: str, other: str, same: str, column: str, value: str) -> str:
+        """Return the statement that copies values of another table.
+
+        Args:
+            table: The quoted table.
+            other: The other table, which has at most one row for each of its rows.
+            same: The condition that two rows belong together.
+            column: The quoted column to change.
+            value: The column of the other table.
+        """
+        return f"UPDATE {table} SET {column} = {other}.{value} FROM {other} WHERE {same}"
+
     def same_or_null(self, one: str, other: str) -> str:
         """Return the condition that two values are equal or both null."""
         return f"({one} = {other} OR ({one} IS NULL AND {other} IS NULL))"

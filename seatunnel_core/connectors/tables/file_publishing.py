@@ -12,12 +12,12 @@ changes nothing.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import frozen
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import TableSchema
@@ -26,17 +26,16 @@ from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.connectors.filesystems.staged_name import committable_id, owner
 from seatunnel_core.connectors.nested.child_tables import Family
-from seatunnel_core.connectors.staging.lost_table import gone
 from seatunnel_core.connectors.staging.target import Target
+from seatunnel_core.connectors.tables.file_commit import FileCommit
 from seatunnel_core.connectors.tables.ledger import CommitLedger, key_of
-from seatunnel_core.connectors.tables.messages import not_own, repeated_by_query
+from seatunnel_core.connectors.tables.messages import not_own
 from seatunnel_core.connectors.tables.replacement import Replacement
 from seatunnel_core.connectors.tables.sql_database import SqlDatabase, StagedPart
-from seatunnel_core.connectors.tables.staged_rows import added, clashing, family, last, versioned
+from seatunnel_core.connectors.tables.staged_rows import family
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.target import create
 from seatunnel_core.connectors.write_mode import WriteMode
-from seatunnel_core.rows.nesting import ROW_ID
 
 __all__ = ["FilePublishing"]
 
@@ -190,7 +189,7 @@ class FilePublishing:
             for part in moving:
                 if self.staging.waiting(part.epoch, part.name, may_be_committed=False) is None:  # it raises the reason
                     raise AssertionError(part.name)
-            _Commit(publishing=self, connection=connection, at=self.database.now()).move(moving)
+            FileCommit(publishing=self, connection=connection, at=self.database.now()).move(moving)
             for each in left:
                 self.ledger.record(connection, each.id)
             connection.commit()
@@ -216,6 +215,7 @@ class FilePublishing:
                         columns=tuple(stored.texts(part, "columns")),
                         key=tuple(stored.texts(part, "key")),
                         root=tuple(stored.texts(part, "root")) if "root" in part else (),
+                        has_absent=stored.flag(part, "absent") if "absent" in part else None,
                     )
                 )
         except StoredValueError as error:
@@ -267,78 +267,6 @@ class FilePublishing:
 
 
 @frozen(kw_only=True)
-class _Commit:
-    """Moves staged rows to their tables, in one transaction."""
-
-    publishing: FilePublishing
-    connection: Any
-    at: str
-    """SQL literal of the time of the commit."""
-
-    sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
-    """FROM items, by files."""
-
-    def move(self, parts: Sequence[StagedPart]) -> None:
-        """Move the rows of files. Children of merged rows are deleted first, and added last."""
-        history = self.publishing.mode.history
-        families = {part.path: self._family(part.path, part.key) for part in parts if part.key and not history}
-        for path, of_path in families.items():
-            if of_path is not None:
-                staged = [f"{self._source(same)} AS" for same in _alike([part for part in parts if part.path == path])]
-                self._run(of_path.replaced(staged))
-        for same in _alike([part for part in parts if not part.root]):
-            self._move(same)
-        for root in dict.fromkeys(part.root for part in parts if part.root):
-            self._add_children(root, [part for part in parts if root in (part.root, part.path)])
-
-    def _add_children(self, root: TablePath, parts: Sequence[StagedPart]) -> None:
-        of_root = [part for part in parts if part.path == root and ROW_ID in part.columns]
-        found = self._family(root, of_root[0].key) if of_root else None
-        if found is None:
-            raise CommitError(
-                f"{self.publishing.who}: children of rows of {'.'.join(root)} were staged, but it has no {ROW_ID}"
-            )
-        staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
-        for same in _alike([part for part in parts if part.root == root]):
-            staged.setdefault(same[0].path[-1].lower(), []).append((f"{self._source(same)} AS", same[0].columns))
-        self._run(found.added(staged, [f"{self._source(same)} AS" for same in _alike(of_root)]))
-
-    def _move(self, parts: Sequence[StagedPart]) -> None:
-        publishing, database, first = self.publishing, self.publishing.database, parts[0]
-        mode, named = publishing.mode, ".".join(first.path)
-        if not mode.collects and not database.columns(self.connection, first.path):
-            raise CommitError(gone(publishing.context, publishing.who, named))
-        source = self._source(parts)
-        if not first.key:
-            path = publishing.replacement.place(first.path) if mode.collects else first.path
-            self._run([added(database, database.quoted(*path), source, first.columns)])
-            return
-        for unit in {part.unit for part in parts}:
-            together = [part for part in parts if part.unit == unit]
-            if len(together) > 1:
-                for key in database.ask(self.connection, clashing(database, self._source(together), together)):
-                    raise CommitError(f"{publishing.who}: {repeated_by_query(first.key, key, named)}")
-        table, rows = database.quoted(*first.path), last(database, source, parts)
-        if mode.history:
-            self._run(versioned(database, table, rows, parts, mode.history, self.at))
-        else:
-            self._run(database.merge(table, rows, first.columns, first.key))
-
-    def _source(self, parts: Sequence[StagedPart]) -> str:
-        files = tuple(part.file for part in parts)
-        if files not in self.sources:
-            self.sources[files] = self.publishing.database.staged(self.connection, parts)
-        return self.sources[files]
-
-    def _family(self, path: TablePath, key: Sequence[str]) -> Family | None:
-        return family(self.publishing.database, self.connection, path, key)
-
-    def _run(self, statements: Iterable[str]) -> None:
-        for statement in statements:
-            self.publishing.database.run(self.connection, statement)
-
-
-@frozen(kw_only=True)
 class FileReplacement(Replacement):
     """Collecting tables in the engine's schema."""
 
@@ -362,20 +290,3 @@ class FileReplacement(Replacement):
 
     def family(self, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:
         return family(self.database, connection, path, key)
-
-
-def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
-    """Group files into runs for one table with the same columns and key, so that each run needs one statement.
-
-    Files for other tables may be in between; the files of one table keep their order.
-    """
-    runs: list[list[StagedPart]] = []
-    last: Mapping[TablePath, list[StagedPart]] = {}
-    for part in parts:
-        run = last.get(part.path)
-        if run is None or (run[0].columns, run[0].key) != (part.columns, part.key):
-            run = []
-            runs.append(run)
-            last = {**last, part.path: run}
-        run.append(part)
-    return runs

@@ -48,6 +48,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     """
 
     isolates_bad_rows = True
+    keeps_absent = True
 
     def __init__(self, options: Options, database: SqlDatabase, folder: str) -> None:
         """Create a sink.

@@ -16,8 +16,10 @@ from seatunnel_core.connector_api.sink import SinkWriter, Staged, WriterContext
 from seatunnel_core.connectors.file import sink_options as of_files
 from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.staging.target import Target, unique_name
+from seatunnel_core.connectors.tables.absent_values import absent_marks
 from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.target import TargetTable
+from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.unknown import filled, require_no_values
 
 _STYLE = {"path": "/", "file_format_type": "parquet", "compress_codec": "zstd"}
@@ -32,6 +34,8 @@ class _Open:
     output: Any
     writer: Any
     rows: int = 0
+    has_absent: bool = False
+    """True if a value of a row did not arrive."""
 
 
 class TableFileWriter(SinkWriter):
@@ -64,10 +68,12 @@ class TableFileWriter(SinkWriter):
             )
         require_no_values(batch.rows, target.without_values, f"{self._staging.who}: {batch.table}")
         rows = self._fitted(batch, target)
+        marks = self._marks(batch, target) if batch.absent else None
         try:
             file = self._file(target)
             if target.key:
-                rows = _numbered(rows, batch, file)
+                rows = _numbered(rows, batch, marks, file)
+                file.has_absent |= marks is not None
             file.writer.write(rows)
         except (OSError, pa.ArrowException) as error:
             raise self._failed(error) from error
@@ -87,6 +93,7 @@ class TableFileWriter(SinkWriter):
                 "columns": file.target.columns.names,
                 "key": list(file.target.key),
                 "file": file.name,
+                **({"absent": file.has_absent} if file.target.key else {}),
                 **({"root": list(file.target.root)} if file.target.root else {}),
             }
             for file in self._open.values()
@@ -113,6 +120,13 @@ class TableFileWriter(SinkWriter):
             self._open[which] = _Open(target=target, name=name, output=output, writer=writer)
         return self._open[which]
 
+    def _marks(self, batch: Batch, target: TargetTable) -> pa.StringArray | None:
+        """Return the column ``ABSENT`` of a batch; ``None`` if all values have arrived."""
+        if not target.key:
+            require_arrived(batch, self._staging.who)
+        key = [name for name, column in zip(target.given, target.columns.names, strict=True) if column in target.key]
+        return absent_marks(batch, target.given, key, self._staging.who)
+
     def _fitted(self, batch: Batch, target: TargetTable) -> pa.RecordBatch:
         """Return the rows with the names and types of the target's columns."""
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))
@@ -121,9 +135,10 @@ class TableFileWriter(SinkWriter):
             values, fitting = by_name[name], Fitting(who=self._staging.who, batch=batch, column=name)
             is_key = column.name in target.key
             if is_key or not column.nullable:
-                fitting.require_values(values, f"{column.name!r} of {target.named}", is_key=is_key)
+                required = values if is_key else _required(batch, name, values)
+                fitting.require_values(required, f"{column.name!r} of {target.named}", is_key=is_key)
             arrays.append(fitting.cast(values, column.type, _exactly))
-        return pa.RecordBatch.from_arrays(arrays, schema=target.columns)
+        return pa.RecordBatch.from_arrays(arrays, schema=target.fitted)
 
     def _failed(self, error: Exception) -> SinkError:
         folder = self._staging.staging(self._epoch)
@@ -139,8 +154,18 @@ def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return filled(values, kind)
 
 
-def _numbered(rows: pa.RecordBatch, batch: Batch, file: _Open) -> pa.RecordBatch:
+def _required(batch: Batch, name: str, values: pa.Array) -> pa.Array:
+    """Return the values of a column with a value in place of each null that is not written to the table."""
+    unwritten = batch.absent.get(name)
+    if batch.kinds is not None:
+        old = pc.is_in(batch.kinds, pa.array([RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value], pa.int8()))
+        unwritten = old if unwritten is None else pc.or_(old, unwritten)
+    return values if unwritten is None else pc.or_kleene(values.is_valid(), pc.if_else(unwritten, True, None))
+
+
+def _numbered(rows: pa.RecordBatch, batch: Batch, marks: pa.StringArray | None, file: _Open) -> pa.RecordBatch:
     """Return the rows with their kinds and their numbers in the file; the numbers identify the last row of a key."""
     kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
     numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), file.rows)
-    return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers], schema=file.target.staged)
+    marks = pa.nulls(rows.num_rows, pa.string()) if marks is None else marks
+    return pa.RecordBatch.from_arrays([*rows.columns, kinds, numbers, marks], schema=file.target.staged)

@@ -13,10 +13,13 @@ from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.tables.database import TableColumn, TableDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
-__all__ = ["FILE", "KIND", "NUMBER", "SqlDatabase", "StagedPart", "TableColumn"]
+__all__ = ["ABSENT", "FILE", "KIND", "NUMBER", "SqlDatabase", "StagedPart", "TableColumn"]
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
 """Additional columns of staged rows that are merged: the row kind, and the row's number in the unit."""
+
+ABSENT = "seatunnel_absent"
+"""Additional column of staged rows with values that did not arrive: see ``absent_values.absent_marks``."""
 
 FILE = "seatunnel_file"
 """Column of staged rows that contains the name of their file."""
@@ -49,6 +52,9 @@ class StagedPart:
     key: tuple[str, ...] = ()
     root: TablePath = ()
     """Table of the parent rows, if children are replaced together with them."""
+
+    has_absent: bool | None = None
+    """True if a value of a row did not arrive; ``None`` if the file has no column ``ABSENT``."""
 
 
 class SqlDatabase(TableDatabase):

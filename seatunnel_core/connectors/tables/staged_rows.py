@@ -5,9 +5,12 @@ from typing import Any
 
 from seatunnel_core.connectors.nested.child_tables import Family, in_order, is_child
 from seatunnel_core.connectors.tables.history import Versions
-from seatunnel_core.connectors.tables.sql_database import FILE, NUMBER, SqlDatabase, StagedPart
+from seatunnel_core.connectors.tables.sql_database import ABSENT, FILE, KIND, NUMBER, SqlDatabase, StagedPart
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import ROW_ID
+
+NUMBERED = "seatunnel_numbered_rows"
+"""Temporary table of staged rows with values that did not arrive."""
 
 
 def added(database: SqlDatabase, table: str, source: str, columns: Sequence[str]) -> str:
@@ -50,6 +53,19 @@ def last(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str
     key, order = _listed(database, parts[0].key), database.order_of(parts)
     ranked = f"SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY {order} DESC, {NUMBER} DESC) AS seatunnel_last"
     return f"SELECT * FROM ({ranked} FROM {source}) AS seatunnel_ranked WHERE seatunnel_last = 1"
+
+
+def numbered(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> Iterator[str]:
+    """Yield the statements that put the rows of files into the table ``NUMBERED``, numbered across the files."""
+    order = f"row_number() OVER (ORDER BY {database.order_of(parts)}, {NUMBER}) AS {NUMBER}"
+    names = f"{_listed(database, parts[0].columns)}, {KIND}, {order}, {ABSENT}"
+    yield from database.create_temporary(NUMBERED, f"SELECT {names} FROM {source}")
+
+
+def last_numbered(database: SqlDatabase, source: str, key: Sequence[str]) -> str:
+    """Return the SELECT of the last row of each key, for rows that are numbered across files."""
+    ranked = f"row_number() OVER (PARTITION BY {_listed(database, key)} ORDER BY {NUMBER} DESC) AS seatunnel_last"
+    return f"SELECT * FROM (SELECT *, {ranked} FROM {source}) AS seatunnel_ranked WHERE seatunnel_last = 1"
 
 
 def family(database: SqlDatabase, connection: Any, path: TablePath, key: Sequence[str]) -> Family | None:

@@ -13,7 +13,7 @@ from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.growth import TargetContract, wider
 from seatunnel_core.connectors.tables.history import history_columns, require_history
 from seatunnel_core.connectors.tables.messages import key_text, no_column, no_type, unfit
-from seatunnel_core.connectors.tables.sql_database import KIND, NUMBER, SqlDatabase
+from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER, SqlDatabase
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 
@@ -45,8 +45,15 @@ class TargetTable:
     @property
     def staged(self) -> pa.Schema:
         """Columns of a staged file."""
-        more = [pa.field(KIND, pa.int8()), pa.field(NUMBER, pa.int64())] if self.key else []
-        return pa.schema([*self.columns, *more])
+        more = [pa.field(KIND, pa.int8()), pa.field(NUMBER, pa.int64()), pa.field(ABSENT, pa.string())]
+        return pa.schema([*self.fitted, *(more if self.key else [])])
+
+    @property
+    def fitted(self) -> pa.Schema:
+        """``columns`` as they are staged: with null in a deleted row, and for values that did not arrive."""
+        if not self.key:
+            return self.columns
+        return pa.schema(each if each.name in self.key else each.with_nullable(True) for each in self.columns)
 
 
 def create(
@@ -106,7 +113,7 @@ def target_of(
         if column is None:
             known = [each.name for each in table]
             raise no_column(named, have.name, known, schema.table, adds=contract.adds)
-        if column.name in fields or column.name.lower() in (KIND, NUMBER):
+        if column.name in fields or column.name.lower() in (KIND, NUMBER, ABSENT):
             raise SinkError(f"two columns of the rows of {schema.table} would be written to {column.name!r} of {named}")
         blank = have.name in without_values
         kind = have.type if blank else _fitting(database, connection, named, schema, have, column, contract)

@@ -285,10 +285,6 @@ class Dialect(TableDatabase):
         """Run a statement on a connection for rows, and return its first row; ``None`` if there is none."""
         return next(iter(self.ask(connection, statement)), None)
 
-    def drop_temporary(self, table: str) -> str:
-        """Return the statement that drops a temporary table without ending the transaction."""
-        return f"DROP TABLE {table}"
-
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:

@@ -321,8 +321,16 @@ class MySQL(Dialect):
             size += len(row) + 1
         cursor.execute(before + b",".join(parts))
 
+    def create_temporary(self, name: str, select: str, indexes: Sequence[str] = ()) -> Iterator[str]:
+        yield f"DROP TEMPORARY TABLE IF EXISTS {name}"  # a rollback keeps it
+        listed = ", ".join(f"INDEX ({column})" for column in indexes)
+        yield f"CREATE TEMPORARY TABLE {name} {f'({listed}) ' if listed else ''}AS {select}"
+
     def drop_temporary(self, table: str) -> str:
         return f"DROP TEMPORARY TABLE {table}"
+
+    def update_from(self, table: str, other: str, same: str, column: str, value: str) -> str:
+        return f"UPDATE {table} JOIN {other} ON {same} SET {table}.{column} = {other}.{value}"
 
     def delete(self, table: str, rows: str, same: str) -> str:
         return f"DELETE {table} FROM {table} JOIN {rows} ON {same}"

@@ -1,0 +1,145 @@
+"""The statements of one commit that move rows of staged files into their tables."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.errors import CommitError
+from seatunnel_core.connectors.nested.child_tables import Family
+from seatunnel_core.connectors.staging.lost_table import gone
+from seatunnel_core.connectors.tables.absent_values import AbsentValues
+from seatunnel_core.connectors.tables.messages import repeated_by_query
+from seatunnel_core.connectors.tables.sql_database import StagedPart
+from seatunnel_core.connectors.tables.staged_rows import (
+    NUMBERED,
+    added,
+    clashing,
+    family,
+    last,
+    last_numbered,
+    numbered,
+    versioned,
+)
+from seatunnel_core.connectors.tables.table_path import TablePath
+from seatunnel_core.rows.nesting import ROW_ID
+
+if TYPE_CHECKING:
+    from seatunnel_core.connectors.tables.file_publishing import FilePublishing
+
+
+@frozen(kw_only=True)
+class FileCommit:
+    """Moves staged rows to their tables, in one transaction."""
+
+    publishing: "FilePublishing"
+    connection: Any
+    at: str
+    """SQL literal of the time of the commit."""
+
+    sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
+    """FROM items, by files."""
+
+    def move(self, parts: Sequence[StagedPart]) -> None:
+        """Move the rows of files. Children of merged rows are deleted first, and added last."""
+        history = self.publishing.mode.history
+        families = {part.path: self._family(part.path, part.key) for part in parts if part.key and not history}
+        for path, of_path in families.items():
+            if of_path is not None:
+                staged = [f"{self._source(same)} AS" for same in _alike([part for part in parts if part.path == path])]
+                self._run(of_path.replaced(staged))
+        for same in _alike([part for part in parts if not part.root]):
+            self._move(same)
+        for root in dict.fromkeys(part.root for part in parts if part.root):
+            self._add_children(root, [part for part in parts if root in (part.root, part.path)])
+
+    def _add_children(self, root: TablePath, parts: Sequence[StagedPart]) -> None:
+        of_root = [part for part in parts if part.path == root and ROW_ID in part.columns]
+        found = self._family(root, of_root[0].key) if of_root else None
+        if found is None:
+            raise CommitError(
+                f"{self.publishing.who}: children of rows of {'.'.join(root)} were staged, but it has no {ROW_ID}"
+            )
+        staged: dict[str, list[tuple[str, Sequence[str]]]] = {}
+        for same in _alike([part for part in parts if part.root == root]):
+            staged.setdefault(same[0].path[-1].lower(), []).append((f"{self._source(same)} AS", same[0].columns))
+        self._run(found.added(staged, [f"{self._source(same)} AS" for same in _alike(of_root)]))
+
+    def _move(self, parts: Sequence[StagedPart]) -> None:
+        publishing, database, first = self.publishing, self.publishing.database, parts[0]
+        mode, named = publishing.mode, ".".join(first.path)
+        if not mode.collects and not database.columns(self.connection, first.path):
+            raise CommitError(gone(publishing.context, publishing.who, named))
+        source = self._source(parts)
+        if not first.key:
+            path = publishing.replacement.place(first.path) if mode.collects else first.path
+            self._run([added(database, database.quoted(*path), source, first.columns)])
+            return
+        for unit in {part.unit for part in parts}:
+            together = [part for part in parts if part.unit == unit]
+            if len(together) > 1:
+                for key in database.ask(self.connection, clashing(database, self._source(together), together)):
+                    raise CommitError(f"{publishing.who}: {repeated_by_query(first.key, key, named)}")
+        table = database.quoted(*first.path)
+        for rows in self._last_rows(table, source, parts):
+            if mode.history:
+                self._run(versioned(database, table, rows, parts, mode.history, self.at))
+            else:
+                self._run(database.merge(table, rows, first.columns, first.key))
+
+    def _last_rows(self, table: str, source: str, parts: Sequence[StagedPart]) -> Iterator[str]:
+        """Yield the SELECT of the last row of each key, whole; several if a later one needs the rows of the earlier."""
+        publishing, database, first = self.publishing, self.publishing.database, parts[0]
+        if not any(part.has_absent for part in parts):
+            yield last(database, source, parts)
+            return
+        self._run(numbered(database, source, parts))
+        complete = AbsentValues(
+            database=database,
+            run=lambda statement: database.run(self.connection, statement),
+            first=lambda asked: next(iter(database.ask(self.connection, asked)), None),
+            who=publishing.who,
+            named=".".join(first.path),
+            table=table,
+            staged=NUMBERED,
+            columns=first.columns,
+            key=first.key,
+            current=publishing.mode.history[2] if publishing.mode.history else "",
+        )
+        for rows in complete.slices():
+            yield last_numbered(database, rows, first.key)
+        self._run([database.drop_temporary(NUMBERED)])
+
+    def _source(self, parts: Sequence[StagedPart]) -> str:
+        files = tuple(part.file for part in parts)
+        if files not in self.sources:
+            self.sources[files] = self.publishing.database.staged(self.connection, parts)
+        return self.sources[files]
+
+    def _family(self, path: TablePath, key: Sequence[str]) -> Family | None:
+        return family(self.publishing.database, self.connection, path, key)
+
+    def _run(self, statements: Iterable[str]) -> None:
+        for statement in statements:
+            self.publishing.database.run(self.connection, statement)
+
+
+def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
+    """Group files into runs for one table with the same columns and key, so that each run needs one statement.
+
+    Files for other tables may be in between; the files of one table keep their order.
+    """
+    runs: list[list[StagedPart]] = []
+    last: Mapping[TablePath, list[StagedPart]] = {}
+    for part in parts:
+        run = last.get(part.path)
+        if run is None or _form(run[0]) != _form(part):
+            run = []
+            runs.append(run)
+            last = {**last, part.path: run}
+        run.append(part)
+    return runs
+
+
+def _form(part: StagedPart) -> tuple[Any, ...]:
+    return part.columns, part.key, part.has_absent is None

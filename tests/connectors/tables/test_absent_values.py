@@ -1,0 +1,196 @@
+"""Values that did not arrive stay as they are in the target, whatever happens to their rows within a unit."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from attrs import evolve
+
+from seatunnel_core.connector_api.sink import Sink
+from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place
+from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.errors import CommitError, RowError
+from tests.connectors.duckdb.duckdb_file import asked, duckdb_sink
+from tests.connectors.jdbc import databases
+from tests.connectors.jdbc.sink_units import stage_of, write
+from tests.connectors.tables.change_log import (
+    AFTER,
+    BEFORE,
+    DELETE,
+    INSERT,
+    KEY,
+    SCHEMA,
+    ChangedTable,
+    Image,
+    batches_of,
+)
+
+SQLITE = {"generate_sink_sql": True, "table": "things", "primary_keys": KEY}
+
+Target = tuple[Callable[[], Sink], Callable[[str], Sequence[tuple[Any, ...]]]]
+
+
+@pytest.fixture(params=["jdbc", "jdbc, direct", "duckdb"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
+    """What makes a sink, and what asks its table ``things``."""
+    forget()
+    if request.param == "duckdb":
+        yield (
+            lambda: duckdb_sink(tmp_path, table="things", write_mode="merge", merge_key=KEY),
+            lambda statement: asked(tmp_path, statement),
+        )
+    else:
+        file, exact = tmp_path / "target.db", request.param == "jdbc"
+        yield (
+            lambda: databases.sink(file, is_exactly_once=exact, **SQLITE),
+            lambda statement: databases.ask(file, statement),
+        )
+    forget()
+
+
+def apply(target: Target, images: Sequence[Image], unit: int, sizes: Iterator[int] | None = None) -> None:
+    write(target[0](), *batches_of(images, sizes or repeat(100)), schema=SCHEMA, unit=unit)
+
+
+def things(target: Target) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in target[1]("SELECT a, b, name, big FROM things ORDER BY a, b")]
+
+
+ARRIVED, NO_NAME, NO_BIG, NEITHER = (False, False), (True, False), (False, True), (True, True)
+FIRST: list[Image] = [
+    (INSERT, ("a", 1), ("one", "big one"), ARRIVED),
+    (INSERT, ("a", 2), ("two", "big two"), ARRIVED),
+]
+CASES: dict[str, tuple[list[Image], list[tuple[Any, ...]]]] = {
+    "an update": ([(AFTER, ("a", 1), ("uno", None), NO_BIG)], [("a", 1, "uno", "big one"), ("a", 2, "two", "big two")]),
+    "the last known value of each column": (
+        [
+            (AFTER, ("a", 1), ("uno", None), NO_BIG),
+            (AFTER, ("a", 1), (None, "grande"), NO_NAME),
+            (AFTER, ("a", 1), (None, None), NEITHER),
+        ],
+        [("a", 1, "uno", "grande"), ("a", 2, "two", "big two")],
+    ),
+    "null is a value": (
+        [(AFTER, ("a", 1), (None, None), NO_BIG), (AFTER, ("a", 2), (None, None), ARRIVED)],
+        [("a", 1, None, "big one"), ("a", 2, None, None)],
+    ),
+    "with the row before": (
+        [(BEFORE, ("a", 1), (None, None), NEITHER), (AFTER, ("a", 1), ("uno", None), NO_BIG)],
+        [("a", 1, "uno", "big one"), ("a", 2, "two", "big two")],
+    ),
+    "a new key": (
+        [(BEFORE, ("a", 1), (None, None), NEITHER), (AFTER, ("b", 7), ("uno", None), NO_BIG)],
+        [("a", 2, "two", "big two"), ("b", 7, "uno", "big one")],
+    ),
+    "a new key of a row that was changed before": (
+        [
+            (AFTER, ("a", 1), (None, "grande"), NO_NAME),
+            (BEFORE, ("a", 1), (None, None), NEITHER),
+            (AFTER, ("b", 7), (None, None), NEITHER),
+            (AFTER, ("b", 7), ("uno", None), NO_BIG),
+        ],
+        [("a", 2, "two", "big two"), ("b", 7, "uno", "grande")],
+    ),
+    "two keys that change places": (
+        [
+            (BEFORE, ("a", 1), (None, None), NEITHER),
+            (AFTER, ("b", 0), (None, None), NEITHER),
+            (BEFORE, ("a", 2), (None, None), NEITHER),
+            (AFTER, ("a", 1), (None, None), NEITHER),
+            (BEFORE, ("b", 0), (None, None), NEITHER),
+            (AFTER, ("a", 2), (None, None), NEITHER),
+        ],
+        [("a", 1, "two", "big two"), ("a", 2, "one", "big one")],
+    ),
+    "an insert after a delete": (
+        [
+            (DELETE, ("a", 1), (None, None), NEITHER),
+            (INSERT, ("a", 1), ("new", None), ARRIVED),
+            (AFTER, ("a", 1), (None, "later"), NO_NAME),
+        ],
+        [("a", 1, "new", "later"), ("a", 2, "two", "big two")],
+    ),
+    "a delete in the end": (
+        [(AFTER, ("a", 1), (None, None), NEITHER), (DELETE, ("a", 1), (None, None), NEITHER)],
+        [("a", 2, "two", "big two")],
+    ),
+    "a row that was inserted in the same unit": (
+        [(INSERT, ("b", 3), ("three", "big three"), ARRIVED), (AFTER, ("b", 3), ("tres", None), NO_BIG)],
+        [("a", 1, "one", "big one"), ("a", 2, "two", "big two"), ("b", 3, "tres", "big three")],
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [100, 1])
+@pytest.mark.parametrize(("images", "found"), CASES.values(), ids=CASES)
+def test_they_stay(target: Target, images: list[Image], found: list[tuple[Any, ...]], size: int) -> None:
+    apply(target, FIRST, 1)
+    apply(target, images, 2, repeat(size))
+    assert things(target) == found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_target_equals_the_table_after_each_unit(target: Target, seed: int) -> None:
+    """Random statements, with rows that lack values or not, in units and batches of all sizes."""
+    table = ChangedTable(random.Random(seed))
+    for unit in range(1, 9):
+        images = table.log(table.rng.choice([1, 5, 30]))
+        if images:
+            apply(target, images, unit, table.sizes())
+            assert things(target) == table.found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_units_of_one_checkpoint_are_applied_in_order(target: Target, seed: int) -> None:
+    """Their files are merged together where the database allows it: the rows are numbered across them."""
+    table, here = ChangedTable(random.Random(seed)), place()
+    sink = target[0]()
+    sink.prepare(sink_place(here))
+    staged = []
+    for unit in range(1, 7):
+        images = table.log(8)
+        writer = begin(sink, SCHEMA, place(unit=unit))
+        for batch in batches_of(images, table.sizes()):
+            writer.write(batch)
+        staged.append(stage_of(writer.finish(), unit=unit))
+    commit(sink, staged, here)
+    assert things(target) == table.found
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        [(AFTER, ("a", 9), ("nine", None), NO_BIG)],
+        [(DELETE, ("a", 1), (None, None), NEITHER), (AFTER, ("a", 1), ("nine", None), NO_BIG)],
+        [(INSERT, ("a", 9), ("nine", None), NO_BIG)],
+        [(BEFORE, ("a", 8), (None, None), NEITHER), (AFTER, ("a", 9), ("nine", None), NO_BIG)],
+    ],
+)
+def test_without_a_row_to_take_them_from_the_key_and_the_column_are_named(target: Target, images: list[Image]) -> None:
+    apply(target, FIRST, 1)
+    key = f"a = a, b = {images[-1][1][1]}"
+    with pytest.raises((CommitError, RowError), match=f"column 'big', the row with the key {key} of .*things.*REPLICA"):
+        apply(target, images, 2)
+    assert len(things(target)) == 2
+
+
+def test_the_key_must_arrive(target: Target) -> None:
+    (batch,) = batches_of([(AFTER, ("a", 1), ("x", "y"), ARRIVED)], repeat(1))
+    with pytest.raises(RowError, match=r"column 'b', row 1 of a batch of shop\.things: the change does not contain"):
+        write(target[0](), evolve(batch, absent={"b": pa.array([True])}), schema=SCHEMA)
+
+
+def test_a_sink_that_only_adds_rows_rejects_them(tmp_path: Path) -> None:
+    (batch,) = batches_of([(INSERT, ("a", 1), ("x", None), NO_BIG)], repeat(1))
+    plain = evolve(SCHEMA, primary_key=())
+    for sink in (
+        databases.sink(tmp_path / "target.db", generate_sink_sql=True, table="things"),
+        duckdb_sink(tmp_path, table="things"),
+    ):
+        with pytest.raises(RowError, match="column 'big', row 1"):
+            write(sink, batch, schema=plain)
