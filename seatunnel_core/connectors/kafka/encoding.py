@@ -9,10 +9,14 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connectors.column_options import require_columns
+from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES
 from seatunnel_core.connectors.messages.encoding import RowFormat
 
-Message = tuple[str, int, bytes | None, bytes]
+Message = tuple[str, int, bytes | None, bytes | None]
 """Topic, partition (-1 to let the client choose), key and value."""
+
+COMPATIBLE = "compatible_debezium_json"
+"""Format of rows that contain messages: see ``messages/debezium_envelopes.py``."""
 
 _OVERHEAD = 200
 """Maximum overhead of a batch with one message in bytes, without key and value. The brokers' limit applies to whole
@@ -47,6 +51,13 @@ class Encoder(RowFormat):
         require_columns("topic", (self.topic_column,) if self.topic_column is not None else (), schema)
         if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):
             raise SinkError(f"option 'topic': the column {self.topic_column!r} of {schema.table} is not a string")
+        if self.format == COMPATIBLE:
+            if not schema.columns.equals(MESSAGES):
+                raise SinkError(
+                    f"option 'format': {COMPATIBLE} needs the columns topic, key and value, which the rows of "
+                    f"{schema.table} lack: set format = COMPATIBLE_DEBEZIUM_JSON in the source"
+                )
+            return
         super().check(schema)
 
     def messages(self, batch: Batch) -> list[Message]:
@@ -58,8 +69,12 @@ class Encoder(RowFormat):
         rows = batch.rows
         if not rows.num_rows:
             return []
-        values = self.values(batch)
         keys: Sequence[bytes | None] = [None] * rows.num_rows
+        values: Sequence[bytes | None]
+        if self.format == COMPATIBLE:
+            keys, values = (rows.column(name).cast(pa.binary()).to_pylist() for name in ("key", "value"))
+        else:
+            values = self.values(batch)
         if self.key_columns:
             keys = RowFormat().lines(rows.select(list(self.key_columns)))
         topics = self._topics(batch)
@@ -78,11 +93,12 @@ class Encoder(RowFormat):
             raise RowError(f"table {batch.table}: the topic column {self.topic_column!r} is null in a row")
         return names.to_pylist()  # type: ignore[no-any-return]
 
-    def _partition(self, topic: str, value: bytes) -> int:
+    def _partition(self, topic: str, value: bytes | None) -> int:
         if self.partition is not None:
             return self.partition
         if not self.assigned:
             return -1
+        value = value or b""
         for number, text in enumerate(self.assigned):
             if text.encode() in value:
                 return number
@@ -95,7 +111,7 @@ class Encoder(RowFormat):
 
     def _check_size(self, table: str, found: Sequence[Message]) -> None:
         for topic, _, key, value in found:
-            size = len(key or b"") + len(value) + _OVERHEAD
+            size = len(key or b"") + len(value or b"") + _OVERHEAD
             largest = self.largest.get(topic, self.largest.get("", size))
             if size > largest:
                 raise RowError(

@@ -24,7 +24,7 @@ from seatunnel_core.connectors.additions import AddingSink
 from seatunnel_core.connectors.filesystems.local import absolute, local_path
 from seatunnel_core.connectors.kafka import options as opt
 from seatunnel_core.connectors.kafka.cluster import TASK_MODULES, Cluster
-from seatunnel_core.connectors.kafka.encoding import Encoder
+from seatunnel_core.connectors.kafka.encoding import COMPATIBLE, Encoder
 from seatunnel_core.connectors.kafka.identity import topic_ids
 from seatunnel_core.connectors.kafka.publishing import Publishing, SendingEngine
 from seatunnel_core.connectors.kafka.settings import translated
@@ -254,7 +254,7 @@ class _Driver:
 
 def _encoder(options: Options) -> Encoder:
     format = options[opt.FORMAT].replace("-", "_")
-    if format in opt.REFUSED:
+    if format in opt.REFUSED and format != COMPATIBLE:
         raise UsageError(f"option 'format': {format} is not supported; use json, text, avro or debezium_json")
     topic: str = options[opt.SINK_TOPIC]
     column = _COLUMN.fullmatch(topic)

@@ -140,7 +140,7 @@ class DirectWriter(SinkWriter):
     def write(self, batch: Batch) -> None:
         for topic, partition, key, value in self._known.messages(batch):
             self._sending.send(topic, partition, key, value)
-            self._bytes += len(value)
+            self._bytes += len(value or b"")
         self._rows += batch.rows.num_rows
         self._check()
 
@@ -175,7 +175,7 @@ class Sending:
     background: BackgroundErrors
     errors: list[Any] = field(factory=list)
 
-    def send(self, topic: str, partition: int, key: bytes | None, value: bytes) -> None:
+    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> None:
         """Queue a message; wait while the queue is full."""
         while True:
             try:

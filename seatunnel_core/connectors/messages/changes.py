@@ -34,7 +34,10 @@ def _canal(message: Mapping[str, Any], _: Mapping[str, str]) -> list[Change]:
 
 
 def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Change]:
-    """Decode ``{before, after, op}``, alone or as the ``payload`` of a message with ``schema``."""
+    """Decode ``{before, after, op}``, alone or as the ``payload`` of a message with ``schema``.
+
+    An update without ``before`` has not changed the key: Debezium would have sent a deletion and an insertion.
+    """
     if "payload" in message:
         message = message["payload"]
         if message is None:  # A tombstone.
@@ -49,6 +52,8 @@ def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Cha
         return []
     if kind in ("c", "r"):
         return [(RowKind.INSERT, _there(message, "after"))]
+    if kind == "u" and message.get("before") is None:
+        return [(RowKind.UPDATE_AFTER, _there(message, "after"))]
     if kind == "u":
         return _updated(_there(message, "before"), _there(message, "after"))
     if kind == "d":

@@ -18,8 +18,12 @@ from seatunnel_core.rows.repeated_keys import RepeatedKeys
 Schema = Mapping[str, Any]
 """Schema of a value in the form of Kafka Connect: ``type``, ``name``, ``parameters``, ``fields``, ``items``."""
 
-_UNAVAILABLE = ("__debezium_unavailable_value", base64.b64encode(b"__debezium_unavailable_value").decode())
+UNAVAILABLE = "__debezium_unavailable_value"
+UNAVAILABLE_BYTES = base64.b64encode(UNAVAILABLE.encode()).decode()
 """Placeholders of Debezium for a value that the database did not log, for strings and for bytes."""
+
+UNKNOWN = object()
+"""Value of a column in a decoded row that the database did not log."""
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -33,17 +37,20 @@ def schemas_of(message: Mapping[str, Any]) -> Mapping[str, Schema] | None:
 
 
 def typed(row: Mapping[str, Any], columns: pa.Schema, schemas: Mapping[str, Schema] | None) -> Mapping[str, Any]:
-    """Return a row with decoded values in its columns.
+    """Return a row with decoded values in its columns, and ``UNKNOWN`` for those that the database did not log.
 
     Raises:
         ValueError: A value does not match its schema, or its column cannot represent it.
     """
     found = dict(row)
     for column in columns:
-        if found.get(column.name) is not None:
+        value = found.get(column.name)
+        if isinstance(value, str) and value in (UNAVAILABLE, UNAVAILABLE_BYTES):
+            found[column.name] = UNKNOWN
+        elif value is not None:
             schema = None if schemas is None else schemas.get(column.name, {})
             try:
-                found[column.name] = _value(found[column.name], column.type, schema)
+                found[column.name] = _value(value, column.type, schema)
             except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
                 shown = str(error) if isinstance(error, ValueError) else "it does not match its schema"
                 raise ValueError(f"column {column.name!r}: {shown}") from None
@@ -57,7 +64,7 @@ def _fields(schema: Schema) -> dict[str, Schema]:
 def _value(value: Any, kind: pa.DataType, schema: Schema | None) -> Any:
     if value is None:
         return None
-    if isinstance(value, str) and value in _UNAVAILABLE:
+    if isinstance(value, str) and value in (UNAVAILABLE, UNAVAILABLE_BYTES):
         raise ValueError("the database did not log the value (PostgreSQL: REPLICA IDENTITY FULL)")
     if schema is None:
         return _nested(value, kind, None, None, lambda _: None) if pa.types.is_nested(kind) else _unnamed(value, kind)

@@ -20,7 +20,7 @@ from seatunnel_core.connectors.file.formats.row_batches import Texts
 from seatunnel_core.connectors.fitted import UnreadKeys
 from seatunnel_core.connectors.messages.avro import avro_schema
 from seatunnel_core.connectors.messages.changes import CHANGES, Changed, with_bytes
-from seatunnel_core.connectors.messages.debezium import schemas_of, typed
+from seatunnel_core.connectors.messages.debezium import UNKNOWN, schemas_of, typed
 from seatunnel_core.rows.native_json import NativeJson, parsed
 from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
@@ -123,6 +123,7 @@ class Decoder:
         unread = UnreadKeys(self.schema.columns, context) if is_json else None
         rows: list[dict[str, Any]] = []
         kinds: list[int] = []
+        unknown: list[frozenset[str]] = []
         for message in messages:
             try:
                 found = self._rows(decode, convert, message, unread)
@@ -130,14 +131,16 @@ class Decoder:
             except RowError as error:
                 context.skip(error)
                 continue
-            rows += [row for _, row in found]
-            kinds += [kind for kind, _ in found]
+            rows += [row for _, row, _ in found]
+            kinds += [kind for kind, _, _ in found]
+            unknown += [names for *_, names in found]
         if rows:
             arrays = [pa.array([row[column.name] for row in rows], column.type) for column in self.schema.columns]
             yield Batch(
                 table=self.schema.table,
                 rows=pa.RecordBatch.from_arrays(arrays, schema=self.schema.columns),
                 kinds=pa.array(kinds, pa.int8()) if any(kinds) else None,
+                absent={name: pa.array([name in each for each in unknown]) for name in frozenset().union(*unknown)},
             )
 
     def _rows(
@@ -146,7 +149,8 @@ class Decoder:
         convert: Callable[[Mapping[str, Any]], dict[str, Any]],
         message: Any,
         unread: UnreadKeys | None,
-    ) -> list[tuple[int, dict[str, Any]]]:
+    ) -> list[tuple[int, dict[str, Any], frozenset[str]]]:
+        """Return the rows of a message, each with its kind and the columns whose values the database did not log."""
         value = self.value_of(message)
         where = self.place(message)
         if value is None:
@@ -161,7 +165,13 @@ class Decoder:
             for _, values in found:
                 unread.see(values, lambda: where)
         try:
-            return [(int(kind), convert(values)) for kind, values in found]
+            if self.format != "debezium_json":
+                return [(int(kind), convert(values), _NONE) for kind, values in found]
+            unknown = [frozenset(name for name, value in values.items() if value is UNKNOWN) for _, values in found]
+            return [
+                (int(kind), convert({**values, **dict.fromkeys(names)} if names else values), names)
+                for (kind, values), names in zip(found, unknown, strict=True)
+            ]
         except ValueError as error:
             raise RowError(f"{where}, {error}") from None
 
@@ -250,6 +260,7 @@ def _splitter(delimiter: str) -> Callable[[str], Sequence[str]]:
 
 
 _TEXTS = Texts()
+_NONE: frozenset[str] = frozenset()
 
 
 def _shortened(error: BaseException) -> str:
