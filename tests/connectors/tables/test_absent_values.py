@@ -14,7 +14,7 @@ from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import CommitError, RowError
-from tests.connectors.duckdb.duckdb_file import asked, duckdb_sink
+from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
 from tests.connectors.jdbc import databases
 from tests.connectors.jdbc.sink_units import stage_of, write
 from tests.connectors.tables.change_log import (
@@ -65,6 +65,7 @@ FIRST: list[Image] = [
     (INSERT, ("a", 1), ("one", "big one"), ARRIVED),
     (INSERT, ("a", 2), ("two", "big two"), ARRIVED),
 ]
+NEW_KEY: list[Image] = [(BEFORE, ("a", 1), (None, None), NEITHER), (AFTER, ("b", 7), (None, None), NEITHER)]
 CASES: dict[str, tuple[list[Image], list[tuple[Any, ...]]]] = {
     "an update": ([(AFTER, ("a", 1), ("uno", None), NO_BIG)], [("a", 1, "uno", "big one"), ("a", 2, "two", "big two")]),
     "the last known value of each column": (
@@ -177,6 +178,47 @@ def test_without_a_row_to_take_them_from_the_key_and_the_column_are_named(target
     with pytest.raises((CommitError, RowError), match=f"column 'big', the row with the key {key} of .*things.*REPLICA"):
         apply(target, images, 2)
     assert len(things(target)) == 2
+
+
+@pytest.mark.parametrize("kind", ["jdbc", "duckdb"])
+def test_a_table_with_history_takes_them_from_the_current_version(tmp_path: Path, kind: str) -> None:
+    forget()
+    history = {"write_mode": "merge", "merge_key": KEY, "keep_history": True}
+
+    def made() -> Sink:
+        if kind == "duckdb":
+            return duckdb_sink(tmp_path, table="things", **history)
+        return databases.sink(
+            tmp_path / "target.db", generate_sink_sql=True, is_exactly_once=True, table="things", **history
+        )
+
+    def found(statement: str) -> Any:
+        return asked(tmp_path, statement) if kind == "duckdb" else databases.ask(tmp_path / "target.db", statement)
+
+    changes: list[Image] = [(AFTER, ("a", 1), (None, "grande"), NO_NAME), (AFTER, ("a", 1), ("uno", None), NO_BIG)]
+    for unit, images in enumerate([FIRST, *([each] for each in changes), NEW_KEY], start=1):
+        write(made(), *batches_of(images, repeat(1)), schema=SCHEMA, unit=unit)
+    rows = "SELECT a, b, name, big, is_current FROM things WHERE name <> 'two' ORDER BY valid_from, b"
+    assert [tuple(row) for row in found(rows)] == [
+        ("a", 1, "one", "big one", False),
+        ("a", 1, "one", "grande", False),
+        ("a", 1, "uno", "grande", False),
+        ("b", 7, "uno", "grande", True),
+    ]
+    forget()
+
+
+def test_columns_that_may_not_be_null_accept_deleted_and_incomplete_rows(tmp_path: Path) -> None:
+    """A deletion that contains only the key was rejected."""
+    columns = "a VARCHAR, b BIGINT, name VARCHAR, big VARCHAR NOT NULL, PRIMARY KEY (a, b)"
+    changed(tmp_path, f"CREATE TABLE things ({columns})")
+    options: dict[str, Any] = {"table": "things", "write_mode": "merge", "merge_key": KEY}
+    for unit, images in enumerate([FIRST, [*NEW_KEY, (DELETE, ("a", 2), (None, None), ARRIVED)]], start=1):
+        write(duckdb_sink(tmp_path, **options), *batches_of(images, repeat(9)), schema=SCHEMA, unit=unit)
+    assert asked(tmp_path, "SELECT * FROM things") == [("b", 7, "one", "big one")]
+    (wrong,) = batches_of([(AFTER, ("a", 1), ("x", "y"), ARRIVED), (AFTER, ("a", 1), ("x", None), ARRIVED)], repeat(9))
+    with pytest.raises(RowError, match=r"column 'big', row 2 of a batch of shop.*it is null"):
+        write(duckdb_sink(tmp_path, **options), wrong, schema=SCHEMA, unit=3)
 
 
 def test_the_key_must_arrive(target: Target) -> None:
