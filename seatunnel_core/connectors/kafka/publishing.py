@@ -331,14 +331,14 @@ def _count(path: str) -> int:
         return 0
 
 
-def _staged(path: str) -> Iterator[tuple[str, int, bytes | None, bytes]]:
+def _staged(path: str) -> Iterator[tuple[str, int, bytes | None, bytes | None]]:
     with pa.OSFile(path) as source, pa.ipc.open_file(source) as file:
         for number in range(file.num_record_batches):
             columns = [column.to_pylist() for column in file.get_batch(number).columns]
             yield from zip(*columns, strict=True)
 
 
-def _produce(producer: Any, topic: str, partition: int, key: bytes | None, value: bytes, **more: Any) -> None:
+def _produce(producer: Any, topic: str, partition: int, key: bytes | None, value: bytes | None, **more: Any) -> None:
     while True:
         try:
             producer.produce(topic, value, key, partition, **more)

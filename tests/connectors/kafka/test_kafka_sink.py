@@ -20,6 +20,7 @@ from seatunnel_core.connectors.kafka import publishing
 from seatunnel_core.connectors.kafka import writer as of_writer
 from seatunnel_core.connectors.kafka.sink import KafkaSink
 from seatunnel_core.connectors.kafka.source import KafkaSource
+from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES
 from seatunnel_core.errors import CommitError, RowError, SinkError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
@@ -105,6 +106,23 @@ def test_rows_become_messages_of_a_format(broker: Kafka, topic: str, format: str
     batch = numbered(0, len(values))
     found = sent(broker, topic, rows(batch), format=format, partition=1)
     assert found == [(None, value.encode(), 1) for value in values]
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_rows_that_contain_messages_are_sent_unchanged(
+    broker: Kafka, topic: str, tmp_path: Path, exactly_once: bool
+) -> None:
+    """The rows of ``COMPATIBLE_DEBEZIUM_JSON``, with a tombstone."""
+    options = {"bootstrap.servers": broker.servers, **(exact(broker, topic, tmp_path) if exactly_once else {})}
+    made = sink({**options, "topic": "${topic}", "format": "compatible_debezium_json"})
+    messages = pa.RecordBatch.from_pylist(
+        [{"topic": topic, "key": '{"id":1}', "value": value} for value in ('{"op":"d"}', None)], MESSAGES
+    )
+    made.prepare(sink_place(place()))
+    done = stage(made, TableSchema(table="default", columns=MESSAGES), [messages], place())
+    commit(made, [done], place())
+    found = [(message.key(), message.value()) for message in broker.messages(topic)]
+    assert found == [(b'{"id":1}', b'{"op":"d"}'), (b'{"id":1}', None)]
 
 
 def test_messages_that_come_beside_others_are_told(broker: Kafka, topic: str) -> None:
