@@ -13,6 +13,7 @@ from seatunnel_core.connectors.iceberg.staged_tables import written_files
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.iceberg.writer import IcebergWriter, StagingTable, arrow_columns, parting
 from seatunnel_core.connectors.tables.fitting import Fitting
+from seatunnel_core.rows.columns import require_arrived
 
 POSITIONS = pa.schema(
     [
@@ -36,6 +37,8 @@ class MergingWriter(IcebergWriter):
         self._by_id = {table.id: table for table in tables.values()}
 
     def write(self, batch: Batch) -> None:
+        if batch.absent:
+            require_arrived(batch, self._who, only_new_rows=True)
         table = self._tables[batch.table]
         rows = self._numbered(self._fitted(batch, table), batch, table)
         with self._failing(table):

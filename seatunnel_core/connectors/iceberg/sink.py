@@ -62,6 +62,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     identifier: ClassVar[str] = "Iceberg"
     isolates_bad_rows = True
+    keeps_absent = True
     declared = opt.SINK_OPTIONS
     example = """
         iceberg.catalog.config { type = sql, uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }

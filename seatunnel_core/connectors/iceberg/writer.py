@@ -21,7 +21,8 @@ from seatunnel_core.connectors.iceberg.staged_tables import part_of_body
 from seatunnel_core.connectors.iceberg.staging import local_path
 from seatunnel_core.connectors.iceberg.table_ids import TableId
 from seatunnel_core.connectors.staging.target import unique_name
-from seatunnel_core.connectors.tables.fitting import Fitting
+from seatunnel_core.connectors.tables.fitting import Fitting, written_values
+from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.unknown import require_no_values
 
 OPEN_FILES = 64
@@ -86,6 +87,8 @@ class IcebergWriter(SinkWriter):
                 "set write_mode = merge, or select rows with"
                 " the transform FilterRowKind"
             )
+        if batch.absent:
+            require_arrived(batch, self._who)
         table = self._tables[batch.table]
         rows = self._fitted(batch, table)
         with self._failing(table):
@@ -169,7 +172,9 @@ class IcebergWriter(SinkWriter):
             column = pa.nulls(rows.num_rows, field_.type) if index is None else rows.column(index)
             fitting = Fitting(who=self._who, batch=batch, column=field_.name)
             if not field_.nullable:
-                fitting.require_values(column, f"{field_.name!r} of {'.'.join(table.id)}", is_key=False)
+                fitting.require_values(
+                    written_values(batch, field_.name, column), f"{field_.name!r} of {'.'.join(table.id)}", is_key=False
+                )
             arrays.append(fitting.cast(column, field_.type))
         return pa.RecordBatch.from_arrays(arrays, schema=columns)
 

@@ -17,7 +17,7 @@ from seatunnel_core.connectors.file import sink_options as of_files
 from seatunnel_core.connectors.file.formats.style import style_of
 from seatunnel_core.connectors.staging.target import Target, unique_name
 from seatunnel_core.connectors.tables.absent_values import absent_marks
-from seatunnel_core.connectors.tables.fitting import Fitting
+from seatunnel_core.connectors.tables.fitting import Fitting, written_values
 from seatunnel_core.connectors.tables.target import TargetTable
 from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.rows.unknown import filled, require_no_values
@@ -135,7 +135,7 @@ class TableFileWriter(SinkWriter):
             values, fitting = by_name[name], Fitting(who=self._staging.who, batch=batch, column=name)
             is_key = column.name in target.key
             if is_key or not column.nullable:
-                required = values if is_key else _required(batch, name, values)
+                required = values if is_key else written_values(batch, name, values)
                 fitting.require_values(required, f"{column.name!r} of {target.named}", is_key=is_key)
             arrays.append(fitting.cast(values, column.type, _exactly))
         return pa.RecordBatch.from_arrays(arrays, schema=target.fitted)
@@ -152,15 +152,6 @@ def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if of.is_integer(values.type) and of.is_decimal(kind):
         values = values.cast(pa.decimal128(38, min(kind.scale, 18)))  # Arrow requires room for all 64-bit numbers
     return filled(values, kind)
-
-
-def _required(batch: Batch, name: str, values: pa.Array) -> pa.Array:
-    """Return the values of a column with a value in place of each null that is not written to the table."""
-    unwritten = batch.absent.get(name)
-    if batch.kinds is not None:
-        old = pc.is_in(batch.kinds, pa.array([RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value], pa.int8()))
-        unwritten = old if unwritten is None else pc.or_(old, unwritten)
-    return values if unwritten is None else pc.or_kleene(values.is_valid(), pc.if_else(unwritten, True, None))
 
 
 def _numbered(rows: pa.RecordBatch, batch: Batch, marks: pa.StringArray | None, file: _Open) -> pa.RecordBatch:

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 
-from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.batch import Batch, RowKind
 from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled
 
-__all__ = ["Fitting"]
+__all__ = ["Fitting", "written_values"]
 
 _LONGEST = 60
 """Maximum number of characters of a value in a message."""
@@ -75,3 +76,15 @@ class Fitting:
                 why = f"{shown(values[row])[:_LONGEST]!r} does not fit into {kind}"
                 raise self.refused(row, why) from error
             raise
+
+
+def written_values(batch: Batch, name: str, values: pa.Array) -> pa.Array:
+    """Return the values of a column with a value in place of each null that is not written to the table.
+
+    These are the nulls of deleted and old rows, and those of values that did not arrive.
+    """
+    unwritten = batch.absent.get(name)
+    if batch.kinds is not None:
+        old = pc.is_in(batch.kinds, pa.array([RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value], pa.int8()))
+        unwritten = old if unwritten is None else pc.or_(old, unwritten)
+    return values if unwritten is None else pc.or_kleene(values.is_valid(), pc.if_else(unwritten, True, None))

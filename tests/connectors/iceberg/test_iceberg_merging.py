@@ -12,6 +12,8 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from pyiceberg.catalog import load_catalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from seatunnel_core.connector_api.testing import SinkConformance, commit
 from seatunnel_core.connector_api.testing.drive import begin, finished, place, sink_place
@@ -281,3 +283,18 @@ def test_appending_says_nothing_of_the_rows_of_a_merged_table(tmp_path: Path) ->
     sink.apply_save_mode(here)
     sink.create_tables((ORDERS,), here)
     assert not sink.adds_to
+
+
+def test_deleted_and_old_rows_need_only_their_key(tmp_path: Path) -> None:
+    """The log of PostgreSQL has no more of them by default; a column that may not be null rejected such a row."""
+    fields = [NestedField(1, "id", LongType()), NestedField(2, "day", StringType())]
+    shop_in(tmp_path).create_table("shop.orders", Schema(*fields, NestedField(3, "n", IntegerType(), required=True)))
+    first = batch((1, "mo", 1), (2, "mo", 2), (3, "tu", 3))
+    gone = pa.RecordBatch.from_pylist([{"id": 1}, {"id": 2}, {"id": 9, "day": "we", "n": 9}], COLUMNS)
+    kinds = pa.array([int(kind) for kind in (D, B, A)], pa.int8())
+    absent = {"n": pa.array([True, True, False]), "day": pa.array([True, True, False])}
+    run(tmp_path, [first], [Batch(table="orders", rows=gone, kinds=kinds, absent=absent)], **MERGE)
+    assert orders(tmp_path) == [(3, "tu", 3), (9, "we", 9)]
+    unknown = Batch(table="orders", rows=gone, kinds=kinds, absent={"day": pa.array([False, False, True])})
+    with pytest.raises(RowError, match="sink Iceberg: column 'day', row 3 of a batch of orders: the change does not"):
+        run(tmp_path, [unknown], job="next", **MERGE)
