@@ -67,4 +67,4 @@ def _refuse_unknown(key: str) -> None:
     if key in _OF_SOURCES:
         raise UsageError(f"no source of this version provides {key}; remove it")
     if key not in _KNOWN:
-        raise UsageError(f"{key} is unknown; supported are {', '.join(_KNOWN)}, in this case")
+        raise UsageError(f"{key} is unknown; supported (case-sensitive): {', '.join(_KNOWN)}")

@@ -68,7 +68,7 @@ def _from_keys(configuration: Mapping[str, str]) -> CredentialsProvider:
     missing = [key for key in (KEY_ID, SECRET) if not configuration.get(key)]
     if missing:
         raise StorageConfigurationError(
-            f"{' and '.join(missing)} missing: write the access key of a RAM user, or name another provider, as in "
+            f"{' and '.join(missing)} not set: set the access key of a RAM user, or another provider, such as "
             f"{PROVIDER}: EnvironmentVariableCredentialsProvider"
         )
     return StaticCredentialsProvider(configuration[KEY_ID], configuration[SECRET], configuration.get(TOKEN) or "")
@@ -76,7 +76,7 @@ def _from_keys(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 def _from_keys_and_token(configuration: Mapping[str, str]) -> CredentialsProvider:
     if not configuration.get(TOKEN):
-        raise StorageConfigurationError(f"{TOKEN} missing: temporary keys need the security token issued with them")
+        raise StorageConfigurationError(f"{TOKEN} not set: temporary keys need the security token issued with them")
     return _from_keys(configuration)
 
 

@@ -110,8 +110,8 @@ class OssStorage(BlobStorage):
         raise StorageAccessError(
             "a second put replaced the first, although x-oss-forbid-overwrite was set: the bucket has versioning, "
             "enabled or suspended, on which the header has no effect, so two engines could overwrite each other's "
-            "checkpoints. Versioning cannot be disabled completely: create a bucket without it and write it as "
-            f"{BUCKET}"
+            "checkpoints. Versioning cannot be turned off again: create a bucket without versioning and set "
+            f"{BUCKET} to it"
         )
 
     def _name(self, key: str) -> str:
