@@ -124,7 +124,9 @@ class AskedCheckpoints:
                     f"{chosen.written}: the job has no pipeline {number}; it has {self._numbered()}"
                 )
             elif number in refs:
-                self._findings.problems.append(f"{chosen.written}: a second checkpoint for pipeline {number}; name one")
+                self._findings.problems.append(
+                    f"{chosen.written}: a second checkpoint for pipeline {number}; specify only one"
+                )
             else:
                 info = self._find(number, chosen)
                 if info is not None:
@@ -135,7 +137,7 @@ class AskedCheckpoints:
         if len(self._pipelines) == 1:
             return next(iter(self._pipelines))
         self._findings.problems.append(
-            f"{chosen.written}: the job has {len(self._pipelines)} pipelines, so write PIPELINE:{chosen.written} with "
+            f"{chosen.written}: the job has {len(self._pipelines)} pipelines, so use PIPELINE:{chosen.written} with "
             f"one of {self._numbered()}"
         )
         return None

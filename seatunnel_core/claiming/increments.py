@@ -96,7 +96,7 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
             f"the job {state.job_id}, the last one of the state {state.name!r}, was removed from the storage "
             "before its end was recorded, so it is unknown which rows it has written. Compare the target with the "
             "source, and "
-            f"write seatunnel state set {state.name} SOURCE VALUE, or seatunnel state reset {state.name} to start over"
+            f"run seatunnel state set {state.name} SOURCE VALUE, or seatunnel state reset {state.name} to start over"
         )
     manifest = Manifest.from_bytes(found.body)
     return None if manifest.ended is None else state.after(manifest.windows)
@@ -208,8 +208,8 @@ class IncrementalRun:
         others = sorted({*sources} ^ ({*windows} & present))
         if others:
             raise UsageError(
-                f"the source {others[0]!r} reads in increments in the job file or in the stored job, and not in the "
-                "other one. Undo that change, or run the job as a new one, without -r"
+                f"the source {others[0]!r} is incremental in the job file or in the stored job, but not in both. "
+                "Undo that change, or run the job as a new one, without -r"
             )
         if not windows:
             return job
@@ -258,8 +258,8 @@ def _incremental(job: PlannedJob) -> dict[str, Incremental]:
 
 def _note(source: str, window: Window) -> str:
     column = window.reads.get("column", "")
-    behind = "from the beginning" if window.after is None else f"behind {window.after.value}"
-    upto = "nothing, because there is nothing" if window.upto is None else f"up to {window.upto.value}"
+    behind = "from the beginning" if window.after is None else f"after {window.after.value}"
+    upto = "nothing, because there are no rows" if window.upto is None else f"up to {window.upto.value}"
     return f"The source {source} reads by {column}, {behind}, {upto}."
 
 

@@ -34,7 +34,7 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 def _master(text: str) -> str:
     if text == "cluster":
         raise argparse.ArgumentTypeError(
-            "cluster cannot be combined; write it as the only -m, or local, or spark://HOST:PORT for a Spark cluster"
+            "cluster cannot be combined; use it as the only -m, or local, or spark://HOST:PORT for a Spark cluster"
         )
     if text == "local":
         return "local[*]"
@@ -154,7 +154,7 @@ def parse(argv: Sequence[str], version: str) -> Command:
     parser = _run_parser(version)
     if not argv:
         raise UsageError(
-            "Nothing to do: name a job file with --config FILE; seatunnel init DIR writes a first one.\n\n"
+            "Nothing to do: specify a job file with --config FILE; seatunnel init DIR writes a first one.\n\n"
             f"{parser.format_usage()}"
         )
     values, unknown = parser.parse_known_args(argv)
@@ -177,7 +177,7 @@ def _parse_subcommand(subcommand: Subcommand, argv: Sequence[str]) -> Command:
 
 def _of_job_file(arguments: RunArguments, values: argparse.Namespace) -> Command:
     if values.config is None:
-        raise UsageError("No job file: write --config FILE. See: seatunnel --help")
+        raise UsageError("No job file: add --config FILE. See: seatunnel --help")
     _refuse_options_without_a_run(arguments)
     if arguments.encrypt or arguments.decrypt:
         return ShadeArguments(config=arguments.config, variables=arguments.variables, encrypt=arguments.encrypt)
@@ -251,7 +251,7 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
     if flag.startswith("-"):
         return f"Unknown option {flag}{_did_you_mean(flag, {each: each for each in known})} See: seatunnel --help"
     if Path(argument).is_file():
-        return f"{argument} is a file, not a command: to run it as a job, write seatunnel -c {shlex.quote(argument)}"
+        return f"{argument} is a file, not a command: to run it as a job, use seatunnel -c {shlex.quote(argument)}"
     if argument in _RUN:
         return f"There is no command {argument!r}: a job is run with seatunnel -c FILE. See: seatunnel --help"
     words = {each.removeprefix("--"): each for each in known if each.startswith("--")} | {

@@ -89,7 +89,7 @@ def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
     """Return where ``seatunnel.sh`` runs a job: ``local`` or ``cluster``."""
     said = environment.get("SEATUNNEL_MODE", "").strip().lower()
     if said not in ("", "local", "cluster"):
-        raise UsageError(f"SEATUNNEL_MODE is {said!r}: write local or cluster")
+        raise UsageError(f"SEATUNNEL_MODE is {said!r}: expected local or cluster")
     if said:
         return said
     from seatunnel_core.config.engine import engine_mode
@@ -115,7 +115,7 @@ def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
     asked = ("listed", "shown", "savepoint", "cancelled", "metrics", "all_metrics")
     if values.config is None and not any(getattr(values, each) for each in asked):
         raise UsageError(
-            "Nothing to do: give a job file with --config FILE, or use one of -l, -j, -s, -can or --metrics"
+            "Nothing to do: specify a job file with --config FILE, or use one of -l, -j, -s, -can or --metrics"
         )
     if values.config is not None and any(getattr(values, each) for each in asked):
         raise UsageError("A job file cannot be combined with a query about running jobs: remove --config")

@@ -17,7 +17,7 @@ from seatunnel_core.quantity import count, duration
 from seatunnel_core.reporting.open_metrics import Sample, machine_samples, page
 
 _HEADINGS = ("job", "name", "process", "runs for", "pipelines", "read", "committed", "last checkpoint")
-_NOTHING = "No job of yours runs on this machine. What is stored: seatunnel checkpoints list"
+_NOTHING = "You have no running jobs on this machine. To list stored jobs: seatunnel checkpoints list"
 
 
 def control(arguments: ControlArguments) -> None:

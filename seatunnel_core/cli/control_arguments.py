@@ -76,7 +76,7 @@ def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
     for name, (belongs_to, written) in _HOW.items():
         if getattr(values, name) and verb is not belongs_to:
             flag = flag_of(ControlArguments, name)
-            raise UsageError(f"{flag} only modifies {written}: write it after {written} JOB_ID")
+            raise UsageError(f"{flag} only modifies {written}: put it after {written} JOB_ID")
     if verb is None:
         return None
     if values.config is not None:

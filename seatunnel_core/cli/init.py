@@ -41,7 +41,7 @@ def init(folder: Path, *, cluster: bool = False) -> None:
     names = [*(file.path for file in written), *([_SECRET] if cluster else [])]
     there = [name for name in names if (home / name).exists()]
     if there:
-        raise UsageError(f"{folder} already has {', '.join(there)}; nothing was written. Name another folder.")
+        raise UsageError(f"{folder} already has {', '.join(there)}; nothing was written. Choose another folder.")
     try:
         for file in written:
             _write(home / file.path, file)

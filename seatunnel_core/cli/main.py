@@ -150,7 +150,9 @@ def _not_written(error: OSError, code: int) -> int:
     if error.errno in FULL:
         give_up_output()
         where = f" to {error.filename}" if error.filename else ""
-        return _complain(f"Not all output could be written{where}: {error.strerror}. Make room, and try again.", FAILED)
+        return _complain(
+            f"Not all output could be written{where}: {error.strerror}. Free some space, and try again.", FAILED
+        )
     return _outside_the_tree(error)
 
 

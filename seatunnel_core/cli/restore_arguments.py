@@ -64,7 +64,7 @@ def restore_arguments(values: argparse.Namespace) -> Restore:
     if values.restore and values.from_savepoint:
         raise UsageError("-r resumes a job, but --from-savepoint starts a new one: remove one of the two")
     if values.from_storage and not values.from_savepoint:
-        raise UsageError("--from-storage is the storage of a savepoint: write it after --from-savepoint JOB_ID/NAME")
+        raise UsageError("--from-storage is the storage of a savepoint: put it after --from-savepoint JOB_ID/NAME")
     if values.from_savepoint and values.retract:
         raise UsageError(
             "A new job cannot roll back what another one published. Let that one do it: "
@@ -74,7 +74,7 @@ def restore_arguments(values: argparse.Namespace) -> Restore:
         belongs = values.restore or (values.from_savepoint and name in _OF_EITHER)
         if getattr(values, name) and not belongs:
             raise UsageError(
-                f"{_flag(name)} selects the state from which a job resumes, not the job: write it after -r JOB_ID"
+                f"{_flag(name)} selects the state from which a job resumes, not the job: put it after -r JOB_ID"
             )
     if values.check and (values.restore_with_checkpoint or values.restore_with_savepoint or values.from_savepoint):
         raise UsageError("--check validates the job, not stored state: remove --check or the restore options")

@@ -42,7 +42,7 @@ _UNKNOWN_SERVICE = 7
 _REMEDIES = {
     1: "The account of this principal has expired; have it extended (kadmin: modprinc -expire never)",
     6: "The KDC does not know this principal: correct kerberosPrincipal, or have it created",
-    _UNKNOWN_SERVICE: "The KDC does not know a service of that name: write the host name of the NameNode as in "
+    _UNKNOWN_SERVICE: "The KDC does not know a service of that name: use the host name of the NameNode as in "
     "its principal HTTP/<host>, not an IP address or an alias",
     18: "The principal is locked; have it unlocked (kadmin: modprinc +allow_tix, or -unlock)",
     23: "The key of the principal has expired; have it changed and export the keytab again",
@@ -79,7 +79,7 @@ def session(configuration: Mapping[str, str]) -> requests.Session | None:
     path = configuration.get(KEYTAB) or configuration.get(KEYTAB_OF_OLD)
     if not path:
         raise StorageConfigurationError(
-            f"{PRINCIPAL} is set, but {KEYTAB} is not: write the path of the keytab of {written}"
+            f"{PRINCIPAL} is set, but {KEYTAB} is not: set it to the path of the keytab of {written}"
         )
     principal = _full(written)
     _require_key(principal, path.removeprefix("file://"))
@@ -172,7 +172,7 @@ def _full(written: str) -> str:
         return str(name.canonicalize(gssapi.MechType.kerberos))
     except gssapi.exceptions.GSSError as cause:
         raise StorageConfigurationError(
-            f"{PRINCIPAL} is {written!r}, which Kerberos cannot read: {_reason(cause)}. Write it as user@REALM or "
+            f"{PRINCIPAL} is {written!r}, which Kerberos cannot read: {_reason(cause)}. Use the form user@REALM or "
             "service/host@REALM, and check that krb5.conf is readable"
         ) from cause
 
@@ -192,8 +192,8 @@ def _require_key(principal: str, path: str) -> None:
         raise StorageConfigurationError(f"the keytab {path} is empty. {remedy}")
     if principal not in held:
         raise StorageConfigurationError(
-            f"the keytab {path} has no key for {principal}; it has keys for {', '.join(sorted(held))}. Write one of "
-            f"these as {PRINCIPAL}, or choose another keytab"
+            f"the keytab {path} has no key for {principal}; it has keys for {', '.join(sorted(held))}. Set "
+            f"{PRINCIPAL} to one of these, or choose another keytab"
         )
 
 
@@ -201,7 +201,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
     for key in (KEYTAB, KEYTAB_OF_OLD):
         if configuration.get(key):
             raise StorageConfigurationError(
-                f"{key} is set, but {PRINCIPAL} is not: write the owner of the keytab, as user@REALM"
+                f"{key} is set, but {PRINCIPAL} is not: set it to the owner of the keytab, as user@REALM"
             )
 
 

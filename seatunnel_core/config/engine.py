@@ -44,7 +44,7 @@ _NOTED = {
     ),
     "health-metrics-timeout-seconds": "Spark watches its executors",
     "checkpoint.schema-change-timeout": "the columns of a running job do not change in this version",
-    "metadata.": "this version has no data source service; write the options into the job file",
+    "metadata.": "this version has no data source service; set the options in the job file",
     **dict.fromkeys(
         ("http.upload-max-file-size-mb", "http.upload-max-request-size-mb"),
         "the body of a request is limited to 10 MiB",
@@ -258,7 +258,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
     idle = _idle_keys(kind, texts)
     for key, _, position in found:
         if key == "namespace" and not texts.get(key, "/").endswith("/"):
-            problems.error(f"the namespace {texts[key]!r} must end with '/'", position, f"Write {texts[key] + '/'!r}")
+            problems.error(f"the namespace {texts[key]!r} must end with '/'", position, f"Use {texts[key] + '/'!r}")
         elif key in idle:
             problems.lenient(idle[key], position)
     return frozenset(idle)

@@ -175,6 +175,6 @@ def no_master(text: str) -> str:
     if text.startswith("sc://"):
         return (
             "Spark Connect has no job tags and no scheduler pools, which this engine needs to cancel and share work. "
-            "Write the address of the master itself: spark://HOST:PORT"
+            "Use the address of the master itself: spark://HOST:PORT"
         )
     return f"expected local, local[N] with N from 1, or spark://HOST:PORT, found {text!r}"

@@ -253,7 +253,7 @@ class _Parser(TokenReader):
         fail = self.failing(start)
         allowed = {'"': False, 'file(")': False, 'required(")': True, 'required(file("))': True}
         if name is None or written not in allowed:
-            fail('write include "FILE"; URLs and class paths cannot be included')
+            fail('use include "FILE"; URLs and class paths cannot be included')
         path = self._includes.find(name, fail)
         if path is None and allowed[written]:
             fail(f"the included file {name!r} does not exist")

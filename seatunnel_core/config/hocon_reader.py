@@ -55,7 +55,7 @@ class TokenReader:
 
     def _element(self, written: str, began: int, quoted: bool, offset: int) -> tuple[str, int]:
         if not written and not quoted:
-            self.fail("a dot in a key stands between two names: one of them is missing", offset)
+            self.fail("a dot in a key must be between two names: one of them is missing", offset)
         return written, began
 
     def skip(self) -> None:
@@ -79,7 +79,7 @@ class TokenReader:
                 return chr(int(match[1], 16))
             if match[2] not in ESCAPES:
                 self.fail(
-                    f"{match[0]!r} is not an escape in a quoted text: write \\\\ for a backslash, or use triple quotes",
+                    f"{match[0]!r} is not an escape in a quoted string: use \\\\ for a backslash, or triple quotes",
                     offset + 1 + match.start(),
                 )
             return ESCAPES[match[2]]
@@ -93,13 +93,13 @@ class TokenReader:
     def unexpected(self, text: str, offset: int, wanted: str = "") -> NoReturn:
         """Raise ``ConfigError`` for invalid text at an offset; ``wanted`` describes the expected text."""
         if text.startswith('"'):
-            self.fail("this text has no closing quote", offset)
+            self.fail("this string has no closing quote", offset)
         if text == "$":
-            self.fail("'$' starts a variable: write ${name}, or put the text in quotes", offset)
+            self.fail("'$' starts a variable: use ${name}, or put the string in quotes", offset)
         found = repr(text) if text.strip() else "the end of the line" if text else "the end of the file"
         if wanted:
             self.fail(f"expected {wanted}, found {found}", offset)
-        self.fail(f"{found} is not allowed here: put the text in quotes", offset)
+        self.fail(f"{found} is not allowed here: put the string in quotes", offset)
 
     def failing(self, offset: int) -> Callable[[str], NoReturn]:
         """Return a function that raises ``ConfigError`` with a message, at a fixed offset."""

@@ -65,7 +65,7 @@ _ENV_RULES = BlockRules(
     noted={
         "flink.": "this engine runs on Spark",
         "execution.": "it is an option of Flink",
-        "metalake_": "this version has no data source service; write the options into the job file",
+        "metalake_": "this version has no data source service; set the options in the job file",
         "openlineage_": "no lineage is reported in this version",
     },
     elsewhere={option.key: "seatunnel.yaml, under seatunnel.engine" for option in ENGINE},
@@ -113,7 +113,7 @@ def read_sections(tree: Block, origin: str, problems: Problems) -> tuple[Block, 
         if entry.key == "env":
             env = entry.value if isinstance(entry.value, Block) else env
             if not isinstance(entry.value, Block):
-                problems.error("env takes a block of options", entry.position)
+                problems.error("env must be a block of options", entry.position)
         elif entry.key in _SECTIONS:
             by_kind[Kind(entry.key)] = _entries(Kind(entry.key), entry.value, problems)
         else:
@@ -210,7 +210,7 @@ def _named(kind: Kind, entry: Entry, problems: Problems) -> RawBlock | None:
         value = Block((), entry.position)
     if not isinstance(value, Block):
         problems.error(
-            f"{kind.value} {entry.key!r} takes a block of options", entry.position, f"Write {entry.key} {{ … }}"
+            f"{kind.value} {entry.key!r} must be a block of options", entry.position, f"Use {entry.key} {{ … }}"
         )
         return None
     return RawBlock(kind=kind, identifier=entry.key, block=value, position=entry.position)

@@ -67,7 +67,7 @@ class Budget:
         for each in found:
             self._tokens += 1
             if self._tokens > self.limits.tokens:
-                self._exceed("tokens", f"it has more than {self.limits.tokens:,} words and marks", place(each))
+                self._exceed("tokens", f"it has more than {self.limits.tokens:,} tokens", place(each))
             if self._tokens % _TICKS == 0:
                 self._look_at_clock(lambda each=each: place(each))  # type: ignore[misc]
             yield each

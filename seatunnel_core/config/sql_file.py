@@ -86,7 +86,7 @@ class _Job:
             rest = rest[: piece.start()] + re.sub(r"[^\n]", " ", piece[0]) + rest[piece.end() :]
         for entry in tree:
             if entry.key in ("source", "transform", "sink"):
-                hint = f"Write it in SQL. {_STATEMENTS}"
+                hint = f"Define it in SQL. {_STATEMENTS}"
                 self._problem(f"{entry.key} is in a comment", entry.position, hint)
         return tree, rest
 
@@ -118,14 +118,14 @@ class _Job:
             self._text.refuse(f"the table {name!r} has columns in SQL", statement.offset, hint)
         else:
             self._text.refuse(
-                f"WITH (…) or AS SELECT … is expected behind {name!r}, not {statement.word()!r}", statement.offset
+                f"expected WITH (…) or AS SELECT … after {name!r}, found {statement.word()!r}", statement.offset
             )
 
     def _plugin(self, name: str, offset: int, statement: Statement) -> None:
         options = {entry.key: entry for entry in self._options(statement)}
         kind, connector = (self._fixed(options, key, name, offset) for key in ("type", "connector"))
         if kind.text.lower() not in ("source", "sink"):
-            self._problem(f"the type of the table {name!r} is {kind.text!r}", kind.position, "Write source or sink")
+            self._problem(f"the type of the table {name!r} is {kind.text!r}", kind.position, "Use source or sink")
         table = _Table(kind.text.lower(), connector.text, list(options.values()), self._text.at(offset))
         if table.kind == "source":
             table.options.append(_entry("plugin_output", name, table.position))

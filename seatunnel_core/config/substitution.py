@@ -210,7 +210,7 @@ class _Resolver:
         """Return a substitution as a string with the same meaning in quotes; report ``${?…}``, which has none."""
         if node.optional:
             self.problems.error(
-                f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Write ${{{name}:default}}"
+                f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Use ${{{name}:default}}"
             )
         default = self.node(node.default) if node.default is not None else None
         text = f"${{{name}:{default.text}}}" if isinstance(default, Scalar) else f"${{{name}}}"
@@ -288,7 +288,7 @@ class _Resolver:
                 first = Items(first.values + other.values, first.position)
             else:
                 raise self.error(
-                    "a block, a list and a text cannot be combined to one value: is a line end or a comma missing?",
+                    "a block, a list and a string cannot be combined into one value: is a line end or a comma missing?",
                     node.offset,
                 )
         return first

@@ -135,7 +135,7 @@ def _take(
         return False
     written[option.key] = found.position
     if found.key != option.key:
-        problems.warn_once(f"{found.key!r} is an older name", found.position, f"Write {option.key!r}")
+        problems.warn_once(f"{found.key!r} is an older name", found.position, f"Use {option.key!r}")
     if option.type.entries:
         return _take_entries(option, found, values, rules, problems)
     try:
@@ -204,7 +204,7 @@ def _written(option: Option[Any], found: _Found) -> Any:
     if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(
             f"the value of {found.key!r} is {value}, and {found.key!r} is not a secret option: its value is shown "
-            "and stored. Write it here, or as ${NAME}"
+            "and stored. Set the value itself, or ${NAME}"
         )
     return _fetched(found.key, value) if option.secret and not option.no_effect else value
 
@@ -224,7 +224,7 @@ def _member(key: str, value: Any) -> Any:
 
 def _collect(found: _Found, free: dict[str, str], problems: Problems) -> None:
     if not isinstance(found.value, Scalar):
-        problems.error(f"{found.key!r} takes a text or a number", found.value.position)
+        problems.error(f"{found.key!r} must be a string or a number", found.value.position)
     elif found.value.value is not None:
         try:
             value = found.value.value

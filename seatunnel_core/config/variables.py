@@ -87,7 +87,7 @@ class Variables:
         for definition in definitions:
             name, equals, value = definition.partition("=")
             if not equals or not name.strip():
-                raise UsageError(f"-i {definition!r} is not a variable: write -i name=value")
+                raise UsageError(f"-i {definition!r} is not a variable: use -i name=value")
             given[name.strip()] = value
         return cls(given) if environment is None else cls(given, environment)
 
@@ -108,7 +108,7 @@ class Variables:
         by_argument = self.by_argument and not (self.of_node and is_secret_place(keys))
         argument = f"Pass -i {name}=VALUE, set" if by_argument else "Set"
         where = "the environment of the nodes" if self.of_node else "the environment"
-        remedy = f"{hint}{argument} {name} in {where}, or write ${{{name}:default}}"
+        remedy = f"{hint}{argument} {name} in {where}, or use ${{{name}:default}}"
         return f"the variable ${{{name}}} is not set", remedy
 
 
@@ -227,7 +227,7 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
         elif _goes_to_a_service(text, keys):
             problems.error(f"{'.'.join(keys)}: {message}", position, suggestion)
         else:
-            problems.warn(f"{message}, so the text keeps it", position, suggestion)
+            problems.warn(f"{message}, so it remains in the value", position, suggestion)
         return match[0]
 
     found = _PLACEHOLDER.sub(replacement, text)
@@ -287,7 +287,7 @@ class KeptValues:
         path = self.folder / file
         if path.stat().st_mode & _OTHERS:
             self.problems.warn_once(
-                f"other users of this machine may read {path}", Position(str(path)), f"Write chmod 600 {path}"
+                f"other users of this machine may read {path}", Position(str(path)), f"Run chmod 600 {path}"
             )
 
 

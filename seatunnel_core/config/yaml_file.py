@@ -179,7 +179,7 @@ class _Reader:
             parent.values.append(value)
         elif parent.key is None:
             if not isinstance(value, Scalar):
-                self._fail("a key is a text, not a block or a list", value.position)
+                self._fail("a key must be a string, not a block or a list", value.position)
             parent.key = value
         else:
             self._entry(parent, parent.key, value)
@@ -197,7 +197,7 @@ class _Reader:
                 parent.merged.append(block)
         elif key.text in parent.keys:
             self._fail(
-                f"the key {key.text!r} occurs twice in this block; write a list ('- {key.text}: …') to have it twice",
+                f"the key {key.text!r} occurs twice in this block; use a list ('- {key.text}: …') to have it twice",
                 key.position,
             )
         else:

@@ -51,7 +51,7 @@ class RestAddress:
         own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT
         found = [_node(word.strip(), port, own_port) for word in words if word.strip()]
         if not found:
-            raise UsageError("no node of the cluster is given: write host:port, separated by commas")
+            raise UsageError("no node of the cluster is given: use host:port, separated by commas")
         schemes = {scheme for scheme, _ in found if scheme}
         if len(schemes) > 1:
             raise UsageError("some nodes have http:// and some https://: use the same for all")
@@ -74,7 +74,7 @@ def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
     except ValueError:
         parts, named = urlsplit(""), port
     if not parts.hostname or parts.path.strip("/") or parts.username or (separator and scheme not in ("http", "https")):
-        raise UsageError(f"{word!r} is not the address of a node: write host:port, as in node1:{DEFAULT_PORT}")
+        raise UsageError(f"{word!r} is not the address of a node: expected host:port, as in node1:{DEFAULT_PORT}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return scheme if separator else "", f"{host}:{named}"
 

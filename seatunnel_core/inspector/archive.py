@@ -46,7 +46,7 @@ class ArchiveStorage(BlobStorage):
         """
         path = path.expanduser().absolute()
         if path.exists():
-            raise UsageError(f"{path} exists already: name another file; nothing is overwritten")
+            raise UsageError(f"{path} exists already: choose another file; nothing is overwritten")
         unpacked = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
             unpacked.mkdir()
@@ -99,7 +99,7 @@ class ArchiveStorage(BlobStorage):
         try:
             os.link(partial, self.path)
         except FileExistsError as error:
-            raise UsageError(f"{self.path} exists already: name another file; nothing is overwritten") from error
+            raise UsageError(f"{self.path} exists already: choose another file; nothing is overwritten") from error
         _sync_folder(self.path.parent)
 
     # -- the primitives

@@ -18,7 +18,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 _OURS = SEALED | {HoldingKind.MISNAMED, HoldingKind.UNREADABLE}
 _MAP = re.compile(r"(?P<above>.*/)?[^/]+/\d{6}/(epochs/\d{10}\.epoch|log/\d{10}-\d{20}\.(segment|snapshot))", re.ASCII)
 _MAPS_FOLDER = "map-store/"
-_THEIR_NAMESPACE = "write the namespace in which the jobs store checkpoints, or their engine file (*.yaml)"
+_THEIR_NAMESPACE = "use the namespace in which the jobs store checkpoints, or their engine file (*.yaml)"
 
 
 def misplaced(storage: CheckpointStorage) -> str | None:
@@ -31,7 +31,7 @@ def misplaced(storage: CheckpointStorage) -> str | None:
     namespace = storage.namespace if isinstance(storage, BlobStorage) else ""
     if maps is not None:
         above = f"{namespace}{maps['above'] or ''}".removesuffix(_MAPS_FOLDER)
-        advice = f"it is a storage of type map-store: write --from map-store -p namespace={above}"
+        advice = f"it is a storage of type map-store: use --from map-store -p namespace={above}"
     elif not keys:
         advice = f"it is empty or does not exist: {_THEIR_NAMESPACE}"
     else:
@@ -42,14 +42,14 @@ def misplaced(storage: CheckpointStorage) -> str | None:
 def _instead(storage: CheckpointStorage, keys: Sequence[str]) -> str:
     namespace = storage.namespace if isinstance(storage, BlobStorage) else ""
     if isinstance(storage, ArchiveStorage):
-        return "write the name of a file created by export"
+        return "use the name of a file created by export"
     for levels, inside in ((1, "job/"), (2, "job/000001/")):
         if any(layout.job_of(inside + key) for key in keys):
             above = "/".join(namespace.rstrip("/").split("/")[:-levels])
-            return f"this is inside a job's folder; write the namespace above it: {above}/"
+            return f"this is inside a job's folder; use the namespace above it: {above}/"
     below = next((folder for key in keys if (folder := _folder_with_jobs(key))), None)
     if below is not None:
-        return f"the checkpoints are in a subfolder; write that namespace: {namespace}{below}"
+        return f"the checkpoints are in a subfolder; use that namespace: {namespace}{below}"
     return _THEIR_NAMESPACE
 
 

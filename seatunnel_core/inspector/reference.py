@@ -63,7 +63,7 @@ class StorageReference:
         except UnknownStorageError as error:
             if self.storage is not None and Path(self.storage).is_dir():
                 raise UsageError(
-                    f"{error}. For the folder {self.storage} in the current folder, write ./{self.storage}/"
+                    f"{error}. For the folder {self.storage} in the current folder, use ./{self.storage}/"
                 ) from error
             raise
 
@@ -85,12 +85,12 @@ def _require_folder(folder: Path) -> None:
         mode = folder.stat().st_mode
     except FileNotFoundError as error:
         raise UsageError(
-            f"there is no folder {folder}: write one with checkpoints, or an engine file (*.yaml)"
+            f"there is no folder {folder}: use one with checkpoints, or an engine file (*.yaml)"
         ) from error
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}. Make it readable for this user") from error
     if not stat.S_ISDIR(mode):
-        raise UsageError(f"{folder} is a file: write a folder with checkpoints, FILE.zip or an engine file (*.yaml)")
+        raise UsageError(f"{folder} is a file: use a folder with checkpoints, FILE.zip or an engine file (*.yaml)")
 
 
 def title(storage: CheckpointStorage) -> str:

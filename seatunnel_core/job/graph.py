@@ -172,7 +172,7 @@ def _refuse_unused(
             problems.error(
                 f"no transform or sink reads from {names[index]!r}",
                 node.position,
-                f"Name it in a plugin_input, or remove this {node.kind.value}",
+                f"Use it in a plugin_input, or remove this {node.kind.value}",
             )
 
 

@@ -45,7 +45,7 @@ BAD_ROWS = Option(
     ENUM("FAIL", "SKIP", "NULL"),
     default="FAIL",
     doc="Handling of rows that this sink cannot write: fail the pipeline, skip and count them, or, with NULL, replace "
-    "the value that cannot be written by null, and skip the row if that is not enough. A warning names one such row.",
+    "the value that cannot be written by null, and skip the row if that is not enough. A warning shows one such row.",
 )
 TABLE_MATCH = Option(
     "table_match_regex",

@@ -42,7 +42,7 @@ class ChosenCheckpoint:
         found = _CHECKPOINT.fullmatch(text)
         if found is None:
             raise UsageError(
-                f"{text!r} is not a checkpoint: write an ID as `seatunnel checkpoints list -j JOB_ID` shows it, such "
+                f"{text!r} is not a checkpoint: use an ID as `seatunnel checkpoints list -j JOB_ID` shows it, such "
                 "as 100000-7, preceded by the pipeline number if the job has several: 2:100000-7"
             )
         pipeline, epoch = found["pipeline"], found["epoch"]
@@ -75,7 +75,7 @@ class SavepointName:
             return cls(job_id=require_job_id(job_id), name=require_savepoint_name(name))
         except (UsageError, InvalidIdError) as error:
             raise UsageError(
-                f"{text!r} is not a savepoint of a job ({error}): write JOB_ID/NAME, as in 9148730/before-2.0"
+                f"{text!r} is not a savepoint of a job ({error}): use JOB_ID/NAME, as in 9148730/before-2.0"
             ) from error
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ class Restore:
 
     def __attrs_post_init__(self) -> None:
         if self.checkpoints and self.savepoint is not None:
-            raise UsageError("checkpoints and a savepoint cannot be restored together: name only one of them")
+            raise UsageError("checkpoints and a savepoint cannot be restored together: specify only one of them")
         if self.retract and self.accept_duplicates:
             raise UsageError(
                 "retract and accept_duplicates exclude each other: published rows are either rolled back or "

@@ -123,7 +123,7 @@ def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[s
     lines += _block("checkpoint.storage", _storage(job.storage))
     lines.append(f"engine file: {engine.file or 'none, built-in defaults'}")
     lines += _block("engine", _settings(engine.options, verbose=verbose))
-    return lines if verbose else [*lines, "options at their defaults are left out; --verbose shows them"]
+    return lines if verbose else [*lines, "options with default values are omitted; --verbose shows them"]
 
 
 def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) -> Mapping[str, Sequence[str]]:
@@ -228,8 +228,8 @@ def _instead_of_localfile(storage: StorageConfig) -> str:
     namespace = storage.plugin_config.get("namespace")
     place = f", namespace: {namespace}" if namespace else ""
     return (
-        f"the checkpoint storage localfile is deprecated (it is what {storage.origin} means): hdfs keeps the same "
-        f"files. Write type: hdfs, and plugin-config: {{storage.type: local{place}}}"
+        f"the checkpoint storage localfile is deprecated (configured by {storage.origin}): hdfs keeps the same "
+        f"files. Set type: hdfs, and plugin-config: {{storage.type: local{place}}}"
     )
 
 

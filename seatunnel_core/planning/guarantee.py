@@ -29,7 +29,7 @@ def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
     own = sink.sink.guarantee
     if own is Guarantee.EXACTLY_ONCE:
         return Promise(own)
-    usual = "cannot roll back rows" if own is Guarantee.AT_LEAST_ONCE else "writes a row again instead of once"
+    usual = "cannot roll back rows" if own is Guarantee.AT_LEAST_ONCE else "may write a row more than once"
     return Promise(own, f"the sink {sink.name!r} ({sink.sink.identifier}) {sink.sink.weakness or usual}")
 
 

@@ -64,7 +64,7 @@ def _refuse_partial(
             problems.error(
                 f"the sink {sink.name!r} replaces each partition ({', '.join(partitions)}) that receives a row, but "
                 f"its source {source.name!r} reads only new or changed rows (incremental): the other rows of the "
-                "partition would be lost. Write write_mode = merge; or replace_partitions = "
+                "partition would be lost. Set write_mode = merge; or replace_partitions = "
                 f"[{', '.join(key) or 'the columns of incremental.key'}], the key of the increment, so that each "
                 "partition is one row; or partitions_arrive_complete = true if a partition always arrives as a whole"
             )

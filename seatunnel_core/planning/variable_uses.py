@@ -135,7 +135,7 @@ def refuse_secrets(
                 f"${{{use.name}}} is used in the secret {use.keys}, and a cluster stores submitted values as plain "
                 "text; this one was not stored",
                 use.position,
-                f"Set {use.name} in the environment of the nodes instead, or write secret://STORE/NAME or file:///PATH "
+                f"Set {use.name} in the environment of the nodes instead, or use secret://STORE/NAME or file:///PATH "
                 "in the job",
             )
 

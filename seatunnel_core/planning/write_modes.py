@@ -49,7 +49,7 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
     if sink.sink.needs_end and not pipeline.bounded:
         problems.error(
             f"the sink {sink.name!r} has write_mode = {'prune' if sink.sink.prunes else 'replace'}, which acts when "
-            "the last row has arrived, but its pipeline never ends: write merge or append, or read from a source that "
+            "the last row has arrived, but its pipeline never ends: use merge or append, or read from a source that "
             "ends"
         )
     reaching = upstream(pipeline, sink)

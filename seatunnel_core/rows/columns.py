@@ -31,7 +31,7 @@ def check_new(transform: str, names: Iterable[str], schema: TableSchema, option:
     taken = [name for name in names if name in present]
     if taken:
         raise TransformError(
-            f"{transform}: the table {schema.table} already has a column {', '.join(taken)}; write another name "
+            f"{transform}: the table {schema.table} already has a column {', '.join(taken)}; set another name "
             f"in option '{option}'"
         )
 

@@ -105,7 +105,7 @@ def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, in
     if isinstance(declaration, Mapping):
         return _row([(str(name), arrow_type(inner, dimensions)) for name, inner in declaration.items()])
     if declaration is None:
-        raise ValueError('expected a type, found null; write the type with that name in quotes: "null"')
+        raise ValueError('expected a type, found null; put the name of the type in quotes: "null"')
     if not isinstance(declaration, str):
         raise ValueError(f"expected the name of a type such as int or array<string>, found {declaration!r}")
     reader = _Reader(declaration, dimensions)
@@ -292,7 +292,7 @@ class _Reader:
         if name not in self.dimensions and name == "float_vector":
             return None
         if name not in self.dimensions:
-            raise ValueError(f"{name} needs its dimension: write {name}(8), or columnScale = 8 beside the type")
+            raise ValueError(f"{name} needs its dimension: use {name}(8), or set columnScale = 8 next to the type")
         return self.dimensions[name]
 
     def _number(self, example: str = "decimal(10, 2)") -> int:

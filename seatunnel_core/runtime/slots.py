@@ -61,7 +61,7 @@ class SlotService:
                 others = ", ".join(each.job_id for each in self._holding)
                 raise UsageError(
                     f"the job {job_id} finds no free slot: {asked.total} may be used in this process, but they "
-                    f"are in use by {others}. Wait for the end of one of them, write `job-schedule-strategy: "
+                    f"are in use by {others}. Wait for the end of one of them, set `job-schedule-strategy: "
                     "WAIT` or a "
                     "larger `slot-num` in seatunnel.yaml, or leave `dynamic-slot` true"
                 )

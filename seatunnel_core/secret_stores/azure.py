@@ -11,7 +11,7 @@ class AzureSecrets(SecretStore):
         vault, _, rest = name.partition("/")
         secret, _, version = rest.partition("/")
         if not secret:
-            raise LookupError("write secret://azure/VAULT/NAME")
+            raise LookupError("expected secret://azure/VAULT/NAME")
         from azure.core.exceptions import ResourceNotFoundError
         from azure.identity import DefaultAzureCredential
         from azure.keyvault.secrets import SecretClient

@@ -11,7 +11,7 @@ class GcpSecrets(SecretStore):
         project, _, rest = name.partition("/")
         secret, _, version = rest.partition("/")
         if not secret:
-            raise LookupError("write secret://gcp/PROJECT/NAME")
+            raise LookupError("expected secret://gcp/PROJECT/NAME")
         from google.api_core.exceptions import NotFound
         from google.cloud import secretmanager
 

@@ -18,7 +18,7 @@ class VaultSecrets(SecretStore):
 
         mount, _, path = name.partition("/")
         if not path:
-            raise LookupError("write secret://vault/MOUNT/PATH#KEY")
+            raise LookupError("expected secret://vault/MOUNT/PATH#KEY")
         client = hvac.Client(namespace=os.environ.get("VAULT_NAMESPACE"))
         try:
             answer = client.secrets.kv.v2.read_secret_version(

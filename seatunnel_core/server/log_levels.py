@@ -79,7 +79,7 @@ def change(name: str, level: str) -> str:
     """
     number = LEVELS.get(level.upper())
     if number is None:
-        raise UsageError(f"level is {level[:100]!a}: write one of {', '.join(LEVELS)}")
+        raise UsageError(f"level is {level[:100]!a}: expected one of {', '.join(LEVELS)}")
     with _changing:
         logger = _logger(name)
         if name not in _before and len(_before) >= MOST_CHANGED:

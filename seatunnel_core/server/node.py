@@ -51,7 +51,9 @@ def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambd
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
-        raise PlatformError(f"a node of a cluster needs more ({error}): {install_command('cluster')}") from error
+        raise PlatformError(
+            f"a node of a cluster needs another package ({error}): {install_command('cluster')}"
+        ) from error
     _require_own_logs(config)
     with contextlib.ExitStack() as resources:
         member = resources.enter_context(listening(config.bind, config.port, tries=config.port_count))

@@ -92,7 +92,7 @@ def _require_absolute(value: Value, problems: Problems) -> None:
         elif isinstance(path.value, str) and not _ABSOLUTE.match(path.value):
             problems.error(
                 f"option {entry.key!r}: {path.value!r} is relative, and the nodes of a cluster have working folders of "
-                "their own: write a path that begins with /",
+                "their own: use an absolute path, which begins with /",
                 entry.position,
                 f'Or {entry.key} = "${{folder}}/{path.value}", and -i folder="$PWD"',
             )

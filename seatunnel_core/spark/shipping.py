@@ -297,7 +297,7 @@ def probe_executors(
         answered = len({answer["executor"] for answer in answers})
         if answered >= executors:
             break
-    logger.debug("%d of %d executors answered the probe", answered, executors)
+    logger.debug("%d of %d executors responded to the probe", answered, executors)
     return answered
 
 

@@ -77,7 +77,7 @@ class DataValidator(Transform):
         if schema.table == self._errors:
             if not schema.columns.equals(_ERRORS):
                 raise TransformError(
-                    f"DataValidator: the table {schema.table} is already an input; write another name in {TABLE.key!r}"
+                    f"DataValidator: the table {schema.table} is already an input; set another name in {TABLE.key!r}"
                 )
             return (schema,)
         check_known("DataValidator", dict.fromkeys(rule.column for rule in self._rules), schema)

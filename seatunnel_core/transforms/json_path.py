@@ -75,7 +75,7 @@ class JsonPath(Transform):
         findings.raise_all()
         names = [wanted.output.name for wanted in self._wanted]
         if not names or len(set(names)) < len(names):
-            raise UsageError(f"option 'columns': {'a dest_field occurs twice' if names else 'it is empty'}")
+            raise UsageError(f"option 'columns' {'contains a dest_field twice' if names else 'is empty'}")
         self._outputs = [wanted.output for wanted in self._wanted]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:

@@ -63,7 +63,7 @@ def rewritten(option: str, pattern: str, replacement: str) -> str:
         if found is None:
             raise UsageError(
                 f"option '{option}': after $ in {replacement!r} the number of a group or {{its name}} is missing; "
-                r"write \$ for the character itself"
+                r"use \$ for the character itself"
             )
         text += _piece(option, found, groups, names)
         at = found.end()

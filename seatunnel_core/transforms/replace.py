@@ -42,7 +42,7 @@ class Replace(Transform):
         super().__init__(options)
         self._field, self._pattern, self._replacement = options[FIELD], options[PATTERN], options[REPLACEMENT]
         if not self._pattern:
-            raise UsageError("option 'pattern': it is empty; write the text to replace")
+            raise UsageError("option 'pattern' is empty; set it to the string to replace")
         if options[IS_REGEX]:
             check_pattern("pattern", self._pattern)
             self._replacement = rewritten("replacement", self._pattern, self._replacement)

@@ -29,7 +29,7 @@ class SparkSql(DataFrameTransform):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         if not options[QUERY].strip():
-            raise UsageError("option 'query': it is empty; write a SELECT")
+            raise UsageError("option 'query' is empty; set it to a SELECT")
 
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
         return self.apply_to_inputs({self.view(schema): frame}, schema)

@@ -25,7 +25,8 @@ FIELD = Option(
     "split_field",
     STRING,
     required=True,
-    doc="Column to split, which is kept. Other types than string are split as text, such as 2024-05-17 for a date.",
+    doc="Column to split, which is kept. Columns of other types are split in their string form, such as 2024-05-17 for "
+    "a date.",
 )
 OUTPUTS = Option("output_fields", LIST(STRING), required=True, doc="Columns of the parts; the last receives the rest.")
 
@@ -45,13 +46,13 @@ class Split(Transform):
         super().__init__(options)
         self._separator, self._field, names = options[SEPARATOR], options[FIELD], options[OUTPUTS]
         if not names or len(set(names)) < len(names):
-            problem = "names a column twice" if names else "is empty"
-            raise UsageError(f"option 'output_fields': it {problem}; write a different name for each part")
+            problem = "contains a column twice" if names else "is empty"
+            raise UsageError(f"option 'output_fields' {problem}; use a different name for each part")
         check_pattern("separator", self._separator)
         if matches_nothing(self._separator):  # Arrow would loop forever
             raise UsageError(
                 f"option 'separator': the regular expression {self._separator!r} also matches between two characters; "
-                'write "\\\\|" for a bar, and + instead of * for a repetition'
+                'use "\\\\|" for a vertical bar, and + instead of * for a repetition'
             )
         self._outputs = [pa.field(name, pa.string()) for name in names]
 

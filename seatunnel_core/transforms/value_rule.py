@@ -240,7 +240,7 @@ def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Valu
                     rules.append(_rule(f"option '{option}', column {column}", column, written))
     findings.raise_all()
     if not rules:
-        raise UsageError(f"option '{option}': no rule is set; write {{ field_name = id, rule_type = NOT_NULL }}")
+        raise UsageError(f"option '{option}': no rule is set; set {{ field_name = id, rule_type = NOT_NULL }}")
     return tuple(rules)
 
 

@@ -280,7 +280,7 @@ class TestVertices:
     def test_the_comparison_says_what_is_not_the_same(self) -> None:
         assert str(Comparison.of(["a", "b"], ["b", "a"])) == "matched by name: 2"
         assert str(Comparison.of(["x", "a", "y"], ["c", "a", "b"])) == (
-            "matched by name: 1; new, and begin: c, b; dropped, with their stored state: x, y"
+            "matched by name: 1; new, starting from the beginning: c, b; dropped, with their stored state: x, y"
         )
 
     def test_new_ones_begin_and_need_no_permission(self) -> None:

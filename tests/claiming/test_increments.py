@@ -90,7 +90,7 @@ def test_a_job_goes_on_where_the_one_before_ended(ground: Ground, storage: Check
     report, notes = run_through(ground.run(text(ground), "second"))
     assert report.outcome is JobOutcome.FINISHED
     assert rows(ground) == [1, 2, 3, 4, 5]
-    assert notes == ("The source Jdbc-source-1 reads by changed, behind 3, up to 5.",)
+    assert notes == ("The source Jdbc-source-1 reads by changed, after 3, up to 5.",)
     state = load(storage, "nightly")
     assert (state.job_id, state.is_done) == ("second", True)
     assert [each.job_id for each in survey(storage)] == ["first", "second"], "the record is no job"
@@ -181,7 +181,7 @@ def test_a_job_goes_on_with_what_it_began_to_read(ground: Ground) -> None:
     abandoned(ground, "first")
     for source, said in {
         "incremental { column = id }": "column was 'changed' and is 'id'",
-        "partition_num = 1": "reads in increments in the job file or in the stored job",
+        "partition_num = 1": "is incremental in the job file or in the stored job",
     }.items():
         with pytest.raises(UsageError, match=said):
             run_through(ground.run(text(ground, source=source), "first", restore=Restore()))

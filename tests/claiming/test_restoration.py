@@ -116,7 +116,7 @@ class Damaged:
 
 def test_of_several_pipelines_each_is_named(two: Played) -> None:
     said = two.refusal(at("1"), "a", "b")
-    assert said == ("1: the job has 2 pipelines, so write PIPELINE:1 with one of 1 (a -> a_out), 2 (b -> b_out)")
+    assert said == ("1: the job has 2 pipelines, so use PIPELINE:1 with one of 1 (a -> a_out), 2 (b -> b_out)")
     assert "the job has no pipeline 3; it has 1 (a -> a_out), 2 (b -> b_out)" in two.refusal(at("3:1"), "a", "b")
     assert "a second checkpoint for pipeline 1" in two.refusal(at("1:1", "1:2"), "a", "b")
 
@@ -308,7 +308,7 @@ def test_a_table_that_is_gone_takes_a_word_and_is_not_missed_again(two: Played) 
 
 
 def test_a_table_that_is_new_takes_no_word_and_is_named(one: Played) -> None:
-    assert one.restore(Restore(), "a", "b").notes == ("matched by name: 2; new, and begin: b, b_out",)
+    assert one.restore(Restore(), "a", "b").notes == ("matched by name: 2; new, starting from the beginning: b, b_out",)
 
 
 def test_rows_that_wait_for_their_commit_are_not_given_up(two: Played) -> None:

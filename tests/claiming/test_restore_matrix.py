@@ -88,7 +88,7 @@ def play(cell: Cell, ground: Ground) -> str:
         ground.collect_garbage()  # what a task still staged while the old job stopped, which nobody resumes
     assert not staged(ground.work / "out" / "a")
     if cell.changed != "unchanged" and cell.changed != "parallelism":
-        assert any("new, and begin: " in line or "dropped, " in line for line in told), told
+        assert any("new, starting from the beginning: " in line or "dropped, " in line for line in told), told
     doubled = sum(count - 1 for count in Counter(ground.rows("a")).values())
     return f"{ROWS} rows, {doubled} twice" if cell.restored == "older, accepted" else f"{ROWS} rows"
 

@@ -122,7 +122,7 @@ def test_how_it_is_asked() -> None:
     assert asked("--cancel-job", "one", "-f").at_once
     assert asked("--metrics", "one", "--open-metrics").open_metrics
     assert not asked("--metrics", "one").open_metrics
-    assert "write it after --metrics JOB_ID" in refusal("-l", "--open-metrics")
+    assert "put it after --metrics JOB_ID" in refusal("-l", "--open-metrics")
 
 
 OF_CLUSTERS = "-cn --cluster"
@@ -163,9 +163,9 @@ def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> No
         (["-s"], "expected 1 argument"),
         (["-s", "a/b"], "use 1 to 128 characters from"),
         (["-l", "-s", "one"], "not allowed with"),
-        (["--drain"], "write it after -s JOB_ID"),
-        (["-l", "-f"], "write it after -can JOB_ID"),
-        (["-c", "j", "--savepoint-name", "x"], "write it after -s JOB_ID"),
+        (["--drain"], "put it after -s JOB_ID"),
+        (["-l", "-f"], "put it after -can JOB_ID"),
+        (["-c", "j", "--savepoint-name", "x"], "put it after -s JOB_ID"),
         (["-s", "one", "--drain", "--keep-running"], "not allowed with"),
         (["-c", "j", "-l"], "remove --config"),
         (["-l", "--check"], "--check is for starting a job and has no effect on a running one: remove it"),
@@ -212,7 +212,7 @@ def test_every_subcommand_stands_in_the_usage_lines(capsys: pytest.CaptureFixtur
 def test_a_job_file_alone_is_answered_with_the_option_for_it(tmp_path: Path) -> None:
     job = tmp_path / "my job.conf"
     job.write_text("")
-    with pytest.raises(UsageError, match=r"write seatunnel -c '.*my job\.conf'$"):
+    with pytest.raises(UsageError, match=r"use seatunnel -c '.*my job\.conf'$"):
         parse([str(job)], "1")
 
 

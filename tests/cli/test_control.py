@@ -133,6 +133,6 @@ def test_nothing_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     with tempfile.TemporaryDirectory(prefix="st-") as folder:
         monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
         assert main(["-l"]) == 0
-        assert "No job of yours runs on this machine" in capsys.readouterr().out
+        assert "You have no running jobs on this machine" in capsys.readouterr().out
         assert main(["-can", "night"]) == 2
         assert "the job night is not running as your user" in capsys.readouterr().err

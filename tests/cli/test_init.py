@@ -130,7 +130,7 @@ class TestCluster:
         assert not asks_cluster(["-c", "j"], {**by_script, "SEATUNNEL_MODE": "local"})
         assert not asks_cluster(["-c", "j", "-m", "local"], by_script)
         assert not asks_cluster(["-c", "j", "--check"], by_script)
-        with pytest.raises(UsageError, match="SEATUNNEL_MODE is 'on': write local or cluster"):
+        with pytest.raises(UsageError, match="SEATUNNEL_MODE is 'on': expected local or cluster"):
             asks_cluster(["-c", "j"], {**by_script, "SEATUNNEL_MODE": "on"})
 
 

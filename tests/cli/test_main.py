@@ -100,7 +100,7 @@ def test_a_reader_who_has_seen_enough_is_no_failure(command: list[str]) -> None:
 def test_a_full_disk_behind_the_output_is_no_bug_of_ours(command: list[str]) -> None:
     with open("/dev/full", "wb") as full:
         done = entered(*command, stdout=full.fileno())
-    assert done.stderr == "Not all output could be written: No space left on device. Make room, and try again.\n"
+    assert done.stderr == "Not all output could be written: No space left on device. Free some space, and try again.\n"
     assert done.returncode == 1
 
 

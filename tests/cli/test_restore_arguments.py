@@ -66,7 +66,7 @@ def test_what_says_from_where_needs_a_job(flags: list[str]) -> None:
         (["-r", "1", "--retract", "--accept-duplicates"], "not allowed with"),
         (["-r", "1", "--restore-with-checkpoint", "7", "--restore-with-savepoint", "x"], "not allowed with"),
         (["-r", "1", "--from-savepoint", "a/b"], "remove one of the two"),
-        (["--from-storage", "x.zip"], "write it after --from-savepoint"),
+        (["--from-storage", "x.zip"], "put it after --from-savepoint"),
         (["--from-savepoint", "a/b", "--retract"], "-r JOB_ID --restore-with-savepoint NAME --retract"),
         (["-r", "1", "--restore-with-checkpoint", "7", "--check"], "--check validates the job"),
     ],
@@ -79,7 +79,7 @@ def test_what_does_not_go_together(argv: list[str], says: str) -> None:
     ("argv", "says"),
     [
         (["-r", "1", "--restore-with-checkpoint", "latest"], "such as 100000-7"),
-        (["--from-savepoint", "mine"], "write JOB_ID/NAME"),
+        (["--from-savepoint", "mine"], "use JOB_ID/NAME"),
     ],
 )
 def test_a_wrong_name_is_answered_with_how_it_is_written(argv: list[str], says: str) -> None:

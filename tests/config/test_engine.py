@@ -143,7 +143,7 @@ def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         ("seatunnel: {engine: {checkpoint: {storage: hdfs}}}", "'checkpoint.storage'"),
         (
             "seatunnel: {engine: {checkpoint: {storage: {plugin-config: {namespace: /x}}}}}",
-            "the namespace '/x' must end with '/'. Write '/x/'",
+            "the namespace '/x' must end with '/'. Use '/x/'",
         ),
         ("seatunnel: {engine: {http: {basic-auth-password: [1]}}}", "expected text (the value is not shown)"),
     ],
@@ -209,7 +209,7 @@ def test_the_keys_of_a_storage_that_is_not_installed_are_not_judged(tmp_path: Pa
 def test_a_missing_variable_is_looked_for_in_the_environment_only(tmp_path: Path) -> None:
     """No ``-i`` reaches the engine's file."""
     with pytest.raises(
-        ConfigError, match=r"the variable \$\{S3_KEY\} is not set. Set S3_KEY in the environment, or write"
+        ConfigError, match=r"the variable \$\{S3_KEY\} is not set. Set S3_KEY in the environment, or use"
     ):
         engine(with_keys("hdfs", "fs.s3a.access.key: '${S3_KEY}'"), tmp_path)
 

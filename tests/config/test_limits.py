@@ -115,7 +115,7 @@ def test_tokens_are_limited(name: str, text: str, monkeypatch: pytest.MonkeyPatc
     """Values in lists and words that make one text took 1.9 GiB for 10 MiB, and longer than the limit of time."""
     submitted(text, name)
     monkeypatch.setattr("seatunnel_core.config.file.SUBMITTED", evolve(limits.SUBMITTED, tokens=10_000))
-    said = r"^job\.\w+:1:\d+: limit of tokens exceeded: it has more than 10,000 words and marks"
+    said = r"^job\.\w+:1:\d+: limit of tokens exceeded: it has more than 10,000 tokens"
     with pytest.raises(ConfigError, match=said):
         submitted(text, name)
 

@@ -179,7 +179,7 @@ def test_a_word_that_base64_reads_as_rubbish_is_encrypted(tmp_path: Path, capsys
 def test_what_json_cannot_say_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(tmp_path, capsys, JOB.replace('host = "a"', "host = ${?HOST}"), "--encrypt")
     assert (code, out) == (2, "")
-    assert "${?HOST} cannot be printed as JSON. Write ${HOST:default}" in err
+    assert "${?HOST} cannot be printed as JSON. Use ${HOST:default}" in err
 
 
 @pytest.mark.parametrize("flag", ["--check", "--decrypt"])

@@ -153,7 +153,7 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ("DROP TABLE a;", "job.sql:1:1: a statement begins with 'DROP'. A job in SQL has CREATE TABLE name WITH (…), "),
         ("\n  CREATE TABLE", "job.sql:2:14: the name of the table is expected here, not the end"),
         ("CREATE TABLE a (id int) WITH ('x'='y')", "job.sql:1:16: the table 'a' has columns in SQL. Remove them; "),
-        ("CREATE TABLE a;", "job.sql:1:14: WITH (…) or AS SELECT … is expected behind 'a', not 'the end'"),
+        ("CREATE TABLE a;", "job.sql:1:14: expected WITH (…) or AS SELECT … after 'a', found 'the end'"),
         ("CREATE TABLE a WITH (connector='b')", "1:22: a key in single quotes is expected here, not CONNECTOR"),
         ("CREATE TABLE a WITH ('connector'='b' 'c'='d')", "job.sql:1:38: ',' or ')' is expected here, not a text"),
         ("CREATE TABLE a WITH ('connector'='b') x", "job.sql:1:39: a semicolon is expected here, not X"),
@@ -162,7 +162,7 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ("CREATE TABLE a WITH ('connector'='b')", "job.sql:1:14: the table 'a' has no type. Add 'type' = "),
         (
             "CREATE TABLE a WITH ('connector'='b', 'type'='table')",
-            "job.sql:1:46: the type of the table 'a' is 'table'. Write source or sink",
+            "job.sql:1:46: the type of the table 'a' is 'table'. Use source or sink",
         ),
         (SOURCE + SOURCE, "job.sql:2:14: the table 'people' already exists: it is created at job.sql:1:14"),
         (BOTH, "job.sql:2:14: nothing is inserted into 'target'. Add INSERT INTO target SELECT …;"),
@@ -180,7 +180,7 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ),
         (BOTH + "INSERT INTO target SELECT target", "there is no table 'target' above this line that produces rows"),
         ("CREATE TABLE a WITH ('x'='\n { b = ] }')", "job.sql:2:8: "),
-        ("/* config source { FakeSource {} } */", "job.sql:1:11: source is in a comment. Write it in SQL. "),
+        ("/* config source { FakeSource {} } */", "job.sql:1:11: source is in a comment. Define it in SQL. "),
         ("CREATE TABLE a WITH ('x'='y", "job.sql: this is not SQL: "),
     ],
 )

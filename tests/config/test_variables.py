@@ -74,7 +74,7 @@ def test_a_misspelt_one_is_suggested() -> None:
 def test_inside_a_text_a_missing_one_stays_with_a_warning() -> None:
     problems = Problems()
     assert plain(read('a = "x ${y}"', problems=problems)) == {"a": "x ${y}"}
-    assert "so the text keeps it" in str(problems.warnings[0])
+    assert "so it remains in the value" in str(problems.warnings[0])
 
 
 @pytest.mark.parametrize(
@@ -103,5 +103,5 @@ def test_definitions_are_name_and_value() -> None:
     assert Variables.parse(["a=1", "b=x=y", "c="], {}).given == {"a": "1", "b": "x=y", "c": ""}
     assert Variables.parse(["a=1"]).environment
     for wrong in ("a", "=1", ""):
-        with pytest.raises(UsageError, match="write -i name=value"):
+        with pytest.raises(UsageError, match="use -i name=value"):
             Variables.parse([wrong])

@@ -25,7 +25,7 @@ def test_addresses_are_read_as_people_write_them(written: str, nodes: tuple[str,
 
 @pytest.mark.parametrize("written", ["", " , ", "node1:port", "ftp://node1", "me:secret@node1", "http://node1/path"])
 def test_what_can_be_no_address_is_refused(written: str) -> None:
-    with pytest.raises(UsageError, match="write host:port"):
+    with pytest.raises(UsageError, match=r"(use|expected) host:port"):
         RestAddress.of(written)
 
 

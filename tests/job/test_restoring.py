@@ -43,12 +43,12 @@ def test_a_savepoint_of_another_job() -> None:
 
 @pytest.mark.parametrize("written", ["", "a", "/a", "a/", "a/b/c", "../a", "a/.b", "a b/c"])
 def test_what_names_no_savepoint_is_answered_with_how_one_is_written(written: str) -> None:
-    with pytest.raises(UsageError, match="write JOB_ID/NAME"):
+    with pytest.raises(UsageError, match="use JOB_ID/NAME"):
         SavepointName.parse(written)
 
 
 def test_what_contradicts_itself_is_refused() -> None:
-    with pytest.raises(UsageError, match="name only one of them"):
+    with pytest.raises(UsageError, match="specify only one of them"):
         Restore(checkpoints=(ChosenCheckpoint.parse("7"),), savepoint="x")
     with pytest.raises(UsageError, match="Set only one"):
         Restore(retract=True, accept_duplicates=True)

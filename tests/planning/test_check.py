@@ -79,7 +79,7 @@ def test_the_plan_comes_first_and_defaults_when_asked_for() -> None:
     assert shown.startswith("pipeline 1\n")
     assert "(default)" not in shown
     assert shown.index("guarantee:") < shown.index("checkpoints: every") < shown.index("checkpoint.interval = 1000 ms")
-    assert shown.endswith("options at their defaults are left out; --verbose shows them")
+    assert shown.endswith("options with default values are omitted; --verbose shows them")
 
 
 def test_it_shows_no_secret_inside_a_value() -> None:
@@ -180,7 +180,7 @@ def test_a_storage_that_is_deprecated_is_named(
     code, out, _ = checked(tmp_path, capsys, file=text.format())
     assert (code, out.count("warning: the checkpoint storage localfile is deprecated")) == (0, 1)
     expected = f"{{storage.type: local{namespace.format(state=tmp_path)}}}"
-    assert f"Write type: hdfs, and plugin-config: {expected}" in out
+    assert f"Set type: hdfs, and plugin-config: {expected}" in out
 
 
 def test_the_storage_that_is_to_be_used_is_not_called_deprecated(

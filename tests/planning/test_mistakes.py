@@ -107,7 +107,7 @@ MISTAKES = {
     ),
     "older name": (
         GOOD.replace("plugin_input", "source_table_name"),
-        "job.conf:6:13: 'source_table_name' is an older name. Write 'plugin_input'",
+        "job.conf:6:13: 'source_table_name' is an older name. Use 'plugin_input'",
     ),
     "older and newer name": (
         GOOD.replace("plugin_input = a", "plugin_input = a, source_table_name = a"),
@@ -128,7 +128,7 @@ MISTAKES = {
     ),
     "unused source": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {TWO}"),
-        "job.conf:4:3: no transform or sink reads from 'b'. Name it in a plugin_input, or remove this source",
+        "job.conf:4:3: no transform or sink reads from 'b'. Use it in a plugin_input, or remove this source",
     ),
     "cycle": (
         GOOD + "transform {\n  Keep { plugin_input = [a, y], plugin_output = x }\n"
@@ -142,7 +142,7 @@ MISTAKES = {
     ),
     "namespace without /": (
         GOOD.replace("parallelism = 1", "checkpoint.storage.plugin-config.namespace = /x"),
-        "job.conf:1:40: the namespace '/x' must end with '/'. Write '/x/'",
+        "job.conf:1:40: the namespace '/x' must end with '/'. Use '/x/'",
     ),
     "bad HOCON": (
         GOOD.replace("plugin_input = a }", "plugin_input = a "),
@@ -151,11 +151,11 @@ MISTAKES = {
     "missing variable": (
         GOOD.replace("/in", "${input}"),
         "job.conf:3:22: the variable ${input} is not set. "
-        "Pass -i input=VALUE, set input in the environment, or write ${input:default}",
+        "Pass -i input=VALUE, set input in the environment, or use ${input:default}",
     ),
     "section as a text": (
         GOOD.replace("Console { plugin_input = a }", "Console = yes"),
-        "job.conf:6:3: sink 'Console' takes a block of options. Write Console { … }",
+        "job.conf:6:3: sink 'Console' must be a block of options. Use Console { … }",
     ),
     "unknown shade": (
         GOOD.replace("parallelism = 1", "shade.identifier = base46"),

@@ -148,5 +148,5 @@ def test_vault(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("store", [gcp, azure])
 def test_a_name_that_is_too_short_is_refused_before_anybody_is_asked(store: Any) -> None:
-    with pytest.raises(LookupError, match="write secret://"):
+    with pytest.raises(LookupError, match="expected secret://"):
         store.seatunnel_secret_store().get("only")

@@ -157,7 +157,7 @@ def test_only_tables_with_bad_rows_give_any_to_the_table_of_errors() -> None:
 def test_the_table_of_errors_has_a_name_of_its_own() -> None:
     with pytest.raises(UsageError, match="ROUTE_TO_TABLE needs row_error_handle_way"):
         routing()
-    with pytest.raises(TransformError, match="is already an input; write another name"):
+    with pytest.raises(TransformError, match="is already an input; set another name"):
         routing(error_table="shop.people").output_schemas(PEOPLE)
 
 

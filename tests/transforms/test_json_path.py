@@ -198,8 +198,8 @@ def test_the_kinds_of_the_rows_that_stay() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ([], "it is empty"),
-        ([column("$.a"), column("$.b")], "a dest_field occurs twice"),
+        ([], "is empty"),
+        ([column("$.a"), column("$.b")], "contains a dest_field twice"),
         ([{"src_field": "data", "path": "$"}], "an entry needs dest_field"),
         ([column("$.a[")], r"the path '\$\.a\[' cannot be parsed"),
         ([column("$.a", "integer")], "dest_type of found: .* did you mean int"),

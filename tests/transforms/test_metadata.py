@@ -37,7 +37,7 @@ def test_a_table_that_is_only_read_has_inserted_rows() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"database": "db"}, "database is unknown; supported (case-sensitive): Database, Table, RowKind"),
+        ({"database": "db"}, "database is unknown; supported \\(case-sensitive\\): Database, Table, RowKind"),
         ({"EventTime": "ts"}, "no source of this version provides EventTime"),
         ({"FilePath": "path"}, "no source of this version provides FilePath"),
         ({"Database": "x", "Table": "x"}, "two columns have the same name"),

@@ -297,10 +297,10 @@ def test_failures_name_the_part_and_no_key(service: HttpService, plugin: Any, mo
     ("plugin", "options", "told"),
     [
         (Llm, {"model_provider": "AMAZON"}, "AMAZON requires signed requests"),
-        (Llm, {"model_provider": "MICROSOFT"}, "MICROSOFT has no default url for this: api_path is missing"),
+        (Llm, {"model_provider": "MICROSOFT"}, "MICROSOFT has no default url for this: api_path is not set"),
         (Llm, {"model_provider": "CUSTOM"}, "CUSTOM has no default url"),
-        (Llm, {"api_key": ""}, "'api_key': it is missing; set it to the key for OPENAI"),
-        (Llm, {"custom_config": {"custom_response_parse": "$.a"}}, "it belongs to model_provider = CUSTOM"),
+        (Llm, {"api_key": ""}, "'api_key' is not set; set it to the key for OPENAI"),
+        (Llm, {"custom_config": {"custom_response_parse": "$.a"}}, "belongs to model_provider = CUSTOM"),
         (Llm, {"model_provider": "CUSTOM", "custom_config": {"parse": "$.a"}}, "unknown key 'parse'"),
         (Embedding, {"model_provider": "KIMIAI"}, "KIMIAI has no default url"),
         (

@@ -58,7 +58,7 @@ def test_the_kinds_and_the_schema_stay() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pattern": "", "replacement": "b"}, "option 'pattern': it is empty"),
+        ({"pattern": "", "replacement": "b"}, "option 'pattern' is empty"),
         ({"pattern": "(", "replacement": "b", "is_regex": True}, r"option 'pattern': '\(' is not a regular expression"),
         ({"pattern": "a(?=b)", "replacement": "b", "is_regex": True}, "look-around.* are not supported"),
         (
@@ -67,7 +67,7 @@ def test_the_kinds_and_the_schema_stay() -> None:
         ),
         ({"pattern": "(a)", "replacement": "${x}", "is_regex": True}, r"\$\{x\} refers to a group"),
         ({"pattern": "()()()()()()()()", "replacement": "$8"} | FIRST, r"only the groups \$0 to \$7 are allowed, not"),
-        ({"pattern": "a", "replacement": "5 $", "is_regex": True}, r"write \\\$ for the character itself"),
+        ({"pattern": "a", "replacement": "5 $", "is_regex": True}, r"use \\\$ for the character itself"),
     ],
 )
 def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None:

@@ -64,5 +64,5 @@ def test_the_kind_becomes_a_column(options: dict[str, Any], column: str, texts: 
 
 
 def test_the_column_must_be_new() -> None:
-    with pytest.raises(TransformError, match="already has a column name; write another name in option 'custom_field_n"):
+    with pytest.raises(TransformError, match="already has a column name; set another name in option 'custom_field_n"):
         made(RowKindExtractor, custom_field_name="name").output_schema(PEOPLE)

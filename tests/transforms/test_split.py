@@ -69,8 +69,8 @@ def test_a_separator_that_matches_nothing_at_all_is_refused(separator: str) -> N
     ("options", "message"),
     [
         ({"separator": "(", "output_fields": ["a"]}, r"option 'separator': '\(' is not a regular expression"),
-        ({"separator": ",", "output_fields": []}, "option 'output_fields': it is empty"),
-        ({"separator": ",", "output_fields": ["a", "a"]}, "option 'output_fields': it names a column twice"),
+        ({"separator": ",", "output_fields": []}, "option 'output_fields' is empty"),
+        ({"separator": ",", "output_fields": ["a", "a"]}, "option 'output_fields' contains a column twice"),
     ],
 )
 def test_options_that_cannot_work(options: dict[str, Any], message: str) -> None:

@@ -35,7 +35,7 @@ class Comparison:
 
     def __str__(self) -> str:
         parts = [f"matched by name: {len(self.matched):,}"]
-        parts += [f"new, and begin: {', '.join(self.new)}"] if self.new else []
+        parts += [f"new, starting from the beginning: {', '.join(self.new)}"] if self.new else []
         parts += [f"dropped, with their stored state: {', '.join(self.dropped)}"] if self.dropped else []
         return "; ".join(parts)
 
@@ -116,7 +116,7 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
     """
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that "
-        "change; it is possible after the job was stopped with a savepoint, which leaves nothing to publish"
+        "change; it is possible once the job has been stopped with a savepoint, which leaves nothing to publish"
     )
 
 

@@ -62,7 +62,7 @@ def encode(states: VertexStates) -> bytes:
     try:
         text = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise StateFormatError(f"a split or a committable may carry JSON values only: {error}") from error
+        raise StateFormatError(f"a split or a committable may contain only JSON values: {error}") from error
     return text.encode("ascii")
 
 
@@ -173,7 +173,7 @@ def _read_sink(block: Json) -> SinkState:
     """
     state = SinkState.from_record(block)
     if len({committable.id for committable in state.uncommitted}) < len(state.uncommitted):
-        raise StateFormatError("the stored state of a sink names one committable twice")
+        raise StateFormatError("the stored state of a sink contains one committable twice")
     return state
 
 

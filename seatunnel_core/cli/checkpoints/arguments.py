@@ -25,7 +25,7 @@ VERBS = {
 
 _STORAGES = """\
 which storage: without an option, the one that a job would use. --from and --to take
-  FILE.yaml   the engine's file that names it
+  FILE.yaml   the engine's file that configures it
   FOLDER/     a namespace in local files; has a "/" in it
   FILE.zip    a file that `export` wrote
   TYPE        a storage plugin, with its plugin-config in -p KEY=VALUE (secrets: -p KEY='${VARIABLE}')
@@ -97,7 +97,7 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
     )
     parser.add_argument("verb", metavar="VERB", choices=VERBS, help="one of these; each has its own --help")
     if not argv:
-        raise UsageError(f"Nothing to do: name one of {', '.join(VERBS)}. See: seatunnel checkpoints --help")
+        raise UsageError(f"Nothing to do: specify one of {', '.join(VERBS)}. See: seatunnel checkpoints --help")
     verb = parser.parse_args(argv[:1]).verb
     values = _verb_parser(verb).parse_args(argv[1:])
     if hasattr(values, "job"):
@@ -123,7 +123,9 @@ def _verb_parser(verb: str) -> Parser:
     _OWN.get(verb, _jobs)(parser)
     add = parser.add_argument
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--engine-config", metavar="FILE", type=Path, help="the engine's file that names the storage")
+    which.add_argument(
+        "--engine-config", metavar="FILE", type=Path, help="the engine's file that configures the storage"
+    )
     which.add_argument("--from", "--storage", dest="storage", metavar="STORAGE", help="the storage; see below")
     add("-p", "--property", metavar="KEY=VALUE", action="append", default=[], type=_property, help="of plugin-config")
     add("--namespace", metavar="PATH/", help="instead of the configured one")

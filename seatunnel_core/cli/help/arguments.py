@@ -45,7 +45,7 @@ def _parse_help(parser: Parser, argv: Sequence[str]) -> HelpArguments:
     words: list[str] = values.words
     kind = words.pop(0).lower() if words and words[0].lower() in _KINDS else None
     if len(words) > 1 or (values.json_schema and values.words):
-        parser.error(f"write one name at a time, not {' '.join(argv)!r}")
+        parser.error(f"expected one name, not {' '.join(argv)!r}")
     return HelpArguments(kind=kind, name=words[0] if words else None, json_schema=values.json_schema)
 
 

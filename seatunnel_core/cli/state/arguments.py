@@ -30,10 +30,17 @@ class StateArguments(Command):
 
     value: str = ""
     engine_config: Path | None = option(
-        "--engine-config", exclusive="which", metavar="FILE", type=Path, help="the engine's file that names the storage"
+        "--engine-config",
+        exclusive="which",
+        metavar="FILE",
+        type=Path,
+        help="the engine's file that configures the storage",
     )
     storage: str | None = option(
-        "--storage", exclusive="which", metavar="STORAGE", help="the storage, as seatunnel checkpoints takes it"
+        "--storage",
+        exclusive="which",
+        metavar="STORAGE",
+        help="the storage, in the form that seatunnel checkpoints accepts",
     )
     """Storage as for ``seatunnel checkpoints``; ``None`` for the one that a job would use."""
 

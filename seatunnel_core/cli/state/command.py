@@ -120,7 +120,7 @@ def _only(found: IncrementState) -> str:
     if len(found.sources) != 1:
         known = ", ".join(found.sources) or "none that is known yet"
         raise UsageError(
-            f"Which source of {found.name}? It has {known}: write seatunnel state set {found.name} SOURCE VALUE"
+            f"Which source of {found.name}? It has {known}: run seatunnel state set {found.name} SOURCE VALUE"
         )
     return next(iter(found.sources))
 

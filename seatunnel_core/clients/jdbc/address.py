@@ -81,9 +81,9 @@ def address_of(
     found = re.fullmatch(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)
     kind = _KINDS.get(found[1].lower()) if found else None
     if found is None or kind is None or kind not in kinds:
-        said = f"begins with jdbc:{found[1]}:, which is not supported" if found else "names no database"
+        said = f"begins with jdbc:{found[1]}:, which is not supported" if found else "is not the URL of a database"
         known = ", ".join(_EXAMPLES[each] for each in kinds)
-        raise StorageConfigurationError(f"it {said if url else 'is missing'}; write {known}")
+        raise StorageConfigurationError(f"it {said if url else 'is missing'}; use {known}")
     host, port, database, query = _of_server(kind, found[2]) if kind in _PORTS else _of_file(kind, found[2])
     every = {**dict(parse_qsl(query, keep_blank_values=True)), **(properties or {})}
     own_user, own_password = every.pop("user", None), every.pop("password", None)
@@ -101,13 +101,13 @@ def address_of(
 def _of_file(kind: str, rest: str) -> tuple[str, int, str, str]:
     path, _, query = rest.partition("?")
     if not path:
-        raise StorageConfigurationError(f"the path of the file is missing; write jdbc:{kind}:/path/to/file")
+        raise StorageConfigurationError(f"the path of the file is missing; use jdbc:{kind}:/path/to/file")
     return "", 0, path, query
 
 
 def _of_server(kind: str, rest: str) -> tuple[str, int, str, str]:
     """Return the host, the port, the database and the properties after ``?``."""
-    example = f"write jdbc:{kind}://host:{_PORTS[kind]}/database"
+    example = f"use jdbc:{kind}://host:{_PORTS[kind]}/database"
     try:
         parts = urlsplit(f"{kind}:{rest}")
         host, port = parts.hostname, parts.port
@@ -116,7 +116,7 @@ def _of_server(kind: str, rest: str) -> tuple[str, int, str, str]:
     if not rest.startswith("//") or not host:
         raise StorageConfigurationError(f"no host was found in it; {example}")
     if parts.username is not None:
-        raise StorageConfigurationError("it has a user before the host; write user and password by themselves instead")
+        raise StorageConfigurationError("it has a user before the host; set user and password separately instead")
     if "," in host:
         raise StorageConfigurationError(f"it has several hosts, but this version supports only one; {example}")
     database = unquote(parts.path.lstrip("/"))

@@ -31,7 +31,7 @@ def tls_context(written: Mapping[str, str]) -> ssl.SSLContext | None:
         return None
     if mode not in _VERIFIED:
         raise StorageConfigurationError(
-            f"sslMode = {mode} is unknown; write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"
+            f"sslMode = {mode} is unknown; expected DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"
         )
     context = ssl.create_default_context(cafile=written.get("ssl_ca"))
     context.check_hostname = mode == "VERIFY_IDENTITY"

@@ -69,7 +69,7 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
     name = written.removeprefix("oss://").rstrip("/")
     if not name:
         raise StorageConfigurationError(
-            f"{BUCKET} missing: write the name of the bucket, as in {BUCKET}: my-checkpoints"
+            f"{BUCKET} not set: set it to the name of the bucket, as in {BUCKET}: my-checkpoints"
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", name):
         raise StorageConfigurationError(
@@ -86,18 +86,18 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
         written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
     if not written:
         raise StorageConfigurationError(
-            f"{ENDPOINT} missing: write the endpoint of the bucket's region, as in "
+            f"{ENDPOINT} not set: set it to the endpoint of the bucket's region, as in "
             f"{ENDPOINT}: oss-cn-hangzhou.aliyuncs.com, or {REGION}: cn-hangzhou"
         )
     scheme, separator, host = written.rpartition("://")
     if scheme not in ("", "http", "https") or not re.fullmatch(r"[\w.-]+(:\d+)?", host, re.ASCII):
         raise StorageConfigurationError(
-            f"{ENDPOINT} is {written!r}, which is not a host: write the endpoint of the bucket's region, as in "
+            f"{ENDPOINT} is {written!r}, which is not a host: set it to the endpoint of the bucket's region, as in "
             "oss-cn-hangzhou.aliyuncs.com"
         )
     if host.startswith(bucket + "."):
         raise StorageConfigurationError(
-            f"{ENDPOINT} begins with the name of the bucket: write {ENDPOINT}: {host.removeprefix(bucket + '.')}"
+            f"{ENDPOINT} begins with the name of the bucket: set {ENDPOINT}: {host.removeprefix(bucket + '.')}"
         )
     if separator:
         return written

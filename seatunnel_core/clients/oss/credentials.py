@@ -34,7 +34,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
     """
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
-            f"{JCEKS} refers to a Java key store, which cannot be read here. Write {KEY_ID} and {SECRET}; their "
+            f"{JCEKS} refers to a Java key store, which cannot be read here. Set {KEY_ID} and {SECRET}; their "
             "values may "
             "be ${A_VARIABLE} or file:///run/secrets/a-file"
         )
@@ -57,7 +57,7 @@ def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
         return lambda configuration: Installed(name, issuer, configuration)
     if make is None:
         raise StorageConfigurationError(
-            f"{PROVIDER} names {name!r}, which is unknown. Write one of these, or several separated by commas: "
+            f"{PROVIDER} contains {name!r}, which is unknown. Use one of these, or several separated by commas: "
             f"{', '.join(_PROVIDERS)}; or one that is installed in the entry point group {GROUP}: "
             f"{', '.join(provider_names()) or 'nothing yet'}"
         )

@@ -14,7 +14,7 @@ from seatunnel_storage_api.errors import StorageAccessError, StorageUnavailableE
 _PASSING_STATUSES = frozenset({408, 429})
 _PASSING_CODES = frozenset({"RequestTimeout", "InvalidDigest", "QpsLimitExceeded", "OperationAborted"})
 
-_KEYS = "write fs.oss.accessKeyId and fs.oss.accessKeySecret as shown in the console"
+_KEYS = "set fs.oss.accessKeyId and fs.oss.accessKeySecret as shown in the console"
 _REMEDIES = {
     "NoSuchBucket": "Create the bucket, or correct oss.bucket and fs.oss.endpoint",
     "InvalidAccessKeyId": f"The access key id is unknown, or its security token is missing: {_KEYS}, and "
@@ -22,9 +22,9 @@ _REMEDIES = {
     "SignatureDoesNotMatch": f"The secret does not belong to this access key id: {_KEYS}",
     "AccessDenied": "Grant oss:PutObject, oss:GetObject, oss:ListObjects and oss:DeleteObject on the bucket to this "
     "user, and use the endpoint of the bucket's own region",
-    "SecurityTokenExpired": "Write a fresh fs.oss.securityToken with its keys, or let a provider renew it "
+    "SecurityTokenExpired": "Set a fresh fs.oss.securityToken with its keys, or let a provider renew it "
     "(fs.oss.credentials.provider: InstanceProfileCredentialsProvider)",
-    "InvalidSecurityToken": "Write fs.oss.securityToken together with the two keys that were issued with it",
+    "InvalidSecurityToken": "Set fs.oss.securityToken together with the two keys that were issued with it",
     "RequestTimeTooSkewed": "Correct this machine's clock: OSS accepts a difference of 15 minutes",
     "InvalidArgument": "If it is the region, correct fs.oss.region: it must be the bucket's, as in cn-hangzhou",
     "FileImmutable": "The bucket has a retention policy that prevents removal: use a bucket in which checkpoints "

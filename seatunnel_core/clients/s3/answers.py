@@ -28,7 +28,7 @@ _TOKEN = (
     "Get new temporary credentials for fs.s3a.session.token and its two keys, or set "
     "fs.s3a.aws.credentials.provider to a provider that renews them"
 )
-_REGION = "Write the bucket's region in fs.s3a.endpoint.region, and an endpoint of that region in fs.s3a.endpoint"
+_REGION = "Set the bucket's region in fs.s3a.endpoint.region, and an endpoint of that region in fs.s3a.endpoint"
 
 REFUSALS: Mapping[str, str] = {
     "NoSuchBucket": "there is no such bucket. Create it, or correct s3.bucket and fs.s3a.endpoint",
@@ -203,7 +203,7 @@ def _without_tls(error: BotoCoreError) -> StorageFailureError:
         )
     if "WRONG_VERSION_NUMBER" in text or "RECORD_LAYER_FAILURE" in text:
         return StorageAccessError(
-            "the server does not speak TLS. Write fs.s3a.endpoint with http://, or fs.s3a.connection.ssl.enabled: false"
+            "the server does not speak TLS. Set fs.s3a.endpoint with http://, or fs.s3a.connection.ssl.enabled: false"
         )
     return StorageUnavailableError("the encrypted connection broke. Check the server and the network, then try again")
 

@@ -140,7 +140,7 @@ def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | 
         is_host = False
     if not is_host or parts.username or parts.path not in ("", "/") or parts.query or parts.fragment or " " in url:
         raise StorageConfigurationError(
-            f"{key} is not the address of a server. Write host:port, or http://host:port or https://host:port, "
+            f"{key} is not the address of a server. Use host:port, or http://host:port or https://host:port, "
             "without a path"
         )
     return f"{parts.scheme}://{parts.netloc}"
@@ -164,7 +164,7 @@ def _authorities(configuration: Mapping[str, str]) -> str | None:
     path = configuration.get(CA_FILE)
     if path and not os.path.isfile(path):
         raise StorageConfigurationError(
-            f"{CA_FILE} is {path!r}, which is not a file. Write the path of a PEM file with the certificate of "
+            f"{CA_FILE} is {path!r}, which is not a file. Set it to the path of a PEM file with the certificate of "
             "the authority that signed the server's certificate"
         )
     return path or None

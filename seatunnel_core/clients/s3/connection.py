@@ -52,7 +52,7 @@ def bucket_of(configuration: Mapping[str, str]) -> str:
     match = _BUCKET.fullmatch(written)
     if match is None:
         raise StorageConfigurationError(
-            f"{BUCKET} is {written!r}, which is not a bucket. Write {BUCKET}: name, or s3a://name; folders within "
+            f"{BUCKET} is {written!r}, which is not a bucket. Set {BUCKET}: name, or s3a://name; folders within "
             f"the bucket belong in {shared.NAMESPACE}"
         )
     return match[1]

@@ -111,7 +111,7 @@ def _provider(key: str, name: str) -> Provider:
     if provide is not None:
         return Provider(lambda configuration: renewed(lambda: provide(configuration), name))
     raise StorageConfigurationError(
-        f"{key} names {name!r}, which is not known. Write one of {', '.join(KNOWN)}, with or without its package; "
+        f"{key} contains {name!r}, which is unknown. Use one of {', '.join(KNOWN)}, with or without its package; "
         f"or one that is installed in the entry point group {GROUP}: {', '.join(provider_names()) or 'nothing yet'}"
     )
 
@@ -120,7 +120,7 @@ def _refuse_keystores(configuration: Mapping[str, str]) -> None:
     for key in KEYSTORES:
         if configuration.get(key):
             raise StorageConfigurationError(
-                f"{key} names a keystore (jceks) that only Java can open. Remove it, and write {ACCESS_KEY}: "
+                f"{key} refers to a keystore (jceks) that only Java can open. Remove it, and set {ACCESS_KEY}: "
                 f"${{AWS_ACCESS_KEY_ID}} and {SECRET_KEY}: ${{AWS_SECRET_ACCESS_KEY}} to take the two from the "
                 "environment, or file:///run/secrets/… to take each from a file"
             )
@@ -190,7 +190,7 @@ def _simple(configuration: Mapping[str, str]) -> Credentials | None:
     """Return credentials from the two keys; as in Hadoop, a session token is ignored."""
     if configuration.get(PROVIDERS) and configuration.get(SESSION_TOKEN):
         logger.warning(
-            "%s has no effect with SimpleAWSCredentialsProvider: name TemporaryAWSCredentialsProvider", SESSION_TOKEN
+            "%s has no effect with SimpleAWSCredentialsProvider: use TemporaryAWSCredentialsProvider", SESSION_TOKEN
         )
     return _static(configuration)
 
@@ -210,8 +210,8 @@ def _temporary(configuration: Mapping[str, str]) -> Credentials | None:
 def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
     if "AssumedRole" in (configuration.get(ROLE_PROVIDERS) or ""):
         raise StorageConfigurationError(
-            f"{ROLE_PROVIDERS} names AssumedRoleCredentialProvider, which would call itself. Name a provider that may "
-            "assume the role, such as SimpleAWSCredentialsProvider"
+            f"{ROLE_PROVIDERS} contains AssumedRoleCredentialProvider, which would call itself. Use a provider that "
+            "may assume the role, such as SimpleAWSCredentialsProvider"
         )
     source = _first(configuration, ROLE_PROVIDERS, DEFAULT_ROLE_PROVIDERS)
     return renewed(role.role_provider(configuration, source), "assumed-role")
@@ -244,7 +244,7 @@ _CONTAINER = Provider(_boto3("container-role"), "needs AWS_CONTAINER_CREDENTIALS
 _WEB_IDENTITY = Provider(_boto3("assume-role-with-web-identity"), _TOKEN_FILE)
 _PROFILE = Provider(
     _boto3("assume-role", "shared-credentials-file", "config-file"),
-    "needs a profile in ~/.aws/credentials, named by AWS_PROFILE",
+    "needs a profile in ~/.aws/credentials, selected by AWS_PROFILE",
 )
 _EVERYTHING = Provider(_boto3(), _NOTHING)
 _ASSUMED = Provider(_assumed)

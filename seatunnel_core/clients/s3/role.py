@@ -61,7 +61,8 @@ def request(configuration: Mapping[str, str]) -> dict[str, Any]:
     arn = configuration.get(ARN)
     if not arn:
         raise StorageConfigurationError(
-            f"AssumedRoleCredentialProvider needs {ARN}: write the role, as in arn:aws:iam::123456789012:role/seatunnel"
+            f"AssumedRoleCredentialProvider needs {ARN}: set it to the role, as in "
+            "arn:aws:iam::123456789012:role/seatunnel"
         )
     optional = {"ExternalId": configuration.get(EXTERNAL_ID), "Policy": configuration.get(POLICY)}
     return {

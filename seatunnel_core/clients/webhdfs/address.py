@@ -39,7 +39,7 @@ def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
     scheme, _, rest = file_system.partition("://")
     if scheme not in ("hdfs", *_OVER_HTTP) or not rest.strip("/"):
         raise StorageConfigurationError(
-            f"{DEFAULT_FS} is {file_system!r}, which is not an HDFS cluster. Write {DEFAULT_FS}: hdfs://host:port, or "
+            f"{DEFAULT_FS} is {file_system!r}, which is not an HDFS cluster. Set {DEFAULT_FS}: hdfs://host:port, or "
             f"hdfs://nameservice together with {SITE_PATH}"
         )
     authority = rest.rstrip("/")
@@ -63,8 +63,8 @@ def _web_addresses(authority: str, web: str, properties: Mapping[str, str]) -> I
         yield from (_somewhere(address, rpc_host) for address in re.split(r"[;,]", named) if address)
     elif nameservices and ":" not in authority:
         raise StorageConfigurationError(
-            f"{DEFAULT_FS} names the nameservice {authority!r}, but dfs.nameservices has only "
-            f"{', '.join(nameservices)}. Write {DEFAULT_FS}: hdfs://{nameservices[0]}, use the {SITE_PATH} of the "
+            f"{DEFAULT_FS} contains the nameservice {authority!r}, but dfs.nameservices has only "
+            f"{', '.join(nameservices)}. Set {DEFAULT_FS}: hdfs://{nameservices[0]}, use the {SITE_PATH} of the "
             f"right cluster, or add the port if {authority} is a host"
         )
     else:
@@ -78,8 +78,8 @@ def _of_nameservice(name: str, web: str, properties: Mapping[str, str]) -> Itera
         address = properties.get(f"dfs.namenode.{web}-address{suffix}") or (rpc and _host(rpc))
         if not address:
             raise StorageConfigurationError(
-                f"{DEFAULT_FS} names the nameservice {name!r}, but neither dfs.namenode.{web}-address{suffix} nor "
-                f"dfs.namenode.rpc-address{suffix} is set. Set {SITE_PATH} to hdfs-site.xml of the cluster, or write "
+                f"{DEFAULT_FS} contains the nameservice {name!r}, but neither dfs.namenode.{web}-address{suffix} nor "
+                f"dfs.namenode.rpc-address{suffix} is set. Set {SITE_PATH} to hdfs-site.xml of the cluster, or set "
                 f"the key with seatunnel.hadoop. before it"
             )
         yield _somewhere(address, _host(rpc) if rpc else "")
@@ -110,7 +110,7 @@ def _parsed(authority: str) -> tuple[str, int | None]:
     match = _AUTHORITY.fullmatch(authority.strip())
     if match is None or int(match[2] or 1) not in range(1, 2**16):
         raise StorageConfigurationError(
-            f"{authority!r} is not the address of a NameNode. Write host or host:port in {DEFAULT_FS} and "
+            f"{authority!r} is not the address of a NameNode. Use host or host:port in {DEFAULT_FS} and "
             f"{HTTP_ADDRESS}; "
             'several are separated by ";"'
         )

@@ -113,8 +113,8 @@ def no_answer(error: requests.RequestException, server: Server) -> StorageFailur
     said = message_of(innermost_cause(error))
     if isinstance(error, requests.exceptions.SSLError):
         return StorageAccessError(
-            f"no TLS with {who}: {said}. Name the authority's certificate in the environment variable "
-            "REQUESTS_CA_BUNDLE; if the cluster has no TLS, correct dfs.http.policy"
+            f"no TLS with {who}: {said}. Set the environment variable REQUESTS_CA_BUNDLE to the "
+            "authority's certificate; if the cluster has no TLS, correct dfs.http.policy"
         )
     if server.role == "DataNode":
         return StorageUnavailableError(
@@ -141,8 +141,8 @@ def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailu
             "9870 unless it was changed"
         )
     return StorageUnavailableError(
-        f"{who} did not answer: {message_of(cause)}. Check that it is up, that this is the port of its web server, not "
-        "that of RPC, and that nothing between it and this machine blocks HTTP"
+        f"{who} did not respond: {message_of(cause)}. Check that it is up, that this is the port of its web server, "
+        "not that of RPC, and that nothing between it and this machine blocks HTTP"
     )
 
 

@@ -73,7 +73,7 @@ class ClusterLogs:
         times = {node: each.written_at for node, files in found.items() for each in files or () if each.name == name}
         if not times:
             silent = [node for node, files in found.items() if files is None]
-            more = f"; {', '.join(silent)} did not answer" if silent else ""
+            more = f"; {', '.join(silent)} did not respond" if silent else ""
             raise RequestError(f"no node has a log {name[:200]!a}{more}", status=404)
         return max(times, key=lambda node: times[node])
 

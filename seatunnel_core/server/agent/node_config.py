@@ -334,7 +334,7 @@ def _timing(stated: _Stated) -> Timing:
     if timeout_s <= interval_s:
         raise UsageError(
             f"leader-race.heart-beat-timeout is {timeout_s} s, and heart-beat-interval {interval_s} s: a leader would "
-            "be replaced before its next beat. Write a timeout that is at least twice as long"
+            "be replaced before its next beat. Set a timeout that is at least twice as long"
         )
     beat_s = min(float(interval_s), timeout_s / 5)
     if beat_s < interval_s:

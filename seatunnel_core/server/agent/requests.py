@@ -141,7 +141,7 @@ def _require_same(record: JobRecord, active: JobRecord) -> None:
         raise RequestError(
             f"the job id {active.job_id} is in use: the job {active.name!r} is {active.state.value}, and its "
             f"{' and '.join(differing)} {'differ' if len(differing) > 1 or differing[0] == 'variables' else 'differs'} "
-            "from what was submitted now. Nothing was submitted: write another job id, or stop that job first",
+            "from the new submission. Nothing was submitted: use another job id, or stop that job first",
             status=409,
             reason="job_id_in_use",
         )

@@ -67,7 +67,7 @@ def _pair(pipeline: PipelineSurvey, named: list[str]) -> tuple[CheckpointInfo, C
 def _ref(text: str) -> CheckpointRef:
     match = _REF.fullmatch(text)
     if match is None:
-        raise UsageError(f"{text[:40]!r} is not a checkpoint: write EPOCH-ID for from and to")
+        raise UsageError(f"{text[:40]!r} is not a checkpoint: expected EPOCH-ID for from and to")
     return CheckpointRef(int(match[1]), int(match[2]))
 
 

@@ -93,7 +93,7 @@ def difference(here: Introduction, there: Introduction) -> str | None:
     if (here.beat_s, here.timeout_s) != (there.beat_s, there.timeout_s):
         return (
             f"the leader of {there.address} beats every {there.beat_s:g} s and is replaced after {there.timeout_s:g} "
-            f"s, that of {here.address} every {here.beat_s:g} s and after {here.timeout_s:g} s: write the same "
+            f"s, that of {here.address} every {here.beat_s:g} s and after {here.timeout_s:g} s: set the same "
             "cluster.leader-race.heart-beat-interval and heart-beat-timeout for all nodes"
         )
     if here.storages != there.storages:

@@ -71,7 +71,7 @@ class Register:
             from kazoo.retry import KazooRetry
         except ImportError as error:
             raise PlatformError(
-                f"cluster.zookeeper-connect-string needs more ({error}): {install_command('cluster')}"
+                f"cluster.zookeeper-connect-string needs another package ({error}): {install_command('cluster')}"
             ) from error
         self._address = address
         self._folder = f"/seatunnel/{cluster}/members"
@@ -106,7 +106,7 @@ class Register:
         self._thread.start()
         answered = self._named.wait(FIRST_S)
         if not answered:
-            logger.warning("ZooKeeper does not answer: this node continues with the members known from elsewhere")
+            logger.warning("ZooKeeper does not respond: this node continues with the members known from elsewhere")
         return answered
 
     def close(self) -> None:

@@ -147,7 +147,7 @@ def _job_id(request: Request) -> str:
 async def _option_rules(agent: Agent, request: Request, _body: bytes) -> Any:
     kind, plugin = request.query_params.get("type", "").lower(), request.query_params.get("plugin", "")
     if kind not in KINDS:
-        raise RequestError(f"type is {kind[:40]!r}: write one of {', '.join(KINDS)}")
+        raise RequestError(f"type is {kind[:40]!r}: expected one of {', '.join(KINDS)}")
     if not plugin:
         raise RequestError("plugin cannot be empty.")
     return await agent.asides.ask("options", {"type": kind, "plugin": plugin})

@@ -46,7 +46,7 @@ async def forwarded(agent: Agent, request: Request, target: str, body: bytes) ->
             return answer.status, answer.body, answer.content_type
         if request.method != "GET":
             raise RequestError(
-                f"it is not known whether this was recorded: the leader {leader} was replaced before it answered",
+                f"it is unknown whether this was recorded: the leader {leader} was replaced before it responded",
                 status=503,
                 reason="not_acknowledged",
             )

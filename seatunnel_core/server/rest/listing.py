@@ -111,12 +111,12 @@ async def chosen(
     query = request.query_params
     search, sort, order = query.get("search", "").lower(), query.get("sort", ""), query.get("order", "") or "asc"
     if len(search) > LONGEST_SEARCH:
-        raise RequestError(f"search has {len(search)} characters: write at most {LONGEST_SEARCH}")
+        raise RequestError(f"search has {len(search)} characters: use at most {LONGEST_SEARCH}")
     if order not in _ORDERS:
-        raise RequestError(f"order is {order[:40]!r}: write asc or desc")
+        raise RequestError(f"order is {order[:40]!r}: expected asc or desc")
     known = [key for key in _KEYS if key not in _ENDS or not jobs or isinstance(jobs[0], EndedJob)]
     if sort and sort not in known:
-        raise RequestError(f"sort is {sort[:40]!r}: write one of {', '.join(known)}")
+        raise RequestError(f"sort is {sort[:40]!r}: expected one of {', '.join(known)}")
     if not search and not sort:
         return jobs
 

@@ -42,7 +42,7 @@ async def _look(agent: Agent, request: Request, _body: bytes) -> Any:
 async def _change(agent: Agent, request: Request, body: bytes) -> Any:
     level = request.query_params.get("level") or _level_in(body)
     if not level:
-        raise RequestError('The level is required: write ?level=DEBUG, or {"level": "DEBUG"} as the body.')
+        raise RequestError('The level is required: use ?level=DEBUG, or {"level": "DEBUG"} as the body.')
     return await _answer(agent, request, "POST", level)
 
 

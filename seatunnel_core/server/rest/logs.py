@@ -106,7 +106,7 @@ def _listed(request: Request, links: Iterable[_Link], headers: dict[str, str]) -
         block = [{"node": each.node, "logLink": site + each.href, "logName": each.name} for each in links]
         return JSONResponse(block, headers=headers)
     if format != "html":
-        raise RequestError(f"format is {format[:200]!a}: write json or html")
+        raise RequestError(f"format is {format[:200]!a}: expected json or html")
     items = "".join(
         f'<li><a href="{html.escape(each.href)}">{html.escape(each.name)}</a> {html.escape(each.node)}</li>'
         for each in links

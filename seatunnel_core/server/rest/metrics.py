@@ -27,7 +27,7 @@ def _page(*, open_metrics: bool) -> Handler:
             found = await agent.figures.samples()
             body = await asyncio.to_thread(page, found, agent.config.cluster, open_metrics=open_metrics)
         except ImportError as error:
-            raise PlatformError(f"metrics need more ({error}): {install_command('cluster')}") from error
+            raise PlatformError(f"metrics need another package ({error}): {install_command('cluster')}") from error
         return Response(body, media_type=_OPEN if open_metrics else _PLAIN)
 
     return handler

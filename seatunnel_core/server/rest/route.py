@@ -192,7 +192,7 @@ def truth(values: Mapping[str, Any], name: str) -> bool:
     value = values.get(name)
     text = "false" if value in (None, "") else str(value).lower()
     if text not in ("true", "false"):
-        raise RequestError(f"{name} is {text[:40]!r}: write true or false")
+        raise RequestError(f"{name} is {text[:40]!r}: expected true or false")
     return text == "true"
 
 
@@ -208,5 +208,5 @@ def number(request: Request, name: str, default: int, *, least: int, most: int) 
     except ValueError:
         value = least - 1
     if not least <= value <= most:
-        raise RequestError(f"{name} is {text[:40]!r}: write a whole number from {least} to {most}")
+        raise RequestError(f"{name} is {text[:40]!r}: expected an integer from {least} to {most}")
     return value

@@ -118,7 +118,7 @@ def job_of(request: Request, body: bytes) -> tuple[str, str]:
         raise RequestError("Request body is empty.", reason="empty_body")
     format = request.query_params.get("format", "json").lower()
     if format not in FORMATS:
-        raise RequestError(f"format is {format[:40]!r}: write one of {', '.join(FORMATS)}", reason="unknown_format")
+        raise RequestError(f"format is {format[:40]!r}: expected one of {', '.join(FORMATS)}", reason="unknown_format")
     return _decoded(body), format
 
 

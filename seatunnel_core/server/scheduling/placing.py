@@ -234,7 +234,7 @@ def _without_slots(view: View, room: _Room, record: JobRecord, pool: Sequence[st
     known = all(member.lost or member.report is not None for member in view.members.values())
     if view.waits or record.attempt or not known or room.is_growing(pool):
         return reason
-    error = f"{reason}. Write `job-schedule-strategy: WAIT` or a larger `slot-num` in seatunnel.yaml, or add nodes"
+    error = f"{reason}. Set `job-schedule-strategy: WAIT` or a larger `slot-num` in seatunnel.yaml, or add nodes"
     return End(view.ended(record, JobState.FAILED, error=error))
 
 

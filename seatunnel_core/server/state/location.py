@@ -113,7 +113,7 @@ def _logged(made: CheckpointStorage, kind: str, prefix: str) -> ClusterStore:
         made.close()
         raise UsageError(
             f"a checkpoint storage of type {kind!r} cannot store the cluster's state: "
-            "write type: hdfs or jdbc, or a map-store block for engine* in hazelcast.yaml"
+            "set type: hdfs or jdbc, or a map-store block for engine* in hazelcast.yaml"
         )
     return LoggedStore(made, prefix)
 

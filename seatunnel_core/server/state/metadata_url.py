@@ -22,8 +22,8 @@ def map_properties(metadata_url: str) -> Mapping[str, str]:
     pairs = [part.partition("=") for part in found[2].split(",")[1:]] if found else []
     written = {key.strip(): value.strip() for key, _, value in pairs}
     if found is None or not written.get("url"):
-        raise UsageError(f"cluster.metadata-url or kylin.metadata.url is not a database address: write {_EXAMPLE}")
+        raise UsageError(f"cluster.metadata-url or kylin.metadata.url is not a database address: expected {_EXAMPLE}")
     if written.get("password", "").startswith("ENC("):
-        raise UsageError("the password in kylin.metadata.url is encrypted by Kylin and cannot be decrypted: write it")
+        raise UsageError("the password in kylin.metadata.url is encrypted by Kylin and cannot be decrypted: set it")
     known = {_KEYS[key]: value for key, value in written.items() if key in _KEYS}
     return {"type": "jdbc", "table-prefix": found[1], **known}

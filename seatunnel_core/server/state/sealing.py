@@ -61,7 +61,7 @@ class Seal:
         if cipher is None:
             raise StoredValueError(
                 f"it is encrypted with the key {key_id}, which belongs neither to config/{SECRET_FILE} nor to "
-                f"config/{OLD_SECRET_FILE} of this node: write the secret that was used then to "
+                f"config/{OLD_SECRET_FILE} of this node: put the secret that was used then into "
                 f"config/{OLD_SECRET_FILE}, and start the node again"
             )
         try:

@@ -117,7 +117,7 @@ def _address(written: str) -> str:
         return str(ipaddress.ip_address(text))
     except ValueError:
         raise UsageError(
-            f"http.bind-address is {written!r}: write an address of this machine, 0.0.0.0 for all of them, or 127.0.0.1"
+            f"http.bind-address is {written!r}: use an address of this machine, 0.0.0.0 for all of them, or 127.0.0.1"
         ) from None
 
 
@@ -130,7 +130,7 @@ def _context_path(written: str) -> str:
     parts = [part for part in written.split("/") if part]
     path = "".join(f"/{part}" for part in parts)
     if not _CONTEXT_PATH.fullmatch(path):
-        raise UsageError(f"http.context-path is {written!r}: write letters, digits and . _ ~ - between slashes")
+        raise UsageError(f"http.context-path is {written!r}: use letters, digits and . _ ~ - between slashes")
     return path
 
 

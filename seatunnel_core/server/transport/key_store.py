@@ -124,7 +124,7 @@ def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
     try:
         from cryptography.hazmat.primitives.serialization import pkcs12
     except ImportError as error:
-        raise PlatformError(f"{option} needs more ({error}): {install_command('cluster')}") from error
+        raise PlatformError(f"{option} needs another package ({error}): {install_command('cluster')}") from error
     password = store.password or ""
     if content.startswith(_JAVA):
         content, password = _converted(option, store)

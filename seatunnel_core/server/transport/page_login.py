@@ -58,5 +58,5 @@ def _password(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the password of the page cannot be read from {path}: {error}") from error
     if not found:
-        raise UsageError(f"{path} is empty: write a password, or delete the file and start the node again")
+        raise UsageError(f"{path} is empty: put a password into it, or delete the file and start the node again")
     return found

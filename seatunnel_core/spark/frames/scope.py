@@ -108,7 +108,7 @@ def judging(what: str) -> "Iterator[None]":
             raise
         raise TransformError(
             f"{what} requests rows of its frame (count, collect, toPandas, isEmpty …) during planning, so the engine "
-            "cannot determine whether it works row by row. Write scope = all to call it once with the rows of all "
+            "cannot determine whether it works row by row. Set scope = all to call it once with the rows of all "
             "splits (batch jobs only), or scope = unit to call it for each work unit with the unit's rows"
         ) from None
 

@@ -67,17 +67,17 @@ class Embedding(Transform):
         super().__init__(options)
         self._provider = Provider.of("Embedding", options, EMBEDDINGS)
         if self._provider.name == QIANFAN and not options[SECRET_KEY]:
-            raise UsageError("option 'secret_key': it is missing; QIANFAN requires it with api_key")
+            raise UsageError("option 'secret_key' is not set; QIANFAN requires it with api_key")
         self._fields: dict[str, str] = {}
         for name, source in options[FIELDS].items():
             if not isinstance(source, str):
                 raise UsageError(
                     f"option 'vectorization_fields': {name} has a block; only texts are supported, not images or "
-                    "videos: write the name of a column"
+                    "videos: use the name of a column"
                 )
             self._fields[name] = source
         if not self._fields:
-            raise UsageError("option 'vectorization_fields': no column is set; write { title_vector = title }")
+            raise UsageError("option 'vectorization_fields': no column is set; use { title_vector = title }")
         self._dimension: int | None = options[DIMENSION]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:

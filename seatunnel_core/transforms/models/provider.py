@@ -132,13 +132,13 @@ class Provider:
                 "call boto3 in a function, with Python { … }"
             )
         if options[CUSTOM_CONFIG] and name != CUSTOM:
-            raise UsageError("option 'custom_config': it belongs to model_provider = CUSTOM")
+            raise UsageError("option 'custom_config' belongs to model_provider = CUSTOM")
         url = options[API_PATH] or usual.get(name)
         if not url:
-            needed = f"api_path is missing, the url that {transform} calls"
+            needed = f"api_path is not set, the URL that {transform} calls"
             raise UsageError(f"option 'model_provider': {name} has no default url for this: {needed}")
         if not key and name != CUSTOM:
-            raise UsageError(f"option 'api_key': it is missing; set it to the key for {name}")
+            raise UsageError(f"option 'api_key' is not set; set it to the key for {name}")
         headers = {"api-key": key} if name == MICROSOFT else {"Authorization": f"Bearer {key}"} if key else {}
         custom_headers = {str(header): str(value) for header, value in (custom.get(_HEADERS) or {}).items()}
         return cls(

@@ -65,7 +65,7 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
         return Value(sql=engine_cast(value.sql, kind), type=kind, fails=value.fails)
     function = conversion(value.type, kind)
     if function is None:
-        raise SqlError(f"Sql: {what} cannot turn {type_name(value.type)} into {type_name(kind)}")
+        raise SqlError(f"Sql: {what} cannot convert {type_name(value.type)} to {type_name(kind)}")
     if tolerant:
         function = value_by_value(function, kind)
     return functions.call(what, function, [value], kind, fails=not tolerant)

@@ -91,16 +91,16 @@ def read(text: str) -> Statement:
     try:
         parsed = [each for each in sqlglot.parse(text, read=SeaTunnel) if each is not None]
     except sqlglot.errors.SqlglotError as error:
-        raise UsageError(f"option 'query': it cannot be parsed: {_readable(error)}") from None
+        raise UsageError(f"option 'query' cannot be parsed: {_readable(error)}") from None
     if len(parsed) != 1 or not isinstance(parsed[0], exp.Select):
-        raise UsageError("option 'query': it must be one statement SELECT … FROM t [WHERE …]")
+        raise UsageError("option 'query' must be one statement SELECT … FROM t [WHERE …]")
     select = parsed[0]
     for name, part in select.args.items():
         if part and name not in ("expressions", "from_", "where", "laterals", "kind"):
             raise UsageError(f"option 'query': {_word(name)} is not supported: {_ONE_ROW}")
     source = select.args.get("from_")
     if source is None:
-        raise UsageError("option 'query': the query has no FROM; write SELECT … FROM t")
+        raise UsageError("option 'query': the query has no FROM; use SELECT … FROM t")
     if not isinstance(source.this, exp.Table) or not source.this.name or source.this.args.get("joins"):
         raise UsageError(f"option 'query': a query inside FROM is not supported: {_ONE_ROW}")
     _check_table(source.this)

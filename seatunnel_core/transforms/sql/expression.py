@@ -154,7 +154,7 @@ def _column(own: Expressions, node: exp.Expression) -> Value:
 
 def _bracket(own: Expressions, node: exp.Expression) -> Value:
     if len(node.expressions) != 1:
-        raise SqlError(f"Sql: {place(node)}: {shown(node)}: write one key or number in the brackets")
+        raise SqlError(f"Sql: {place(node)}: {shown(node)}: use a single key or number in the brackets")
     return nested.part(own.functions, own.value(node.this), own.value(node.expressions[0]), _what(node))
 
 

@@ -17,7 +17,7 @@ def refusal(*argv: str) -> str:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        ([], "name one of list, show, diff"),
+        ([], "specify one of list, show, diff"),
         (["lst"], "invalid choice: 'lst'"),
         (["show"], "arguments are required: JOB"),
         (["show", "j", "0"], "the number of a pipeline"),

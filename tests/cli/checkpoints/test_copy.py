@@ -44,9 +44,9 @@ def test_a_place_that_is_no_folder_is_reported_as_what_it_is(
     (tmp_path / "ns").mkdir()
     monkeypatch.chdir(tmp_path)
     for place, says in {
-        str(file): f"{file} is a file: write a folder",
+        str(file): f"{file} is a file: use a folder",
         f"{loop}/ns/": f"{loop}/ns cannot be read: Too many levels of symbolic links",
-        "ns": "For the folder ns in the current folder, write ./ns/",
+        "ns": "For the folder ns in the current folder, use ./ns/",
     }.items():
         terminal.run("list", state=place, code=2)
         assert says in terminal.complaint

@@ -53,15 +53,15 @@ def test_verify_of_a_wrong_place_names_the_right_one(terminal: Terminal, tmp_pat
             stored.acquire_epoch("job-2", 1, 1)
     place, instead = {
         "empty": (f"{tmp_path}/empty/", "it is empty or does not exist"),
-        "above": (f"{Path(state).parent}/", f"the checkpoints are in a subfolder; write that namespace: {state}"),
-        "job": (f"{state}{JOB}/", f"write the namespace above it: {state}\n"),
-        "pipeline": (f"{state}{JOB}/000001/", f"write the namespace above it: {state}\n"),
+        "above": (f"{Path(state).parent}/", f"the checkpoints are in a subfolder; use that namespace: {state}"),
+        "job": (f"{state}{JOB}/", f"use the namespace above it: {state}\n"),
+        "pipeline": (f"{state}{JOB}/000001/", f"use the namespace above it: {state}\n"),
         "zip": (
             f"{tmp_path}/other.zip",
-            "1 object of other programs, such as a/b.txt: write the name of a file created by export",
+            "1 object of other programs, such as a/b.txt: use the name of a file created by export",
         ),
-        "maps": (f"{maps}/", f"write --from map-store -p namespace={maps}/\n"),
-        "below the maps": (f"{maps}/map-store/", f"write --from map-store -p namespace={maps}/\n"),
+        "maps": (f"{maps}/", f"use --from map-store -p namespace={maps}/\n"),
+        "below the maps": (f"{maps}/map-store/", f"use --from map-store -p namespace={maps}/\n"),
         "others": (f"{tmp_path}/others/", "1 object of other programs, such as notes.txt"),
     }[where]
     assert terminal.run("verify", state=place, code=2) == ""

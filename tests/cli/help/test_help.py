@@ -60,7 +60,7 @@ def test_a_wrong_name_is_answered_with_what_may_be_meant(capsys: pytest.CaptureF
     assert main(["help", "sink", "Consol"]) == 2
     assert "there is no sink 'Consol'; did you mean Console?" in capsys.readouterr().err
     assert main(["help", "Console", "LocalFile"]) == 2
-    assert "Write one name at a time" in capsys.readouterr().err
+    assert "Expected one name, not" in capsys.readouterr().err
 
 
 def test_a_broken_plugin_is_reported_with_its_reason(

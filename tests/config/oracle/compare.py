@@ -35,8 +35,8 @@ _SEATUNNEL = (
     ["org.apache.seatunnel:seatunnel-config-shade:2.3.8", "org.apache.seatunnel:seatunnel-config-base:2.3.8"],
 )
 _STRICTER = (
-    "a block, a list and a text cannot be combined",
-    "a dot in a key stands between two names",
+    "a block, a list and a string cannot be combined",
+    "a dot in a key must be between two names",
     "this section occurs twice",
 )
 _THEIRS = (

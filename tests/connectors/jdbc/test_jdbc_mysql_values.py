@@ -102,7 +102,7 @@ def test_properties_of_java_become_those_of_a_session() -> None:
     ("properties", "said"),
     [
         ({"zeroDateTimeBehavior": "ROUND"}, "write EXCEPTION or CONVERT_TO_NULL"),
-        ({"sslMode": "SOMETIMES"}, "write DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"),
+        ({"sslMode": "SOMETIMES"}, "expected DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"),
         (
             {"tinyInt1isBit": "false"},
             "tinyInt1isBit = false has another name here: set .* int_type_narrowing = false",

@@ -160,7 +160,7 @@ def test_what_is_wrong_is_said_before_data_moves(shop: str, options: dict[str, A
         ({"url": "jdbc:oracle:thin:@host", "query": "x"}, "jdbc:oracle:, which is not supported"),
         ({"url": "jdbc:postgresql://host", "query": "x"}, "the database is missing"),
         ({"url": "jdbc:postgresql:db", "query": "x"}, "no host"),
-        ({"url": "jdbc:postgresql://u:p@host/db", "query": "x"}, "write user and password by themselves"),
+        ({"url": "jdbc:postgresql://u:p@host/db", "query": "x"}, "set user and password separately"),
         ({"url": "jdbc:postgresql://a,b/db", "query": "x"}, "several hosts"),
         ({"url": "jdbc:sqlite:", "query": "x"}, "the path of the file"),
         ({"url": "jdbc:postgresql://h/shop", "table_path": "other.public.t"}, "opens shop"),

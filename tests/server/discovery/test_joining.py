@@ -184,7 +184,7 @@ def test_a_node_that_is_not_of_the_cluster_refuses_to_start_and_is_refused(tmp_p
         shared = ENGINE.format(folder=node.cluster.folder)
         late = shared + "    cluster: {leader-race: {heart-beat-timeout: 60}}\n"
         told = other_node(node, tmp_path / "timing", engine=late)
-        assert "write the same cluster.leader-race.heart-beat-interval and heart-beat-timeout" in told
+        assert "set the same cluster.leader-race.heart-beat-interval and heart-beat-timeout" in told
         alone = shared + "    cluster: {leader-race: {enabled: false}}\n"
         told = other_node(node, tmp_path / "alone", engine=alone)
         assert "cluster.leader-race.enabled is false on 127.0.0.1:" in told

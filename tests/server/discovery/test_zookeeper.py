@@ -93,7 +93,7 @@ def test_nodes_find_each_other_and_go_on_when_zookeeper_dies(zookeeper: ZooKeepe
         until("it is gone", lambda: f"the members in ZooKeeper are {first.address}\n" in first.log())
         zookeeper.kill()
         second.start()
-        until("it goes on without", lambda: "ZooKeeper does not answer" in second.log())
+        until("it goes on without", lambda: "ZooKeeper does not respond" in second.log())
         until("both are members again", lambda: len(_members(first)) == 2)
 
 

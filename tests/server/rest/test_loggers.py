@@ -48,7 +48,7 @@ def test_a_level_is_changed_and_reset(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("method", "target", "status", "said"),
     [
-        ("POST", f"/loggers/{NAME}?level=LOUD", 400, "write one of ALL, TRACE"),
+        ("POST", f"/loggers/{NAME}?level=LOUD", 400, "expected one of ALL, TRACE"),
         ("POST", f"/loggers/{NAME}", 400, "The level is required"),
         ("POST", "/loggers", 400, "must not be empty"),
         ("DELETE", "/loggers", 400, "must not be empty"),

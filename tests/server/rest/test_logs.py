@@ -238,7 +238,7 @@ def test_files_of_other_nodes_are_read_through_this_one(agent: Agent, tmp_path: 
     stranger = asked.get("/logs/job-8.log?node=192.0.2.9:80")
     assert (stranger.status, "no node of this cluster" in stranger.json["message"]) == (404, True)
     assert asked.get("/log/job-8.log").status == 404, "it is not here"
-    assert "did not answer" in asked.get("/logs/job-9.log").json["message"]
+    assert "did not respond" in asked.get("/logs/job-9.log").json["message"]
 
 
 def test_a_client_with_the_secret_asks_for_ranges(agent: Agent) -> None:

@@ -93,9 +93,9 @@ def test_a_password_in_the_clear_is_a_warning(tmp_path: Path, caplog: pytest.Log
         ("enable-basic-auth: true", "is not set"),
         ("enable-basic-auth: true, basic-auth-password: admin", "well-known default"),
         (f"{LOGIN}, basic-auth-username: 'a:b'", "contains a colon"),
-        ("bind-address: elsewhere.example", "write an address of this machine"),
-        ("context-path: /a b", "write letters"),
-        ("context-path: '/{x}'", "write letters"),
+        ("bind-address: elsewhere.example", "use an address of this machine"),
+        ("context-path: /a b", "use letters"),
+        ("context-path: '/{x}'", "use letters"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_write(tmp_path: Path, keys: str, said: str) -> None:

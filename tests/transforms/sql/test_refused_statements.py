@@ -33,7 +33,7 @@ from tests.transforms.tables import PEOPLE, changed, made
     ],
 )
 def test_statements_that_cannot_be(query: str, message: str) -> None:
-    with pytest.raises(UsageError, match=rf"option 'query': .*{message}"):
+    with pytest.raises(UsageError, match=rf"option 'query'.* {message}"):
         made(Sql, query=query)
 
 
@@ -53,15 +53,18 @@ def test_statements_that_cannot_be(query: str, message: str) -> None:
         ("FORMATDATETIME(CURRENT_TIME, 'yyyy')", "a time of day has no date to write"),
         ("TO_CHAR(age, '9X')", "the format 9X is unknown"),
         ("TO_CHAR(CURRENT_DATE, 'YYYY BC')", "the format YYYY BC has the unknown element BC"),
-        ("DATEADD(CURRENT_DATE, 1, 'FORTNIGHT')", "FORTNIGHT is not a unit of time; there are"),
+        ("DATEADD(CURRENT_DATE, 1, 'FORTNIGHT')", "FORTNIGHT is not a unit of time; expected one of"),
         ("DATEADD(CURRENT_TIME, 1, 'DAY')", "a time of day has no DAY"),
-        ("DATEDIFF(CURRENT_TIME, CURRENT_DATE, 'HOUR')", "no difference exists between a time of day and a date"),
-        ("EXTRACT(SOUL FROM CURRENT_DATE)", "SOUL is not a field; there are YEAR"),
+        (
+            "DATEDIFF(CURRENT_TIME, CURRENT_DATE, 'HOUR')",
+            "the difference between a time of day and a date is undefined",
+        ),
+        ("EXTRACT(SOUL FROM CURRENT_DATE)", "SOUL is not a field; expected one of YEAR"),
         ("YEAR(CURRENT_TIME)", "a time of day has no YEAR"),
         ("YEAR(age)", "argument 1 is int, but must be a date, a time or a timestamp"),
         ("FROM_UNIXTIME(id, 'yyyy', 'Mars')", "Mars is not a time zone"),
-        ("CAST(id AS DATE)", "cannot turn bigint into date"),
-        ("CAST(age AS JSON)", "JSON is not a type of CAST; there are STRING"),
+        ("CAST(id AS DATE)", "cannot convert bigint to date"),
+        ("CAST(age AS JSON)", "JSON is not a type of CAST; expected one of STRING"),
         ("REGEXP_LIKE(name, '(')", "is not a regular expression"),
         ("REGEXP_LIKE(name, 'a', 'x')", "the flag 'x' is not one of i, c, n or m"),
         ("id IN (SELECT 1)", "is not supported by a transform Sql"),

@@ -167,7 +167,9 @@ def _zone(call: Call, name: str) -> dt.tzinfo:
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-        raise SqlError(f"Sql: {call.what}: {name} is not a time zone; write UTC+8 or Asia/Shanghai") from None
+        raise SqlError(
+            f"Sql: {call.what}: {name} is not a time zone; use UTC+8 or Asia/Shanghai, for example"
+        ) from None
 
 
 @function("TO_CHAR", most=2)

@@ -49,7 +49,7 @@ def unit(call: Call, at: int, *, more: tuple[str, ...] = ()) -> str:
     singular = name.removesuffix("S")
     if singular not in STEPS_US and singular not in OF_DATES and singular not in more:
         known = ", ".join((*OF_DATES, *STEPS_US, *more))
-        raise SqlError(f"Sql: {call.what}: {name} is not a unit of time; there are {known}")
+        raise SqlError(f"Sql: {call.what}: {name} is not a unit of time; expected one of {known}")
     return singular
 
 
@@ -126,7 +126,7 @@ def datediff(call: Call) -> Value:
     """
     one, other, name = moment(call, 0), moment(call, 1), unit(call, 2, more=("DAYTIME",))
     if (one.type == TIME) != (other.type == TIME) and NULL not in (call.args[0].type, call.args[1].type):
-        raise SqlError(f"Sql: {call.what}: no difference exists between a time of day and a date")
+        raise SqlError(f"Sql: {call.what}: the difference between a time of day and a date is undefined")
     _check_unit(call, name, one.type)
     if name in OF_DATES:
         return call.make(_whole_months(OF_DATES[name]), BIGINT, [one, other], fails=False)
@@ -201,7 +201,7 @@ def extract(call: Call) -> Value:
     """Compile ``EXTRACT(YEAR FROM d)``, with the field's name and the value as arguments."""
     name = call.known(0, "a field").upper()
     if name not in FIELDS:
-        raise SqlError(f"Sql: {call.what}: {name} is not a field; there are {', '.join(FIELDS)}")
+        raise SqlError(f"Sql: {call.what}: {name} is not a field; expected one of {', '.join(FIELDS)}")
     return _field(call, name, moment(call, 1))
 
 
