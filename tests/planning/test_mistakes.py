@@ -276,6 +276,7 @@ _CHOSEN: dict[str, dict[str, object]] = {
     "Spark": {"format": "json"},
     "Jdbc": {"url": "jdbc:sqlite::memory:"},
     **{name: {"url": "jdbc:mysql://localhost/shop"} for name in ("MySQL-CDC", "MariaDB-CDC")},
+    "Postgres-CDC": {"url": "jdbc:postgresql://localhost/shop"},
     "source Jdbc": {"query": "SELECT 1 AS id"},
     "sink Jdbc": {"query": "INSERT INTO t VALUES (?)"},
     **{name: {"url": "http://localhost/rows"} for name in ("Http", "Github", "Gitlab", "Jira", "Klaviyo", "Lemlist")},

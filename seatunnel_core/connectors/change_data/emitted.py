@@ -56,7 +56,7 @@ def emitted(
 
     Raises:
         RowError: A row has a value that rows cannot represent, and the job does not skip such rows.
-        SourceError: A value of a new row, or of a key, did not arrive.
+        SourceError: A value of an inserted row, or of a key, did not arrive.
     """
     kinds = changes.kinds
     if changes.misfits:
@@ -65,14 +65,20 @@ def emitted(
         if not keep.any():
             return None
         kinds = _with_lone_rows(kinds, keep)
-    _require_arrived(changes, keep, schema, where, remedy)
+    absent = _absent(changes, kinds, keep, schema, where, remedy)
     rows = changes.rows
     if keep is not None and not keep.all():
         rows, kinds = rows.filter(pa.array(keep)), kinds[keep]
+        absent = {name: mask[keep] for name, mask in absent.items()}
     if not rows.num_rows:
         return None
     inserts = bool((kinds == RowKind.INSERT).all())
-    return Batch(table=schema.table, rows=rows, kinds=None if inserts else pa.array(kinds, pa.int8()))
+    return Batch(
+        table=schema.table,
+        rows=rows,
+        kinds=None if inserts else pa.array(kinds, pa.int8()),
+        absent={name: pa.array(mask) for name, mask in absent.items()},
+    )
 
 
 def _pairs(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
@@ -106,19 +112,27 @@ def _without_misfits(
     return kept
 
 
-def _require_arrived(changes: Changes, keep: Flags | None, schema: TableSchema, where: str, remedy: str) -> None:
-    """Raise an error if a value is missing without which a sink would write a wrong row."""
+def _absent(
+    changes: Changes, kinds: npt.NDArray[np.int8], keep: Flags | None, schema: TableSchema, where: str, remedy: str
+) -> dict[str, Flags]:
+    """Return for each column of which values of new rows did not arrive where they are missing.
+
+    Old rows need only their key.
+    """
+    found: dict[str, Flags] = {}
     if changes.complete:
-        return
-    new = (changes.kinds == RowKind.INSERT) | (changes.kinds == RowKind.UPDATE_AFTER)
+        return found
+    updated, inserted = kinds == RowKind.UPDATE_AFTER, kinds == RowKind.INSERT
     for number, name in enumerate(schema.columns.names):
         missing = ~changes.arrived(number)
-        if name not in schema.primary_key:
-            missing &= new
         if keep is not None:
             missing &= keep
-        if missing.any():
+        needed = missing if name in schema.primary_key else missing & inserted
+        if needed.any():
             raise SourceError(
                 f"table {schema.table}, {where}: the log does not have the value of the column {name!r} of a changed "
                 f"row; {remedy}"
             )
+        if (missing & updated).any():
+            found[name] = missing & updated
+    return found

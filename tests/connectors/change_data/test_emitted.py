@@ -47,6 +47,7 @@ class Context(ReadContext):
 def played(
     *rows: tuple[int, int], keep: Sequence[bool] | None = None, misfits: dict[int, str] | None = None,
     missing: dict[int, Sequence[bool]] | None = None, context: Context | None = None,
+    absent: dict[str, Sequence[bool]] | None = None,
 ) -> list[tuple[int, int]]:  # fmt: skip
     kinds = np.array([kind for kind, _ in rows], np.int8)
     keys = [key for _, key in rows]
@@ -56,7 +57,10 @@ def played(
     logged = Logged(rows=made, kinds=kinds, missing=missing or {}, misfits=misfits or {})
     mask = None if keep is None else np.array(keep, np.bool_)
     batch = emitted(logged, mask, SCHEMA, context or Context(skips=False), "position 7", "set X")
-    return [] if batch is None else pairs(batch)
+    if batch is None:
+        return []
+    assert {name: mask.to_pylist() for name, mask in batch.absent.items()} == (absent or {})
+    return pairs(batch)
 
 
 def pairs(batch: Batch) -> list[tuple[int, int]]:
@@ -99,7 +103,16 @@ def test_old_rows_need_only_their_key() -> None:
         played((D, 1), missing={0: [True]})
 
 
-def test_new_rows_need_every_column() -> None:
+def test_values_of_updated_rows_that_did_not_arrive_are_absent() -> None:
+    rows = [(INS, 1), (A, 2), (D, 3)]
+    assert played(*rows, missing={1: [False, True, True]}, absent={"name": [False, True, False]}) == rows
+    assert played(*rows, missing={1: [False, True, True]}, keep=[True, False, True]) == [rows[0], rows[2]]
+    kept = played(*rows, missing={1: [False, True, True]}, keep=[False, True, True], absent={"name": [True, False]})
+    assert kept == rows[1:]
+
+
+def test_inserted_rows_need_every_column() -> None:
     with pytest.raises(SourceError, match="column 'name'"):
-        played((INS, 1), (A, 2), missing={1: [False, True]})
-    assert played((INS, 1), (A, 2), missing={1: [False, True]}, keep=[True, False]) == [(INS, 1)]
+        played((INS, 1), (A, 2), missing={1: [True, False]})
+    with pytest.raises(SourceError, match="column 'name'"):
+        played((B, 1), (A, 9), missing={1: [True, True]}, keep=[False, True])

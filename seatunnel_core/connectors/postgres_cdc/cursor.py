@@ -1,0 +1,164 @@
+"""What the source remembers: chunks to read and being read, marks of the chunks, and the position in the log."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import StoredValueError
+from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
+from seatunnel_core.connectors.jdbc.order import OWN
+
+FORMAT = 1
+
+
+@frozen(kw_only=True)
+class Mark:
+    """The snapshot of all chunks up to a bound, behind those of the mark before."""
+
+    table: int
+    """Index of the last table."""
+
+    high: str | None
+    """Upper bound of the last chunk in that table; ``None`` if the table ends there."""
+
+    order: str = OWN
+    """Key in ``Dialect.orders`` of the order of ``high``."""
+
+    snapshot: str = ""
+    """The snapshot, as ``SnapshotMark`` writes it; empty while the chunk is being read."""
+
+    def record(self) -> list[Any]:
+        """Return it as JSON values."""
+        return [self.table, self.order, self.high, self.snapshot]
+
+    @classmethod
+    def from_record(cls, record: Any) -> "Mark":
+        """Return it from JSON values.
+
+        Raises:
+            StoredValueError: These are none.
+        """
+        if not isinstance(record, list) or len(record) != 4:
+            raise StoredValueError(f"{ascii(record)[:60]} is not a mark")
+        table, order, high, snapshot = record
+        return cls(table=table, order=order, high=high, snapshot=snapshot)
+
+
+@frozen(kw_only=True)
+class Capture:
+    """State of the source between two polls."""
+
+    server: str
+    """Identifier of the database cluster."""
+
+    tables: tuple[tuple[str, str], ...] = field(repr=False)
+    """Name and shape of each table. Chunks and marks refer to their order."""
+
+    log: str
+    """Position up to which the log was read; empty if it is not read."""
+
+    least: int = 0
+    """A snapshot for chunks needs to contain all transactions with lower ids; 0 for any."""
+
+    chunks: ChunkStart
+    """Start of the next chunk."""
+
+    next: int = 0
+    """Number of the next chunk."""
+
+    waiting: tuple[Mark, ...] = field(default=(), repr=False)
+    """Chunks without a mark, and those behind them, in order."""
+
+    marks: tuple[Mark, ...] = field(default=(), repr=False)
+    until: str = ""
+    """Position of the log from which no transaction is contained in a mark; empty before the log is read."""
+
+    reading: str = ""
+    """End of the range of the log that is being read; empty if none is."""
+
+    stop: str = ""
+    """Position at which the job ends; empty if it is not known, or the job never ends."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the state as JSON values."""
+        return {
+            "format": FORMAT,
+            "server": self.server,
+            "tables": [list(each) for each in self.tables],
+            "log": self.log,
+            "least": self.least,
+            "chunks": self.chunks.record(),
+            "next": self.next,
+            "waiting": [each.record() for each in self.waiting],
+            "marks": [each.record() for each in self.marks],
+            "until": self.until,
+            "reading": self.reading,
+            "stop": self.stop,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Capture":
+        """Return the state from JSON values.
+
+        Raises:
+            StoredValueError: These are not from this source.
+        """
+        if stored.number(record, "format") != FORMAT:
+            raise StoredValueError("the cursor of Postgres-CDC was written by another version")
+        return cls(
+            server=stored.text(record, "server"),
+            tables=tuple((str(name), str(shape)) for name, shape in stored.items(record, "tables")),
+            log=stored.text(record, "log"),
+            least=stored.number(record, "least"),
+            chunks=ChunkStart.from_record(stored.below(record, "chunks")),
+            next=stored.number(record, "next"),
+            waiting=tuple(map(Mark.from_record, stored.items(record, "waiting"))),
+            marks=tuple(map(Mark.from_record, stored.items(record, "marks"))),
+            until=stored.text(record, "until"),
+            reading=stored.text(record, "reading"),
+            stop=stored.text(record, "stop"),
+        )
+
+    # -- changes --------------------------------------------------------------------------------------------------
+
+    def planned(self, chunks: Sequence[Chunk], after: ChunkStart) -> "Capture":
+        """Return the state after chunks were planned."""
+        made = tuple(Mark(table=each.table, high=each.piece.high, order=each.piece.order) for each in chunks)
+        return evolve(self, chunks=after, next=self.next + len(made), waiting=(*self.waiting, *made))
+
+    def read(self, number: int, snapshot: str) -> "Capture":
+        """Return the state after a chunk was read.
+
+        Raises:
+            StoredValueError: No chunk with this number is being read.
+        """
+        at = number - (self.next - len(self.waiting))
+        if not 0 <= at < len(self.waiting):
+            raise StoredValueError(f"the chunk {number} was not being read")
+        waiting = list(self.waiting)
+        waiting[at] = evolve(waiting[at], snapshot=snapshot)
+        marks = list(self.marks)
+        while waiting and waiting[0].snapshot:
+            mark = waiting.pop(0)
+            if marks and marks[-1].snapshot == mark.snapshot:
+                marks.pop()
+            marks.append(mark)
+        return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
+
+    def logged(self, end: str) -> "Capture":
+        """Return the state after the log was read up to a position."""
+        return evolve(self, log=end, reading="")
+
+
+def marks_of(marks: Sequence[Mark], table: int) -> list[Mark]:
+    """Return the marks of the chunks of a table, in order; the last one covers the rest of the table."""
+    found: list[Mark] = []
+    for mark in marks:
+        if mark.table < table:
+            continue
+        found.append(mark)
+        if mark.table > table or mark.high is None:
+            break
+    return found

@@ -1,0 +1,77 @@
+"""Options of the source ``Postgres-CDC``, with SeaTunnel's names."""
+
+from typing import Any
+
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import BOOLEAN, ENUM, LIST, STRING, Option, Options
+from seatunnel_core.connectors.change_data import options as shared
+
+SCHEMA_NAMES: Option[tuple[str, ...]] = Option(
+    "schema-names", LIST(), doc="Schemas from which tables are captured. By default all of them."
+)
+SLOT = Option(
+    "slot.name",
+    STRING,
+    default="seatunnel",
+    doc="Replication slot of the job: small letters, digits and _. It is created if it does not exist. Each job needs "
+    "its own slot.",
+)
+PUBLICATION = Option(
+    "publication.name",
+    STRING,
+    doc="Publication of the captured tables, which is created if it does not exist. By default it has the slot's name.",
+)
+PLUGIN = Option(
+    "decoding.plugin.name",
+    STRING,
+    default="pgoutput",
+    doc="Output plugin of the slot. Only pgoutput, which is part of PostgreSQL, is supported.",
+)
+STARTUP = Option(
+    "startup.mode",
+    ENUM("initial", "snapshot-only", "latest", "earliest", "committed-offset"),
+    default="initial",
+    doc="initial reads the tables and then their changes; snapshot-only ends after the tables. latest reads changes "
+    "from now on, earliest from the start of the slot, and committed-offset only if the slot exists.",
+)
+STOP = Option(
+    "stop.mode",
+    ENUM("never", "latest"),
+    default="never",
+    doc="latest ends the job at the position of the log at which the tables had been read, or the job started.",
+)
+REQUIRE_FULL = Option(
+    "require-replica-identity-full",
+    BOOLEAN,
+    default=False,
+    doc="True to reject tables without REPLICA IDENTITY FULL. Only sinks that need the old values of updated and "
+    "deleted rows need it; without it, these are null outside of the key.",
+)
+
+SOURCE_OPTIONS: tuple[Option[Any], ...] = (
+    *shared.CONNECTION,
+    shared.DATABASE_NAMES,
+    SCHEMA_NAMES,
+    *(each for each in shared.TABLES if each is not shared.DATABASE_NAMES),
+    STARTUP,
+    STOP,
+    SLOT,
+    PUBLICATION,
+    PLUGIN,
+    REQUIRE_FULL,
+    *shared.CHUNKS,
+    *shared.ROWS,
+    *shared.WITHOUT_EFFECT,
+)
+
+
+def require_supported(options: Options) -> None:
+    """Raise ``UsageError`` for values that are not supported, or contradict each other."""
+    shared.require_supported(options)
+    if options[PLUGIN] != "pgoutput":
+        raise UsageError(f"option 'decoding.plugin.name': {options[PLUGIN]} is not supported; use pgoutput")
+    name = options[SLOT]
+    if not name or len(name) > 63 or set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789_"):
+        raise UsageError(
+            f"option 'slot.name': {name!r} is not a name of a slot; use up to 63 small letters, digits and _"
+        )

@@ -1,0 +1,107 @@
+"""Decisions of a poll: which chunks and ranges of the log are read next."""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, evolve, field
+
+from seatunnel_core.connector_api.source import DiscoveredObject, PollResult
+from seatunnel_core.connectors.change_data.chunks import Chunks
+from seatunnel_core.connectors.postgres_cdc.cursor import Capture
+from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
+from seatunnel_core.connectors.postgres_cdc.server import LogEnd
+from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
+
+MOST_CHUNKS = 256
+"""Maximum number of chunks that are being read: every checkpoint contains them, and a restart reads each by itself."""
+
+RANGE_BYTES = 64 << 20
+"""Maximum size of a range of the log."""
+
+POLL_MS = 300
+_WAIT_MS = 1_000
+"""Time until the next poll while tasks read; their facts end it early."""
+
+
+@define
+class Planner:
+    """Plans from the state of the source, the server's log, and a list of chunks that it keeps between polls."""
+
+    _chunks: Chunks
+    _tables: int
+    _reads_log: bool
+    _stops: bool
+    _slot: str
+    confirmed: Lsn = field(default=NOWHERE, init=False)
+    """The slot may forget the log before it."""
+
+    def next(
+        self,
+        state: Capture,
+        connection: Any,
+        snapshot: Callable[[], str | None],
+        end: Callable[[], LogEnd],
+    ) -> PollResult:
+        """Return what is read next, and the state after it.
+
+        Args:
+            state: The state, with all facts.
+            connection: A connection of the pool of the tables' dialect.
+            snapshot: Returns the name of the snapshot for chunks; ``None`` if it cannot be taken yet.
+            end: Returns the end of the log.
+        """
+        if state.chunks.table < self._tables:
+            return self._next_chunks(state, connection, snapshot)
+        if state.waiting:
+            return _result(state, (), _WAIT_MS)
+        if not self._reads_log:
+            return _result(state, (), None)
+        if state.reading:
+            return _result(state, (), _WAIT_MS)
+        return self._next_range(state, end())
+
+    def _next_chunks(self, state: Capture, connection: Any, snapshot: Callable[[], str | None]) -> PollResult:
+        most = MOST_CHUNKS - len(state.waiting)
+        if most < MOST_CHUNKS // 2:
+            return _result(state, (), _WAIT_MS)
+        name = snapshot()
+        if name is None:
+            return _result(state, (), POLL_MS)
+        chunks, after = self._chunks.take(state.chunks, most, connection)
+        items = tuple(
+            {"chunk": {**chunk.body(), **more, "number": state.next + number}, "rows": chunk.piece.rows}
+            for number, chunk in enumerate(chunks)
+            for more in [{"shape": state.tables[chunk.table][1], "snapshot": name}]
+        )
+        return _result(state.planned(chunks, after), items, 0)
+
+    def _next_range(self, state: Capture, end: LogEnd) -> PollResult:
+        if not state.until:
+            # Commits that a snapshot contains were logged before it was taken.
+            state = evolve(state, until=str(end.inserted))
+        if self._stops and not state.stop:
+            state = evolve(state, stop=str(end.inserted))
+        start, until = Lsn.parse(state.log), Lsn.parse(state.until)
+        if state.stop and start >= Lsn.parse(state.stop):
+            return _result(state, (), None)
+        if start >= until and state.marks:
+            state = evolve(state, marks=())
+        last = min(end.flushed.value, start.value + RANGE_BYTES)
+        if state.marks:
+            last = min(last, until.value)
+        if state.stop:
+            last = min(last, Lsn.parse(state.stop).value)
+        if last <= start.value:
+            return _result(state, (), POLL_MS)
+        wanted = LogRange(
+            start=start,
+            end=Lsn(last),
+            confirm=min(self.confirmed, start),
+            tables=state.tables,
+            marks=state.marks,
+        )
+        return _result(evolve(state, reading=str(wanted.end)), (wanted.body(),), _WAIT_MS)
+
+
+def _result(state: Capture, items: tuple[DiscoveredObject, ...], again_ms: int | None) -> PollResult:
+    return PollResult(items=items, cursor=state.record(), again_ms=again_ms)

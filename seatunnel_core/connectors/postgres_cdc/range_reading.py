@@ -1,0 +1,149 @@
+"""Reading of a range of the log in a task."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.connectors.change_data.shape import require_shape
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.postgres_cdc.cursor import Mark
+from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_cdc.tables import Captured
+from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, TableChanges, Truncation
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
+from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
+
+_REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
+
+
+@frozen(kw_only=True)
+class LogRange:
+    """A range of the log: the transactions that were committed in it."""
+
+    start: Lsn
+    end: Lsn
+    confirm: Lsn
+    """The slot may forget the log before it."""
+
+    tables: tuple[tuple[str, str], ...] = field(repr=False)
+    """Name and shape of each captured table. Marks refer to their order."""
+
+    marks: tuple[Mark, ...] = ()
+    """Marks of the chunks; none if all transactions of the range are later."""
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of a split."""
+        return {
+            "log": {
+                "start": str(self.start),
+                "end": str(self.end),
+                "confirm": str(self.confirm),
+                "tables": [list(each) for each in self.tables],
+                "marks": [mark.record() for mark in self.marks],
+            }
+        }
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "LogRange":
+        """Return the range of the body of a split."""
+        log = body["log"]
+        return cls(
+            start=Lsn.parse(log["start"]),
+            end=Lsn.parse(log["end"]),
+            confirm=Lsn.parse(log["confirm"]),
+            tables=tuple((name, shape) for name, shape in log["tables"]),
+            marks=tuple(map(Mark.from_record, log["marks"])),
+        )
+
+
+@define
+class RangeReader:
+    """Reads one range."""
+
+    _settings: Settings
+    _dialect: Dialect
+    _tables: Sequence[Captured]
+    _range: LogRange
+    _context: ReadContext
+    _numbers: dict[tuple[str, str], int] = field(init=False)
+    _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
+    _shapes: dict[int, object] = field(init=False, factory=dict)
+    """Last shape of each table that was found to be the planned one."""
+
+    def __attrs_post_init__(self) -> None:
+        self._numbers = {table.path: number for number, table in enumerate(self._tables)}
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the changed rows of the captured tables, in order.
+
+        Raises:
+            LogError: The log cannot be read.
+            SourceError: It contains a change that cannot be applied.
+        """
+        settings, wanted = self._settings, self._range
+        with (
+            closing(connect(settings.sql())) as connection,
+            SlotReader(settings.log(), connection, settings.slot, [settings.publication], wanted.start) as reader,
+        ):
+            if wanted.confirm <= wanted.start:
+                reader.confirm(wanted.confirm)
+            for batch in reader.batches(wanted.end):
+                for changes in batch.changes:
+                    made = self._batch(connection, batch, changes)
+                    if made is not None:
+                        yield made
+                if batch.truncation is not None:
+                    self._require_seen(connection, batch.truncation)
+
+    def _batch(self, connection: Any, batch: ChangeBatch, changes: TableChanges) -> Batch | None:
+        number = self._numbers.get((changes.table.namespace, changes.table.name))
+        if number is None:
+            return None
+        table = self._tables[number]
+        schema, where = table.found.schema(), f"log position {batch.position}"
+        if self._shapes.get(number) is not changes.table:
+            require_shape(table.name, changes.table.schema, schema.columns, where)
+            self._shapes[number] = changes.table
+        seen = self._marks(connection, number)
+        keep = None if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
+        return emitted(changes, keep, schema, self._context, where, _REMEDY)
+
+    def _marks(self, connection: Any, number: int) -> SeenRows | None:
+        if number not in self._seen:
+            found = self._tables[number].found
+            self._seen[number] = seen_rows(
+                self._dialect, found, number, self._range.marks, lambda statement: run(connection, statement)
+            )
+        return self._seen[number]
+
+    def _require_seen(self, connection: Any, truncation: Truncation) -> None:
+        """Raise an error for a TRUNCATE of a captured table, unless its snapshot was taken later."""
+        for table in truncation.tables:
+            number = self._numbers.get((table.namespace, table.name))
+            if number is None:
+                continue
+            seen = self._marks(connection, number)
+            if seen is None or not seen.of_all_chunks(truncation.transaction.xid):
+                raise SourceError(
+                    f"TRUNCATE of {self._tables[number].name} at the log position "
+                    f"{truncation.transaction.commit_lsn} is not supported; use DELETE, or truncate the target and "
+                    "start a new job"
+                )
+
+
+def _xids(batch: ChangeBatch, changes: TableChanges) -> npt.NDArray[np.uint32]:
+    """Return the id of the transaction of each row."""
+    numbers = np.array([each.number for each in batch.transactions], np.int64)
+    xids = np.array([each.xid for each in batch.transactions], np.uint32)
+    found: npt.NDArray[np.uint32] = xids[np.searchsorted(numbers, changes.transactions)]
+    return found

@@ -1,0 +1,81 @@
+"""Which changed rows of the log the snapshot of their chunk contains already."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import field, frozen
+
+from seatunnel_core.connectors.change_data.chunk_keys import intervals_of
+from seatunnel_core.connectors.jdbc.column import Column
+from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.postgres_cdc.cursor import Mark, marks_of
+from seatunnel_core.connectors.postgres_log.snapshot_mark import SnapshotMark
+
+Flags = npt.NDArray[np.bool_]
+
+
+@frozen(kw_only=True)
+class SeenRows:
+    """The marks of a table."""
+
+    marks: tuple[SnapshotMark, ...]
+    """Snapshots of its chunks, in the order of their keys."""
+
+    intervals: Callable[[pa.RecordBatch], npt.NDArray[np.int64]] = field(repr=False)
+    """Returns for each row the index of the mark of its chunk."""
+
+    def of_all_chunks(self, xid: int) -> bool:
+        """Return True if the snapshots of all chunks contain a transaction."""
+        return all(mark.contains(xid) for mark in self.marks)
+
+    def of(self, rows: pa.RecordBatch, xids: npt.NDArray[np.uint32]) -> Flags:
+        """Return for each row whether the snapshot of its chunk contains its transaction.
+
+        Args:
+            rows: Rows with the columns of the table.
+            xids: The id of the transaction of each row.
+        """
+        contained = np.stack([mark.contain(xids) for mark in self.marks])
+        seen = np.array(contained.all(axis=0), np.bool_)
+        uncertain = np.flatnonzero(contained.any(axis=0) & ~seen)
+        if len(uncertain):
+            index = self.intervals(rows.take(pa.array(uncertain)))
+            seen[uncertain] = contained[index, uncertain]
+        return seen
+
+
+def seen_rows(dialect: Dialect, found: Found, number: int, marks: Sequence[Mark], ask: Asking) -> SeenRows | None:
+    """Return the marks of a table; ``None`` if no chunk of it was read.
+
+    Args:
+        dialect: The database.
+        found: The table.
+        number: Its index.
+        marks: The marks of all tables.
+        ask: Runs a statement and returns its rows; called if the database needs to compare keys.
+    """
+    own = marks_of(marks, number)
+    if not own:
+        return None
+    bounds = [(mark.order, mark.high) for mark in own if mark.table == number and mark.high is not None]
+    column = found.split_column
+    if column is None or not bounds:
+        return SeenRows(marks=(SnapshotMark.parse(own[-1].snapshot),), intervals=_zeros)
+    highs = [str(high) for _, high in bounds]
+    find = partial(_intervals, dialect, found, column, bounds[0][0], highs, ask)
+    return SeenRows(marks=tuple(SnapshotMark.parse(mark.snapshot) for mark in own), intervals=find)
+
+
+def _zeros(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    return np.zeros(rows.num_rows, np.int64)
+
+
+def _intervals(
+    dialect: Dialect, found: Found, column: Column, order: str, highs: Sequence[str], ask: Asking, rows: pa.RecordBatch
+) -> Any:
+    return intervals_of(dialect, ask, found.reading.relation, column, order, highs, rows.column(column.name))

@@ -1,0 +1,206 @@
+"""Slot and publication of a job on the server, and what they need."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_log.errors import SlotMissingError
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.publications import (
+    TableName,
+    add_tables,
+    capture_problems,
+    create_publication,
+    publication,
+)
+from seatunnel_core.connectors.postgres_log.replication import ReplicationConnection
+from seatunnel_core.connectors.postgres_log.slots import SlotState, create_slot, slot_state
+from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
+
+_WRITTEN = """
+SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
+            ELSE pg_catalog.pg_current_wal_insert_lsn() END::text,
+       CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
+            ELSE pg_catalog.pg_current_wal_flush_lsn() END::text
+"""
+_COMMIT = "SELECT pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')"
+"""A transaction with a message that no reader requests."""
+
+_NEXT_ID = "SELECT pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
+_RIGHTS = """
+SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),
+       pg_catalog.has_database_privilege(current_database(), 'CREATE'), current_database()::text
+  FROM pg_catalog.pg_roles WHERE rolname = current_user
+"""
+_TABLE_RIGHTS = """
+SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_table_privilege(c.oid, 'SELECT'),
+       pg_catalog.pg_has_role(c.relowner, 'USAGE')
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname = %s AND c.relname = %s
+"""
+
+
+@frozen(kw_only=True)
+class LogEnd:
+    """How far the server has written its log."""
+
+    inserted: Lsn
+    """All commits so far are before it."""
+
+    flushed: Lsn
+    """The log before it is durable, and can be read."""
+
+
+def log_end(connection: Any, *, flush: bool = False) -> LogEnd:
+    """Return how far the server has written its log.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        flush: True to make all of it durable. A quiet server does that only with the next commit.
+    """
+    ((inserted, flushed),) = run(connection, _WRITTEN)
+    if flush and inserted != flushed:
+        run(connection, _COMMIT)
+        ((_, flushed),) = run(connection, _WRITTEN)
+    return LogEnd(inserted=Lsn.parse(inserted), flushed=Lsn.parse(flushed))
+
+
+@frozen(kw_only=True)
+class LogStart:
+    """Where a job starts to read the log."""
+
+    position: Lsn
+    least: int
+    """All transactions that were committed before the position have lower ids. So a snapshot that contains every
+    transaction below this id misses none that lies before the position."""
+
+
+def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) -> LogStart:
+    """Create the slot and the publication unless they exist, and return where to start.
+
+    It waits for the end of open transactions if the slot needs to be created. A process that was killed here leaves
+    both, and the next one uses them.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        settings: The settings of the job.
+        tables: The captured tables.
+
+    Raises:
+        SlotMissingError: The slot needs to exist, and does not.
+        SlotInUseError: Another process reads the slot.
+        SlotChangedError: The slot is lost or of another kind.
+        SourceError: The server rejects it.
+    """
+    state = slot_state(connection, settings.slot)
+    if state is not None and state.confirmed is not None:
+        state.require_range(state.confirmed)
+    elif state is not None:
+        state.require_range(log_end(connection).inserted)
+    elif settings.startup == "committed-offset":
+        raise SlotMissingError(
+            f"option 'startup.mode': committed-offset continues the replication slot {settings.slot}, which does not "
+            "exist; use initial, or the name of an existing slot"
+        )
+    starts_now = settings.startup in ("initial", "latest")
+    require_publication(connection, settings, tables, changes=state is None or starts_now)
+    point = None if state is None else state.confirmed
+    if state is None:
+        with closing(ReplicationConnection(settings.log())) as log:
+            point = create_slot(log, settings.slot).consistent_point
+    if not starts_now:
+        assert point is not None, "a slot has a position"
+        return LogStart(position=point, least=0)
+    # First the position, then the id: transactions that get a later id are committed behind the position.
+    position = log_end(connection).inserted
+    return LogStart(position=position, least=int(run(connection, _NEXT_ID)[0][0]))
+
+
+def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> None:
+    """Check that the publication has all tables and operations.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        settings: The settings of the job.
+        tables: The captured tables.
+        changes: True to create it, or to add missing tables.
+
+    Raises:
+        PublicationError: The server rejects a change.
+        SourceError: Something is missing.
+    """
+    if changes:
+        found = publication(connection, settings.publication)
+        if found is None:
+            create_publication(connection, settings.publication, tables)
+        elif missing := [table for table in tables if table not in found.tables]:
+            add_tables(connection, settings.publication, missing)
+    problems = capture_problems(connection, [settings.publication], tables)
+    if problems:
+        raise SourceError("; ".join(problems))
+
+
+def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]) -> list[str]:
+    """Return what prevents the capture of tables, with the statement that changes it; nothing if a job can start.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        settings: The settings of the job.
+        tables: The captured tables.
+    """
+    user, replicates, level, creates, database = run(connection, _RIGHTS)[0]
+    role = quoted_name(user)
+    problems, owned = [], True
+    for schema, table in tables:
+        used, selected, owns = run(connection, _TABLE_RIGHTS, (schema, table))[0]
+        owned = owned and owns
+        if not used:
+            problems.append(f"the user {user} may not use the schema {schema}; run GRANT USAGE ON SCHEMA "
+                            f"{quoted_name(schema)} TO {role}")  # fmt: skip
+        if not selected:
+            problems.append(f"the user {user} may not read {schema}.{table}; run GRANT SELECT ON "
+                            f"{quoted_name(schema)}.{quoted_name(table)} TO {role}")  # fmt: skip
+    if not settings.reads_log:
+        return problems
+    if level != "logical":
+        problems.append(
+            f"the log of the server does not contain changes of rows, because wal_level is {level}; run ALTER SYSTEM "
+            "SET wal_level = logical, and restart the server"
+        )
+    if not replicates:
+        problems.append(f"the user {user} may not read the log; run ALTER ROLE {role} REPLICATION")
+    found = publication(connection, settings.publication)
+    missing = [table for table in tables if found is None or table not in found.tables]
+    if found is not None and not missing:
+        return problems + capture_problems(connection, [settings.publication], tables)
+    if not owned or (found is None and not creates):
+        problems += _needs_publication(settings, found is None, missing, role, database)
+    return problems + capture_problems(connection, [], tables)
+
+
+def _needs_publication(
+    settings: Settings, new: bool, missing: Sequence[TableName], role: str, database: str
+) -> list[str]:
+    listed = ", ".join(f"{quoted_name(schema)}.{quoted_name(table)}" for schema, table in missing)
+    name = quoted_name(settings.publication)
+    if not new:
+        return [f"the publication {settings.publication} does not have all tables; run ALTER PUBLICATION {name} ADD "
+                f"TABLE {listed} as its owner"]  # fmt: skip
+    return [
+        f"the user of the job may not create the publication {settings.publication}, because it needs the right to "
+        f"create and has to own the tables; run CREATE PUBLICATION {name} FOR TABLE {listed} WITH "
+        f"(publish_via_partition_root = true) as their owner, or GRANT CREATE ON DATABASE {quoted_name(database)} TO "
+        f"{role} if it owns them"
+    ]
+
+
+def slot_note(state: SlotState | None, name: str) -> str:
+    """Return a sentence on the slot for ``--check``."""
+    if state is None:
+        return f"the replication slot {name} does not exist, and will be created"
+    kept = "" if state.retained_bytes is None else f"; the server keeps {state.retained_bytes:,} bytes of log for it"
+    return f"the replication slot {name} exists{kept}"

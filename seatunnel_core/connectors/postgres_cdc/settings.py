@@ -1,0 +1,100 @@
+"""What a job captures and where, from its options."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data import options as shared
+from seatunnel_core.connectors.change_data.table_choice import TableChoice
+from seatunnel_core.connectors.jdbc import options as jdbc
+from seatunnel_core.connectors.jdbc.address import Address, address_of
+from seatunnel_core.connectors.postgres_cdc import options as opt
+from seatunnel_core.connectors.postgres_log.session import log_parameters, sql_parameters, with_session
+
+
+@frozen(kw_only=True)
+class Settings:
+    """Database, tables, slot and publication of a job."""
+
+    address: Address
+    jdbc: Options = field(repr=False)
+    """Options with which the source ``Jdbc`` would read the database."""
+
+    choice: TableChoice
+    schemas: tuple[str, ...]
+    """Schemas to which the choice is limited; all if empty."""
+
+    configured: tuple[Options, ...] = field(repr=False)
+    """Entries of ``table-names-config``."""
+
+    slot: str
+    publication: str
+    startup: str
+    stops: bool
+    """True to end at the position at which the snapshot was complete."""
+
+    full: bool
+    """True if tables need REPLICA IDENTITY FULL."""
+
+    @classmethod
+    def of(cls, options: Options) -> "Settings":
+        """Return the settings in the options.
+
+        Raises:
+            UsageError: They contradict each other or are not supported.
+        """
+        opt.require_supported(options)
+        own = shared.jdbc_options(options)
+        address = address_of(own)
+        if address.kind != "postgresql":
+            raise UsageError("option 'url': this source reads PostgreSQL; write jdbc:postgresql://host:5432/database")
+        for name in options[shared.DATABASE_NAMES] or ():
+            if name != address.database:
+                raise UsageError(
+                    f"option 'database-names': {name!r} is not the database in url, {address.database!r}, and a "
+                    "replication slot has only one database; write a source for each"
+                )
+        return cls(
+            address=address,
+            jdbc=own,
+            choice=TableChoice.of(options),
+            schemas=options[opt.SCHEMA_NAMES] or (),
+            configured=options[shared.TABLE_CONFIG] or (),
+            slot=options[opt.SLOT],
+            publication=options[opt.PUBLICATION] or options[opt.SLOT],
+            startup=options[opt.STARTUP],
+            stops=options[opt.STOP] == "latest",
+            full=options[opt.REQUIRE_FULL],
+        )
+
+    @property
+    def reads_log(self) -> bool:
+        """True if changes are read."""
+        return self.startup != "snapshot-only"
+
+    @property
+    def reads_tables(self) -> bool:
+        """True if the rows of the tables are read before their changes."""
+        return self.startup in ("initial", "snapshot-only")
+
+    @property
+    def session(self) -> Address:
+        """Address for sessions that read rows: they write values as the log does."""
+        return with_session(self.address)
+
+    @property
+    def pool_size(self) -> int:
+        """Maximum number of connections of a process."""
+        size: int = self.jdbc[jdbc.POOL]
+        return size
+
+    def sql(self) -> Mapping[str, Any]:
+        """Return the parameters of a connection for statements. They contain the password."""
+        return sql_parameters(self.address)
+
+    def log(self) -> Mapping[str, Any]:
+        """Return the parameters of a replication connection. They contain the password."""
+        return log_parameters(self.address)

@@ -1,0 +1,295 @@
+"""The source ``Postgres-CDC``: a snapshot of tables, and then the changes of their rows."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, ClassVar
+
+from attrs import evolve
+
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import ConnectorError, SourceChangedError, SourceError
+from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.source import (
+    DiscoveredObject,
+    Enumeration,
+    Fact,
+    PlanningContext,
+    PollCursor,
+    PollResult,
+    ReadContext,
+    Source,
+)
+from seatunnel_core.connector_api.values import Split
+from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
+from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
+from seatunnel_core.connectors.jdbc.reading import only_shown
+from seatunnel_core.connectors.postgres_cdc import options as opt
+from seatunnel_core.connectors.postgres_cdc.chunk_reading import ChunkEnd, chunk_rows
+from seatunnel_core.connectors.postgres_cdc.cursor import Capture
+from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
+from seatunnel_core.connectors.postgres_cdc.planner import Planner
+from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
+from seatunnel_core.connectors.postgres_cdc.server import log_end, prepare, problems_of, slot_note
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_cdc.tables import (
+    Captured,
+    captured_tables,
+    chosen_tables,
+    identity_problems,
+    in_order,
+)
+from seatunnel_core.connectors.postgres_log.errors import LogError
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.publications import publication
+from seatunnel_core.connectors.postgres_log.slots import advance_slot, slot_state
+from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
+
+_ROW_BYTES = 100
+"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
+
+_SERVER = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
+
+_log = logging.getLogger(__name__)
+
+
+class PostgresCdcSource(Source):
+    """It ends only with ``startup.mode = snapshot-only`` or ``stop.mode = latest``."""
+
+    identifier: ClassVar[str] = "Postgres-CDC"
+    declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
+    task_modules: tuple[str, ...] = TASK_MODULES["postgresql"]
+    bounded = False
+    ordered = True
+    acknowledges = True
+    caveat = "Exception: another program has advanced or dropped the replication slot, which is an error"
+    example = """
+        url = "jdbc:postgresql://localhost:5432/shop"
+        username = "seatunnel"
+        password = "secret"
+        table-names = ["shop.public.orders", "shop.public.people"]
+        slot.name = "shop_copy"
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._settings = Settings.of(options)
+        self._dialect = PostgreSQL(self._settings.session, self._settings.pool_size)
+        self._tables: tuple[Captured, ...] = ()
+        self._snapshot: HeldSnapshot | None = HeldSnapshot()
+        self._planner: Planner | None = None
+        self._published: Lsn | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a task, without connections and without what only the driver needs."""
+        tables = tuple(evolve(table, found=only_shown(table.found)) for table in self._tables)
+        return {**self.__dict__, "options": None, "_tables": tables, "_snapshot": None, "_planner": None}
+
+    # -- planning -------------------------------------------------------------------------------------------------
+
+    def require_input(self) -> None:
+        with self._connected() as connection:
+            chosen = chosen_tables(connection, self._settings)
+            problems = problems_of(connection, self._settings, chosen)
+            if not problems:
+                problems = identity_problems(connection, self._found(connection), full=self._settings.full)
+        if problems:
+            raise SourceError("; ".join(problems))
+
+    def planned_schemas(self) -> tuple[TableSchema, ...]:
+        self.require_input()
+        with self._connected() as connection:
+            return tuple(table.found.schema() for table in self._found(connection))
+
+    def planned_reading(self) -> Sequence[str]:
+        with self._connected() as connection:
+            found = self._found(connection)
+            notes = [f"captures {len(found)} tables: {', '.join(table.name for table in found)}"]
+            if self._settings.reads_log:
+                name = self._settings.publication
+                exists = publication(connection, name) is not None
+                notes.append(f"the publication {name} {'exists' if exists else 'does not exist, and will be created'}")
+                notes.append(slot_note(slot_state(connection, self._settings.slot), self._settings.slot))
+            notes += [note for table in found if (note := table.found.division_note()) is not None]
+        return notes
+
+    def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
+        """Return the schemas of the tables, and the splits of what a poll has planned."""
+        if inspected:
+            return Enumeration(schemas=(), splits=tuple(_split(*each) for each in enumerate(inspected)))
+        return Enumeration(schemas=self.planned_schemas(), splits=())
+
+    def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        with self._connected() as connection:
+            state = Capture.from_record(cursor) if cursor else self._first(connection)
+            if cursor:
+                self._require_same(connection, state)
+            planner = self._planner_of(state)
+            planner.confirmed = self._published or planner.confirmed
+            snapshot = self._snapshot
+            assert snapshot is not None, "only the driver polls"
+            with self._dialect.pool.lend() as own:
+                found = planner.next(
+                    state,
+                    own,
+                    lambda: snapshot.name(self._settings.sql(), state.least),
+                    lambda: log_end(connection, flush=self._settings.stops),
+                )
+            after = Capture.from_record(found.cursor)
+            if after.until:
+                snapshot.close()
+            if not found.items and not after.reading and after.log:
+                self._confirm(connection, planner.confirmed)
+            return found
+
+    def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
+        """Return the cursor with the marks of chunks and the ends of ranges that were read."""
+        state = Capture.from_record(cursor)
+        for fact in facts:
+            if "chunk" in fact:
+                state = state.read(int(fact["chunk"]), str(fact["mark"]))
+            else:
+                state = state.logged(str(fact["read"]))
+        return state.record()
+
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
+        """Allow the next range to confirm the position of the cursor to the slot."""
+        state = Capture.from_record(cursor) if cursor else None
+        if state is not None and state.log:
+            self._published = Lsn.parse(state.log)
+
+    def open(self, *, restored: bool) -> None:
+        """Find the tables: tasks continue chunks and ranges before the first poll."""
+        self._tables_of_server()
+
+    def close(self) -> None:
+        if self._snapshot is not None:
+            self._snapshot.close()
+
+    def _first(self, connection: Any) -> Capture:
+        """Return the state at the start of the job; create the slot and the publication."""
+        settings, tables = self._settings, self._found(connection)
+        start = prepare(connection, settings, [table.path for table in tables]) if settings.reads_log else None
+        return Capture(
+            server=_server(connection),
+            tables=tuple((table.name, table.shape) for table in tables),
+            log="" if start is None else str(start.position),
+            least=0 if start is None else start.least,
+            chunks=ChunkStart(table=0 if settings.reads_tables else len(tables)),
+        )
+
+    def _require_same(self, connection: Any, state: Capture) -> None:
+        """Raise an error if the server is another one than that of a cursor."""
+        server = _server(connection)
+        if server != state.server:
+            raise SourceChangedError(
+                f"{self._settings.address} is another database cluster ({server}) than when the job started "
+                f"({state.server}): positions of its log mean something else. Start a new job"
+            )
+
+    def _planner_of(self, state: Capture) -> Planner:
+        if self._planner is None:
+            self._tables = in_order(self._tables_of_server(), state.tables)
+            self._planner = Planner(
+                Chunks([table.found for table in self._tables]),
+                len(self._tables),
+                self._settings.reads_log,
+                self._settings.stops,
+                self._settings.slot,
+            )
+        return self._planner
+
+    def _confirm(self, connection: Any, position: Lsn) -> None:
+        """Advance the slot while no range is read: an idle table must not keep the log."""
+        try:
+            if position.value:
+                advance_slot(connection, self._settings.slot, position)
+        except LogError as error:
+            if not error.retryable:
+                raise
+            _log.warning("the slot %s was not advanced: %s", self._settings.slot, error)
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
+        (where,) = self.describe([split])
+        with self._errors_wrapped(f"{where} cannot be read"):
+            if "chunk" in split.body:
+                yield from self._chunk(split.body["chunk"], context, where)
+            else:
+                wanted = LogRange.of(split.body)
+                tables = in_order(self._tables, wanted.tables)
+                yield from RangeReader(self._settings, self._dialect, tables, wanted, context).batches()
+                context.report_fact({"read": str(wanted.end)})
+
+    def _chunk(self, body: Mapping[str, Any], context: ReadContext, where: str) -> Iterator[Batch]:
+        (table,) = in_order(self._tables, [(body["table"], body["shape"])])
+        found, first = table.found, 1
+        schema = found.schema()
+        rows = chunk_rows(self._dialect, found, body, body["snapshot"])
+        with closing(rows):
+            for each in rows:
+                if isinstance(each, ChunkEnd):
+                    context.report_fact({"chunk": body["number"], "mark": each.mark})
+                    continue
+                named = f"{self._settings.address}, {where}"
+                fitting = each.fitting(first, named, schema.primary_key, context, nulls=False)
+                first += each.rows.num_rows
+                if fitting.num_rows:
+                    yield Batch(table=schema.table, rows=fitting)
+
+    def describe(self, splits: Sequence[Split]) -> Sequence[str]:
+        return [_described(split.body) for split in splits]
+
+    # -- tables and connections -----------------------------------------------------------------------------------
+
+    def _tables_of_server(self) -> tuple[Captured, ...]:
+        with self._connected() as connection:
+            return self._found(connection)
+
+    def _found(self, connection: Any) -> tuple[Captured, ...]:
+        """Return the captured tables as described by the database; the result is cached."""
+        if not self._tables:
+            chosen = chosen_tables(connection, self._settings)
+            published = publication(connection, self._settings.publication) if self._settings.reads_log else None
+            self._tables = captured_tables(self._dialect, connection, self._settings, chosen, published)
+        return self._tables
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with self._errors_wrapped("it cannot be captured"), closing(connect(self._settings.sql())) as connection:
+            yield connection
+
+    @contextmanager
+    def _errors_wrapped(self, what: str) -> Iterator[None]:
+        """Convert errors of the database to ``SourceError``, retryable if a retry may help."""
+        try:
+            yield
+        except ConnectorError:
+            raise
+        except Exception as error:
+            raise self._dialect.failed(SourceError, f"{self._settings.address}: {what}", error) from error
+
+
+def _server(connection: Any) -> str:
+    found: str = run(connection, _SERVER)[0][0]
+    return found
+
+
+def _split(index: int, item: DiscoveredObject) -> Split:
+    if "chunk" in item:
+        rows = int(item["rows"])
+        return Split(index=index, weight_bytes=rows * _ROW_BYTES, rows=rows, body={"chunk": item["chunk"]})
+    wanted = LogRange.of(item)
+    return Split(index=index, weight_bytes=wanted.end.value - wanted.start.value, rows=1, body=item)
+
+
+def _described(body: Mapping[str, Any]) -> str:
+    """Return a description of a split for messages."""
+    if "log" in body:
+        return f"the log from {body['log']['start']} to {body['log']['end']}"
+    chunk = body["chunk"]
+    sides = [f"from {chunk['low']}"] if chunk["low"] is not None else []
+    sides += [f"below {chunk['high']}"] if chunk["high"] is not None else []
+    return f"table {chunk['table']}, " + (f"{chunk['column']} {' '.join(sides)}" if sides else "all rows")

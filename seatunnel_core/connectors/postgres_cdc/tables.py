@@ -1,0 +1,166 @@
+"""Captured tables of a server, and what prevents their capture."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.captured_table import captured_table
+from seatunnel_core.connectors.change_data.options import CONFIGURED_TABLE
+from seatunnel_core.connectors.change_data.table_choice import named
+from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_log.publications import Publication, TableName
+from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
+from seatunnel_core.connectors.tables.table_path import TablePath
+
+_TABLES = """
+SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+   AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast'
+ ORDER BY 1, 2
+"""
+_IDENTITY = """
+SELECT c.relreplident::text, coalesce((SELECT array_agg(a.attname::text) FROM pg_catalog.pg_index i
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE n.nspname = %s AND c.relname = %s
+"""
+
+
+@frozen(kw_only=True)
+class Captured:
+    """A captured table."""
+
+    path: TableName
+    found: Found
+
+    @property
+    def name(self) -> str:
+        """Path of the table in rows."""
+        return self.found.reading.name
+
+    @property
+    def shape(self) -> str:
+        """Short string that differs for other columns or another key."""
+        schema = self.found.schema()
+        written = f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}"
+        return hashlib.sha256(written.encode()).hexdigest()[:12]
+
+
+def chosen_tables(connection: Any, settings: Settings) -> list[TableName]:
+    """Return the tables that the job captures, sorted.
+
+    Raises:
+        SourceError: A table does not exist.
+    """
+    listed = _listed(connection, settings)
+    return [(schema, table) for _, schema, table in settings.choice.chosen(listed)]
+
+
+def _listed(connection: Any, settings: Settings) -> list[TablePath]:
+    return [
+        (settings.address.database, schema, table)
+        for schema, table in run(connection, _TABLES)
+        if not settings.schemas or schema in settings.schemas
+    ]
+
+
+def captured_tables(
+    dialect: Dialect, connection: Any, settings: Settings, tables: Sequence[TableName], published: Publication | None
+) -> tuple[Captured, ...]:
+    """Return the tables with their columns and keys.
+
+    Args:
+        dialect: The database.
+        connection: A connection of psycopg in autocommit mode.
+        settings: The settings of the job.
+        tables: Tables to capture.
+        published: The publication, which may publish only some columns.
+
+    Raises:
+        SourceError: A table has no key, or cannot be read.
+    """
+    listed = _listed(connection, settings)
+    configured = {named(entry[CONFIGURED_TABLE], listed)[1:]: entry for entry in settings.configured}
+    return tuple(
+        Captured(path=table, found=found) for table, found in _found(dialect, settings, tables, published, configured)
+    )
+
+
+def _found(
+    dialect: Dialect,
+    settings: Settings,
+    tables: Sequence[TableName],
+    published: Publication | None,
+    configured: dict[TablePath, Options],
+) -> Iterator[tuple[TableName, Found]]:
+    with dialect.pool.lend() as connection:
+        for table in tables:
+            known = None if published is None else published.tables.get(table)
+            found = captured_table(
+                dialect,
+                connection,
+                table,
+                settings.jdbc,
+                configured=configured.get(table),
+                columns=None if known is None else known.columns,
+            )
+            key, column = found.schema().primary_key, found.split_column
+            if column is not None and column.name not in key:
+                raise SourceError(
+                    f"option 'table-names-config': {column.name} cannot divide {found.reading.name}, because it is not "
+                    f"part of its key ({', '.join(key)})"
+                )
+            yield table, found
+
+
+def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool) -> list[str]:
+    """Return which tables have a replica identity without their key, with the statement that changes it.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        tables: The captured tables.
+        full: True if each table needs REPLICA IDENTITY FULL.
+    """
+    problems = []
+    for table in tables:
+        identity, columns = run(connection, _IDENTITY, table.path)[0]
+        key = table.found.schema().primary_key
+        if identity == "f" or (not full and set(key) <= set(columns)):
+            continue
+        shown = ".".join(map(quoted_name, table.path))
+        missing = "all columns" if full else f"its key ({', '.join(key)})"
+        problems.append(
+            f"old rows of {table.name} do not have {missing}; run ALTER TABLE {shown} REPLICA IDENTITY FULL"
+        )
+    return problems
+
+
+def in_order(tables: Sequence[Captured], known: Sequence[tuple[str, str]]) -> tuple[Captured, ...]:
+    """Return the tables that a cursor knows, in its order.
+
+    Raises:
+        SourceChangedError: A table no longer exists, or has other columns.
+    """
+    by_name = {table.name: table for table in tables}
+    found = []
+    for name, shape in known:
+        if name not in by_name:
+            raise SourceChangedError(
+                f"the table {name} was captured when the job started, and the source no longer finds it; restore it, "
+                "or start a new job"
+            )
+        if by_name[name].shape != shape:
+            now = ", ".join(f"{each.name} {each.type}" for each in by_name[name].found.schema().columns)
+            raise SourceChangedError(
+                f"the columns of {name} have changed since the job started; now they are {now}. Start a new job"
+            )
+        found.append(by_name[name])
+    return tuple(found)

@@ -1,0 +1,266 @@
+"""Whole jobs from PostgreSQL to PostgreSQL while clients write: the target is the source, row by row."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import frozen
+
+from seatunnel_core.connectors.postgres_cdc import range_reading, seen, source
+from seatunnel_core.connectors.postgres_cdc.chunk_reading import ChunkEnd, chunk_rows
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.job.restoring import Restore
+from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.runtime.job_run import JobRun
+from tests.cdc.captured import COPY, CapturedPostgres
+from tests.cdc.comparison import difference
+from tests.cdc.storm import Storm, wait_until
+from tests.cdc.watcher import beacon_arrived, snapshot_arrived
+from tests.runtime.ground import OLD, Ground, ground_in
+
+pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(300)]
+SOURCE = "cdc_jobs"
+WAIT_S = 90
+GONE = "00000099-00000099-9"
+"""Name of a snapshot that does not exist."""
+
+
+@pytest.fixture
+def storm() -> Iterator[Storm]:
+    captured = CapturedPostgres()
+    captured.release(SOURCE)
+    made = Storm(captured=captured, database=SOURCE, rows=2_000, per_second=400)
+    made.make_tables()
+    captured.recreate(COPY)
+    yield made
+    made.over.set()
+    captured.release(SOURCE)
+
+
+def text(storm: Storm, more: str) -> str:
+    source = storm.captured.source_block(SOURCE, storm.tables, SOURCE, more)
+    env = "job.mode = STREAMING, parallelism = 2, checkpoint.interval = 200"
+    return f"env {{ {env} }}\nsource {{{source}\n}}\nsink {{{storm.captured.sink_block(COPY)}\n}}\n"
+
+
+def differences(storm: Storm) -> str:
+    return "\n".join(filter(None, (difference(storm.captured, SOURCE, COPY, table) for table in storm.tables)))
+
+
+def arrives(storm: Storm, run: JobRun, number: int) -> None:
+    """Wait until what was written before is in the target."""
+    storm.light_beacon(number)
+    wait_until(lambda: beacon_arrived(storm, COPY, number) or run.wait(0.01), WAIT_S, f"beacon {number}")
+    assert run.wait(0.01) is None, run.wait(0.01)
+
+
+def play(storm: Storm, ground: Ground) -> str:
+    """Copy the database during a storm; return what differs at the end."""
+    with ground.run(text(storm, "snapshot.split.size = 50")) as run:
+        storm.begin()
+        run.start()
+        wait_until(lambda: snapshot_arrived(storm, COPY) or run.wait(0.01), WAIT_S, "the snapshot")
+        arrives(storm, run, 1)
+        before = storm.committed
+        wait_until(lambda: storm.committed > before + 100 or storm.errors, WAIT_S, "more transactions")
+        storm.end()
+        arrives(storm, run, 2)
+        run.kill()
+    return differences(storm)
+
+
+def test_a_quiet_database_is_copied_and_the_job_ends(storm: Storm, tmp_path: Path) -> None:
+    with ground_in(tmp_path) as ground, ground.run(text(storm, "stop.mode = latest")) as run:
+        run.start()
+        report = run.wait(WAIT_S)
+        assert report is not None
+        assert report.outcome is JobOutcome.FINISHED, report
+    assert differences(storm) == ""
+
+
+def test_only_the_tables_are_read(storm: Storm, tmp_path: Path) -> None:
+    """Neither a slot nor a publication is needed."""
+    with ground_in(tmp_path) as ground, ground.run(text(storm, "startup.mode = snapshot-only")) as run:
+        run.start()
+        report = run.wait(WAIT_S)
+        assert report is not None
+        assert report.outcome is JobOutcome.FINISHED, report
+    assert differences(storm) == ""
+    assert storm.captured.run(SOURCE, f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{SOURCE}'") == []
+    assert storm.captured.run(SOURCE, "SELECT 1 FROM pg_publication") == []
+
+
+def test_a_storm_loses_and_repeats_nothing(storm: Storm, tmp_path: Path) -> None:
+    with ground_in(tmp_path) as ground:
+        assert play(storm, ground) == ""
+
+
+def test_each_chunk_may_have_its_own_snapshot(storm: Storm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after restarts of the driver: rows are compared with the mark of the chunk that has their key."""
+    monkeypatch.setattr(source, "chunk_rows", lambda dialect, found, body, _: chunk_rows(dialect, found, body, GONE))
+    with ground_in(tmp_path) as ground:
+        assert play(storm, ground) == ""
+
+
+@frozen
+class PositionMark:
+    """What other tools use: a position of the log that was read before the chunk."""
+
+    position: int
+
+    @classmethod
+    def parse(cls, written: str) -> "PositionMark":
+        return cls(Lsn.parse(written).value)
+
+    def contain(self, positions: Any) -> Any:
+        return positions < self.position
+
+
+def _positions(batch: Any, changes: Any) -> Any:
+    numbers = np.array([each.number for each in batch.transactions])
+    commits = np.array([each.commit_position for each in batch.transactions], np.uint64)
+    return commits[np.searchsorted(numbers, changes.transactions)]
+
+
+@pytest.mark.parametrize("by_position", [False, True])
+def test_a_commit_that_is_logged_and_not_visible_yet_is_not_lost(
+    storm: Storm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_position: bool
+) -> None:
+    """With synchronous replication a commit is in the log for long before others see it. A position as the mark of a
+    chunk loses it."""
+    captured = storm.captured
+
+    def set_standby(name: str) -> None:
+        captured.run(SOURCE, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", "SELECT pg_reload_conf()")
+
+    def insert() -> None:
+        captured.run(SOURCE, "INSERT INTO credit (id, amount) VALUES (2000000000, 0)")
+
+    def waits() -> bool:
+        return bool(captured.run(SOURCE, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
+
+    def rows(dialect: Any, found: Any, body: Any, snapshot: str) -> Iterator[Any]:
+        if "credit" not in body["table"]:
+            position, read = "0/0", list(chunk_rows(dialect, found, body, snapshot))
+        else:
+            writer = threading.Thread(target=insert)
+            set_standby("nobody")
+            try:
+                writer.start()
+                wait_until(waits, WAIT_S, "a commit that waits")
+                position = captured.run(SOURCE, "SELECT pg_current_wal_flush_lsn()::text")[0][0]
+                read = list(chunk_rows(dialect, found, body, GONE))
+            finally:
+                set_standby("")
+                writer.join()
+        for each in read:
+            yield ChunkEnd(position) if by_position and isinstance(each, ChunkEnd) else each
+
+    monkeypatch.setattr(source, "chunk_rows", rows)
+    if by_position:
+        monkeypatch.setattr(seen, "SnapshotMark", PositionMark)
+        monkeypatch.setattr(range_reading, "_xids", _positions)
+    with ground_in(tmp_path) as ground, ground.run(text(storm, "")) as run:
+        run.start()
+        wait_until(lambda: snapshot_arrived(storm, COPY) or run.wait(0.01), WAIT_S, "the snapshot")
+        arrives(storm, run, 1)
+        run.kill()
+    assert ("1 missing, 0 extra" in differences(storm)) is by_position
+
+
+def test_a_job_continues_after_kills_and_a_savepoint(storm: Storm, tmp_path: Path) -> None:
+    with ground_in(tmp_path) as ground:
+        made = text(storm, "snapshot.split.size = 20")
+        storm.begin()
+        for number in range(4):
+            with ground.run(made, **({"restore": Restore()} if number else {})) as run:
+                run.start()
+                if number:
+                    arrives(storm, run, number)
+                else:
+                    wait_until(lambda: _some_rows(storm) or run.wait(0.01), WAIT_S, "rows")
+                if number == 2:
+                    run.savepoint("stop", stop=True, timeout=WAIT_S)
+                    assert run.wait(WAIT_S) is not None
+                elif number < 3:
+                    run.kill()
+                    assert run.wait(WAIT_S) is not None
+                else:
+                    storm.end()
+                    arrives(storm, run, number + 1)
+                    run.kill()
+        assert differences(storm) == ""
+
+
+def _some_rows(storm: Storm) -> bool:
+    found = storm.captured.run(COPY, "SELECT count(*) FROM pg_stat_user_tables WHERE n_tup_ins > 0")
+    return bool(found[0][0])
+
+
+@contextmanager
+def running(storm: Storm, ground: Ground, more: str = "") -> Iterator[JobRun]:
+    with ground.run(text(storm, more), job_id=OLD) as run:
+        run.start()
+        wait_until(lambda: snapshot_arrived(storm, COPY) or run.wait(0.01), WAIT_S, "the snapshot")
+        arrives(storm, run, 1)
+        yield run
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("TRUNCATE credit", "TRUNCATE of cdc_jobs.public.credit at the log position"),
+        ("ALTER TABLE credit ADD COLUMN more int", "cdc_jobs.public.credit have changed: more was added"),
+        (f"SELECT pg_drop_replication_slot('{SOURCE}')", f"the replication slot {SOURCE} does not exist"),
+        (
+            f"SELECT pg_replication_slot_advance('{SOURCE}', pg_current_wal_lsn())",
+            f"the replication slot {SOURCE} was confirmed up to",
+        ),
+    ],
+)
+def test_what_cannot_be_followed_stops_the_job_by_name(
+    storm: Storm, tmp_path: Path, statement: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ground_in(tmp_path) as ground:
+        with running(storm, ground) as run:
+            if statement.startswith("SELECT"):  # the slot is free only between two jobs
+                run.kill()
+                run.wait(WAIT_S)
+                storm.light_beacon(2)
+                storm.captured.run(SOURCE, statement)
+            else:
+                storm.captured.run(SOURCE, statement, "INSERT INTO credit (id, amount) VALUES (1000000000, 0)")
+                _require_failure(run)
+                assert message in caplog.text
+                return
+        with ground.run(text(storm, ""), restore=Restore()) as run:
+            run.start()
+            _require_failure(run)
+    assert message in caplog.text
+
+
+def _require_failure(run: JobRun) -> None:
+    report = run.wait(WAIT_S)
+    assert report is not None
+    assert report.outcome is JobOutcome.FAILED
+
+
+def test_an_idle_table_does_not_keep_the_log(storm: Storm, tmp_path: Path) -> None:
+    """Transactions of other tables move the slot."""
+    asked = f"SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = '{SOURCE}'"
+    with ground_in(tmp_path) as ground, running(storm, ground) as run:
+        storm.captured.run(SOURCE, "CREATE TABLE other (id int)")
+        before = storm.captured.run(SOURCE, asked)[0][0]
+        deadline = []
+
+        def moved() -> bool:
+            storm.captured.run(SOURCE, "INSERT INTO other VALUES (1)")
+            deadline.append(storm.captured.run(SOURCE, asked)[0][0])
+            return deadline[-1] != before
+
+        wait_until(lambda: moved() or run.wait(0.1), WAIT_S, "the slot")
+        run.kill()
