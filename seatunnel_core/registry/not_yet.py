@@ -142,8 +142,8 @@ _ALL: tuple[NotYet, ...] = (
     *_connectors("CosFile ObsFile OssJindoFile BosFile AdlsFile GcsFile SmbFile", _FILES, instead=_MOUNT),
     *_connectors("WooCommerce", _HTTP, kinds=_SOURCE, instead="use Http with its headers"),
     *_connectors(
-        "MySQL-CDC MariaDB-CDC Postgres-CDC SqlServer-CDC Oracle-CDC MongoDB-CDC TiDB-CDC Opengauss-CDC Dameng-CDC "
-        "DB2-CDC GaussDB-CDC OceanBase-CDC Vitess-CDC",
+        "SqlServer-CDC Oracle-CDC MongoDB-CDC TiDB-CDC Opengauss-CDC Dameng-CDC DB2-CDC GaussDB-CDC OceanBase-CDC "
+        "Vitess-CDC",
         "change data capture",
         planned=True,
         kinds=_SOURCE,

@@ -9,10 +9,10 @@ from seatunnel_core.registry.not_yet import _ALL, all_of_them, not_yet
 from tests.connectors.parity_page import PAGE, page
 
 
-@pytest.mark.parametrize("name", ["MySQL-CDC", "mysql_cdc", "MYSQLCDC"])
+@pytest.mark.parametrize("name", ["Oracle-CDC", "oracle_cdc", "ORACLECDC"])
 def test_it_is_known_however_it_is_written(name: str) -> None:
     with pytest.raises(
-        UsageError, match=r"the source 'MySQL-CDC' is planned, but not supported yet \(change data capture\)"
+        UsageError, match=r"the source 'Oracle-CDC' is planned, but not supported yet \(change data capture\)"
     ):
         lookup.source(name)
 
@@ -79,11 +79,11 @@ def test_nothing_of_it_is_installed() -> None:
 
 def test_a_job_and_help_say_it(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
     job = tmp_path / "job.conf"
-    job.write_text("source { MySQL-CDC { base-url = x, schema-changes.enabled = true } }\nsink { Doris { } }")
+    job.write_text("source { Oracle-CDC { base-url = x, schema-changes.enabled = true } }\nsink { Doris { } }")
     assert main(["-c", str(job), "--check"]) == 2
     said = capsys.readouterr().err
     assert f"{job}:1:" in said
-    assert "the source 'MySQL-CDC' is planned, but not supported yet" in said
+    assert "the source 'Oracle-CDC' is planned, but not supported yet" in said
     assert "the sink 'Doris' is not supported, and not planned" in said
     assert main(["help", "Oracle"]) == 2
     assert "is planned, but not supported yet" in capsys.readouterr().err
