@@ -136,6 +136,10 @@ class Source(ABC):
     acknowledges: bool = False
     """True if the engine calls ``acknowledge``."""
 
+    acknowledges_oldest: bool = False
+    """True if ``acknowledge`` reports the oldest checkpoint that is stored, instead of the newest, because the external
+    system discards what is acknowledged. Savepoints do not count."""
+
     ordered: ClassVar[bool] = False
     """True if rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
@@ -260,8 +264,8 @@ class Source(ABC):
         """Report the position of a checkpoint to the external system, once all rows of that checkpoint are published.
 
         Runs in the driver concurrently with the work, and only if ``acknowledges`` is true. The engine may skip
-        checkpoints, and may report one twice. The report must not cause the external system to discard data, because a
-        job may be restored from an older checkpoint.
+        checkpoints, and may report one twice. A job may be restored from an older
+        checkpoint: if the external system discards data because of the report, set ``acknowledges_oldest``.
 
         Args:
             planned: Splits of the enumeration.

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.planning.plan import PlannedPipeline
@@ -18,9 +18,17 @@ class Acknowledgements:
     arrive last, and a reader that resumes from it would read published rows again.
     """
 
-    def __init__(self, planned: PlannedPipeline) -> None:
+    def __init__(self, planned: PlannedPipeline, retained: Callable[[], Collection[int]] = tuple) -> None:
+        """Prepare to acknowledge.
+
+        Args:
+            planned: The pipeline.
+            retained: Returns the IDs of the stored checkpoints, without savepoints.
+        """
         self._pipeline_id = planned.id
+        self._retained = retained
         self._sources = [source for source in planned.sources if source.source.acknowledges]
+        self._keeps_retained = any(source.source.acknowledges_oldest for source in self._sources)
         self._splits: dict[str, Sequence[Split]] = {}
         """Enumerated splits by source."""
 
@@ -83,12 +91,16 @@ class Acknowledgements:
             return self._reported if self._reporting else None
 
     def _report(self, checkpoint_id: int) -> None:
+        retained = self._retained() if self._keeps_retained else ()
+        oldest = min([checkpoint_id, *retained])
         with self._lock:
-            states = self._states.get(checkpoint_id)
-            self._states = {each: state for each, state in self._states.items() if each > checkpoint_id}
-        if states is None:
-            return
+            found = {each: self._states.get(each) for each in (oldest, checkpoint_id)}
+            kept_from = oldest if self._keeps_retained else checkpoint_id + 1
+            self._states = {each: state for each, state in self._states.items() if each >= kept_from}
         for source in self._sources:
+            states = found[oldest if source.source.acknowledges_oldest else checkpoint_id]
+            if states is None:  # stored by an earlier process
+                continue
             enumerated = self._splits.get(source.name, ())
             first = self._first.get(source.name)
             if first is None:

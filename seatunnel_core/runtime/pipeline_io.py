@@ -43,7 +43,7 @@ from seatunnel_storage_api.errors import (
     StaleEpochError,
     UnsupportedFormatError,
 )
-from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
+from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
 
 logger = logging.getLogger("seatunnel.job")
@@ -91,7 +91,7 @@ class PipelineIO:
     """Newest checkpoint stored by this process."""
 
     def __attrs_post_init__(self) -> None:
-        self.upstream = Acknowledgements(self.planned)
+        self.upstream = Acknowledgements(self.planned, self._retained)
         self.sources = SourceIO(
             job_id=self.job_id, planned=self.planned, storage=self.storage, backend=self.backend, upstream=self.upstream
         )
@@ -154,6 +154,11 @@ class PipelineIO:
         except CheckpointCorruptedError:
             return None
         return state.ref if state is not None else None
+
+    def _retained(self) -> Sequence[int]:
+        """Return the IDs of the stored checkpoints, without savepoints."""
+        infos = self.storage.list_checkpoints(self.job_id, self.planned.id)
+        return [info.checkpoint_id for info in infos if info.checkpoint_type is not CheckpointType.SAVEPOINT]
 
     def store(self, state: PipelineState, content: VertexStates) -> None:
         """Store a checkpoint; ``content`` describes its bytes."""

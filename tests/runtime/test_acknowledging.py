@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.errors import SourceError
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
+from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.work.split import Split
 from tests.runtime.ground import ALL, Ground, committed, run_through, until
 
@@ -89,3 +91,32 @@ def test_an_answer_that_fails_ends_nothing(
     assert report.outcome is JobOutcome.FINISHED
     assert ground.rows("a") == ALL
     assert "the group stays where it is" in caplog.text
+
+
+class _States:
+    """Of a checkpoint whose rows are all published."""
+
+    def __init__(self, number: int) -> None:
+        self.sources = {"in": SimpleNamespace(memory={"n": number})}
+
+    def unread(self, name: str, enumerated: Sequence[Split]) -> Sequence[Split]:
+        return ()
+
+
+@pytest.mark.parametrize(("oldest", "expected"), [(True, [1, 1, 2]), (False, [1, 2, 3, 4])])
+def test_a_place_that_discards_hears_of_the_oldest_checkpoint(oldest: bool, expected: list[int]) -> None:
+    """A replication slot: the job may go back to any checkpoint that is stored, but not behind the slot."""
+    said: list[int] = []
+
+    def acknowledge(planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
+        said.append(cursor["n"])
+
+    source = SimpleNamespace(acknowledges=True, acknowledges_oldest=oldest, acknowledge=acknowledge)
+    planned = SimpleNamespace(id=1, sources=[SimpleNamespace(name="in", source=source)])
+    stored: list[int] = []
+    told = Acknowledgements(planned, lambda: stored)  # type: ignore[arg-type]
+    for number, kept in ((1, [1]), (2, [1, 2]), (3, [2, 3]), (4, [0, 3, 4])):  # 0 is of an earlier process
+        told.stored(number, _States(number))  # type: ignore[arg-type]
+        stored[:] = kept
+        told.published(number)
+    assert said == expected

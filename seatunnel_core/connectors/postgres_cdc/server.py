@@ -30,7 +30,8 @@ SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_repl
 _COMMIT = "SELECT pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')"
 """A transaction with a message that no reader requests."""
 
-_NEXT_ID = "SELECT pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
+_NEW_ID = "SELECT pg_catalog.txid_current()"
+"""The id of a new transaction is above those of all open ones; the end of a snapshot need not be."""
 _RIGHTS = """
 SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),
        pg_catalog.has_database_privilege(current_database(), 'CREATE'), current_database()::text
@@ -117,7 +118,7 @@ def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) ->
         return LogStart(position=point, least=0)
     # First the position, then the id: transactions that get a later id are committed behind the position.
     position = log_end(connection).inserted
-    return LogStart(position=position, least=int(run(connection, _NEXT_ID)[0][0]))
+    return LogStart(position=position, least=int(run(connection, _NEW_ID)[0][0]))
 
 
 def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> None:

@@ -63,6 +63,7 @@ class PostgresCdcSource(Source):
     bounded = False
     ordered = True
     acknowledges = True
+    acknowledges_oldest = True
     caveat = "Exception: another program has advanced or dropped the replication slot, which is an error"
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"

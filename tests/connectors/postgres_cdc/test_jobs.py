@@ -177,7 +177,7 @@ def test_a_job_continues_after_kills_and_a_savepoint(storm: Storm, tmp_path: Pat
         made = text(storm, "snapshot.split.size = 20")
         storm.begin()
         for number in range(4):
-            with ground.run(made, **({"restore": Restore()} if number else {})) as run:
+            with ground.run(made, restore=Restore() if number else None) as run:
                 run.start()
                 if number:
                     arrives(storm, run, number)

@@ -1,0 +1,147 @@
+"""What ``--check`` says about a server, and that its statements help."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import PlanningContext
+from seatunnel_core.connectors.change_data.options import TABLE_CONFIG
+from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
+from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
+from tests.cdc.captured import CapturedPostgres
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
+DATABASE, READER = "cdc_check", "cdc_reader"
+PLANNING = PlanningContext(parallelism=1)
+
+
+@pytest.fixture
+def captured() -> Iterator[CapturedPostgres]:
+    made = CapturedPostgres()
+    made.release(DATABASE)
+    made.recreate(DATABASE)
+    made.run(
+        DATABASE,
+        f"DROP ROLE IF EXISTS {READER}",
+        f"CREATE ROLE {READER} LOGIN PASSWORD 'reader'",
+        "CREATE TABLE a (id int PRIMARY KEY, name text, double int GENERATED ALWAYS AS (id * 2) STORED)",
+        "CREATE TABLE b (id int, name text)",
+        "CREATE SCHEMA deep",
+        "CREATE TABLE deep.c (id int PRIMARY KEY, nr int NOT NULL UNIQUE)",
+        "ALTER TABLE deep.c REPLICA IDENTITY USING INDEX c_nr_key",
+    )
+    yield made
+    forget()
+    made.release(DATABASE)
+    made.run("postgres", f"DROP DATABASE {DATABASE} WITH (FORCE)", f"DROP ROLE {READER}")
+
+
+def source(captured: CapturedPostgres, *tables: str, reader: bool = False, **more: Any) -> PostgresCdcSource:
+    server = captured.server.options(DATABASE)
+    user = {"username": READER, "password": "reader"} if reader else {**server, "username": server["user"]}
+    user.pop("user", None)
+    given = {**user, "url": server["url"], "table-names": tables, "slot.name": DATABASE}
+    return PostgresCdcSource(Options({**given, **more}, SOURCE_OPTIONS))
+
+
+def refused(made: PostgresCdcSource) -> str:
+    with pytest.raises(SourceError) as raised:
+        made.require_input()
+    return str(raised.value)
+
+
+def test_missing_rights_are_named_with_their_statements(captured: CapturedPostgres) -> None:
+    said = refused(source(captured, "a", "c", reader=True))
+    statements = (
+        f'GRANT SELECT ON "public"."a" TO "{READER}"',
+        f'GRANT USAGE ON SCHEMA "deep" TO "{READER}"',
+        f'GRANT SELECT ON "deep"."c" TO "{READER}"',
+        f'ALTER ROLE "{READER}" REPLICATION',
+        f'CREATE PUBLICATION "{DATABASE}" FOR TABLE "deep"."c", "public"."a" WITH (publish_via_partition_root = true)',
+    )
+    for statement in statements:
+        assert f"run {statement}" in said
+        captured.run(DATABASE, statement)
+    said = refused(source(captured, "a", "c", reader=True))
+    assert said == (
+        f'old rows of {DATABASE}.deep.c do not have its key (id); run ALTER TABLE "deep"."c" REPLICA IDENTITY FULL'
+    )
+    captured.run(DATABASE, 'ALTER TABLE "deep"."c" REPLICA IDENTITY FULL')
+    made = source(captured, "a", "c", reader=True)
+    made.require_input()
+    assert made.planned_reading() == [
+        f"captures 2 tables: {DATABASE}.deep.c, {DATABASE}.public.a",
+        f"the publication {DATABASE} exists",
+        f"the replication slot {DATABASE} does not exist, and will be created",
+    ]
+
+
+def test_nothing_is_created_by_a_check(captured: CapturedPostgres) -> None:
+    (schema,) = source(captured, "a").planned_schemas()
+    assert schema.columns.names == ["id", "name"], "the log does not have generated columns"
+    assert captured.run(DATABASE, "SELECT 1 FROM pg_publication") == []
+    assert captured.run(DATABASE, f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{DATABASE}'") == []
+
+
+def test_tables_without_a_key_are_refused(captured: CapturedPostgres) -> None:
+    assert "updates and deletes of public.b cannot be published" in refused(source(captured, "b"))
+    captured.run(DATABASE, "ALTER TABLE b REPLICA IDENTITY FULL")
+    assert f"the table {DATABASE}.public.b has no primary key" in refused(source(captured, "b"))
+    entry = Options({"table": "b", "primaryKeys": ("id",)}, TABLE_CONFIG.type.entries)
+    source(captured, "b", **{"table-names-config": (entry,)}).require_input()
+
+
+def test_full_rows_may_be_required(captured: CapturedPostgres) -> None:
+    said = refused(source(captured, "a", **{"require-replica-identity-full": True}))
+    assert 'do not have all columns; run ALTER TABLE "public"."a" REPLICA IDENTITY FULL' in said
+
+
+def test_a_slot_that_has_to_exist_does_not(captured: CapturedPostgres) -> None:
+    made = source(captured, "a", **{"startup.mode": "committed-offset"})
+    with pytest.raises(SourceError, match="committed-offset continues the replication slot cdc_check, which does not"):
+        made.poll({}, PLANNING)
+
+
+def test_a_job_starts_again_before_its_first_checkpoint(captured: CapturedPostgres) -> None:
+    """A process that was killed has left a slot and a publication; the next one also captures another table."""
+    with closing(source(captured, "a")) as made:
+        first = made.poll({}, PLANNING)
+    assert len(first.items) == 1
+    captured.run(DATABASE, "ALTER TABLE deep.c REPLICA IDENTITY DEFAULT", "INSERT INTO deep.c VALUES (1, 1)")
+    with closing(source(captured, "a", "c")) as made:
+        second = made.poll({}, PLANNING)
+    assert len(second.items) == 2
+    assert second.cursor["log"] > first.cursor["log"]
+
+
+def test_an_open_transaction_delays_the_snapshot(captured: CapturedPostgres) -> None:
+    """It may be committed in the log already, where nobody sees it yet."""
+    made = source(captured, "a")
+    made.poll({}, PLANNING)
+    made.close()
+    with captured.connect(DATABASE) as writer, writer.transaction():
+        writer.execute("INSERT INTO a (id) VALUES (1)")
+        again = source(captured, "a")
+        waiting = again.poll({}, PLANNING)
+        assert (waiting.items, waiting.again_ms) == ((), 300)
+        assert not again.poll(waiting.cursor, PLANNING).items
+    found = again.poll(waiting.cursor, PLANNING)
+    assert len(found.items) == 1
+    again.close()
+
+
+def test_another_server_is_refused(captured: CapturedPostgres) -> None:
+    made = source(captured, "a")
+    cursor = dict(made.poll({}, PLANNING).cursor)
+    made.close()
+    with pytest.raises(SourceError, match="is another database cluster"):
+        made.poll({**cursor, "server": "1"}, PLANNING)
+    with pytest.raises(SourceError, match=r"cdc_check.public.gone was captured when the job started"):
+        source(captured, "a").poll({**cursor, "tables": [["cdc_check.public.gone", "x"]]}, PLANNING)
+    with pytest.raises(SourceError, match="have changed since the job started; now they are id int32, name string"):
+        source(captured, "a").poll({**cursor, "tables": [["cdc_check.public.a", "x"]]}, PLANNING)
