@@ -1,6 +1,6 @@
 """What ``--check`` says about a server, and that its statements help."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -41,12 +41,14 @@ def captured() -> Iterator[CapturedPostgres]:
     made.run("postgres", f"DROP DATABASE {DATABASE} WITH (FORCE)", f"DROP ROLE {READER}")
 
 
-def source(captured: CapturedPostgres, *tables: str, reader: bool = False, **more: Any) -> PostgresCdcSource:
+def source(
+    captured: CapturedPostgres, *tables: str, reader: bool = False, more: Mapping[str, Any] | None = None
+) -> PostgresCdcSource:
     server = captured.server.options(DATABASE)
     user = {"username": READER, "password": "reader"} if reader else {**server, "username": server["user"]}
     user.pop("user", None)
     given = {**user, "url": server["url"], "table-names": tables, "slot.name": DATABASE}
-    return PostgresCdcSource(Options({**given, **more}, SOURCE_OPTIONS))
+    return PostgresCdcSource(Options({**given, **(more or {})}, SOURCE_OPTIONS))
 
 
 def refused(made: PostgresCdcSource) -> str:
@@ -93,16 +95,16 @@ def test_tables_without_a_key_are_refused(captured: CapturedPostgres) -> None:
     captured.run(DATABASE, "ALTER TABLE b REPLICA IDENTITY FULL")
     assert f"the table {DATABASE}.public.b has no primary key" in refused(source(captured, "b"))
     entry = Options({"table": "b", "primaryKeys": ("id",)}, TABLE_CONFIG.type.entries)
-    source(captured, "b", **{"table-names-config": (entry,)}).require_input()
+    source(captured, "b", more={"table-names-config": (entry,)}).require_input()
 
 
 def test_full_rows_may_be_required(captured: CapturedPostgres) -> None:
-    said = refused(source(captured, "a", **{"require-replica-identity-full": True}))
+    said = refused(source(captured, "a", more={"require-replica-identity-full": True}))
     assert 'do not have all columns; run ALTER TABLE "public"."a" REPLICA IDENTITY FULL' in said
 
 
 def test_a_slot_that_has_to_exist_does_not(captured: CapturedPostgres) -> None:
-    made = source(captured, "a", **{"startup.mode": "committed-offset"})
+    made = source(captured, "a", more={"startup.mode": "committed-offset"})
     with pytest.raises(SourceError, match="committed-offset continues the replication slot cdc_check, which does not"):
         made.poll({}, PLANNING)
 

@@ -126,6 +126,10 @@ def _positions(batch: Any, changes: Any) -> Any:
     return commits[np.searchsorted(numbers, changes.transactions)]
 
 
+def _commit_waits(storm: Storm) -> bool:
+    return bool(storm.captured.run(SOURCE, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
+
+
 @pytest.mark.parametrize("by_position", [False, True])
 def test_a_commit_that_is_logged_and_not_visible_yet_is_not_lost(
     storm: Storm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_position: bool
@@ -137,21 +141,16 @@ def test_a_commit_that_is_logged_and_not_visible_yet_is_not_lost(
     def set_standby(name: str) -> None:
         captured.run(SOURCE, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", "SELECT pg_reload_conf()")
 
-    def insert() -> None:
-        captured.run(SOURCE, "INSERT INTO credit (id, amount) VALUES (2000000000, 0)")
-
-    def waits() -> bool:
-        return bool(captured.run(SOURCE, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
-
     def rows(dialect: Any, found: Any, body: Any, snapshot: str) -> Iterator[Any]:
         if "credit" not in body["table"]:
             position, read = "0/0", list(chunk_rows(dialect, found, body, snapshot))
         else:
-            writer = threading.Thread(target=insert)
+            insert = "INSERT INTO credit (id, amount) VALUES (2000000000, 0)"
+            writer = threading.Thread(target=captured.run, args=(SOURCE, insert))
             set_standby("nobody")
             try:
                 writer.start()
-                wait_until(waits, WAIT_S, "a commit that waits")
+                wait_until(lambda: _commit_waits(storm), WAIT_S, "a commit that waits")
                 position = captured.run(SOURCE, "SELECT pg_current_wal_flush_lsn()::text")[0][0]
                 read = list(chunk_rows(dialect, found, body, GONE))
             finally:
