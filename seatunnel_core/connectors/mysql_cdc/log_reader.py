@@ -14,7 +14,6 @@ from seatunnel_core.connectors.mysql_log.captured_tables import Tables
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, Outcome, Reason, Transaction
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.errors import LogError, LogServerError
-from seatunnel_core.connectors.mysql_log.events import XaId
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet
 from seatunnel_core.connectors.mysql_log.log_decoder import LogDecoder
 from seatunnel_core.connectors.mysql_log.position import LogPosition
@@ -40,7 +39,12 @@ class LogReader:
     clock: Callable[[], float] = time.monotonic
 
     def batches(
-        self, start: LogPosition | GtidSet, end: LogPosition, *, limit_bytes: int | None = None
+        self,
+        start: LogPosition | GtidSet,
+        end: LogPosition,
+        *,
+        limit_bytes: int | None = None,
+        distributed: "Distributed | None" = None,
     ) -> Iterator[ChangeBatch]:
         """Yield the batches up to a position. The last one ends behind the last transaction that begins before it.
 
@@ -49,16 +53,18 @@ class LogReader:
                 again, from the first one on.
             end: The end. It needs not be the end of a transaction.
             limit_bytes: Size of transactions after which reading ends early; ``None`` for no limit.
+            distributed: Distributed transactions before the start; it is updated.
 
         Raises:
             SourceChangedError: The log no longer has these events.
             SourceError: The log cannot be read or decoded.
         """
         until = self.clock() + PATIENCE_S
-        at = start
+        at, distributed = start, distributed or Distributed()
         while True:
             reason, position = Reason.END, end
             for batch in self._stream(at, end, limit_bytes):
+                distributed.check(batch)
                 yield batch
                 reason, position = batch.reason, batch.position
             if reason is not Reason.END or position >= end:
@@ -70,7 +76,7 @@ class LogReader:
             time.sleep(_PAUSE_S)
 
     def _stream(self, start: LogPosition | GtidSet, end: LogPosition, limit_bytes: int | None) -> Iterator[ChangeBatch]:
-        size, distributed = 0, _Distributed()
+        size = 0
 
         def is_last(transaction: Transaction) -> bool:
             nonlocal size
@@ -82,12 +88,15 @@ class LogReader:
         try:
             with closing(self._connected(start)) as stream:
                 for batch in decoder.batches(stream.events()):
-                    distributed.check(batch)
                     yield batch
                     if batch.reason is Reason.STATEMENT and batch.position >= end:
                         return
         except LogServerError as error:
             raise self._refused(start, error) from error
+        except SourceError:
+            raise
+        except Exception as error:
+            raise self.server.failed("its log cannot be read", error) from error
 
     def _connected(self, start: LogPosition | GtidSet) -> ServerStream:
         import pymysql
@@ -122,23 +131,25 @@ class LogReader:
 
 
 @define
-class _Distributed:
-    """Distributed transactions of a stream, which are refused if they may have changed captured tables."""
+class Distributed:
+    """Distributed transactions of a log, which are refused if they may have changed captured tables."""
 
-    _with_rows: set[int] = field(factory=set)
-    _others: set[XaId] = field(factory=set)
-    """Prepared transactions without rows of captured tables."""
+    prepared: set[str] = field(factory=set)
+    """Prepared transactions without rows of captured tables that have not ended yet."""
+
+    _with_rows: set[int] = field(factory=set, init=False)
 
     def check(self, batch: ChangeBatch) -> None:
         """Raise ``SourceError`` if a batch has such a transaction."""
         for changes in batch.changes:
             self._with_rows.update(changes.transactions.tolist())
         for each in batch.transactions:
-            if each.outcome is Outcome.PREPARED and each.xa is not None and each.number not in self._with_rows:
-                self._others.add(each.xa)
-            elif each.outcome is Outcome.PREPARED or (
-                each.outcome is Outcome.XA_COMMITTED and each.xa not in self._others
-            ):
+            name = str(each.xa)
+            if each.outcome is Outcome.PREPARED and each.number not in self._with_rows:
+                self.prepared.add(name)
+            elif each.outcome in (Outcome.XA_COMMITTED, Outcome.XA_ROLLED_BACK) and name in self.prepared:
+                self.prepared.remove(name)
+            elif each.outcome in (Outcome.PREPARED, Outcome.XA_COMMITTED):
                 raise SourceError(
                     f"the transaction at {each.begin} is distributed (XA), and may have changed captured tables. "
                     "Distributed transactions are not supported; start a new job after they have ended"

@@ -2,15 +2,19 @@
 
 from typing import Any
 
+from attrs import evolve
+
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import BOOLEAN, ENUM, STRING, Option, Options, within
 from seatunnel_core.connectors.change_data import options as shared
 
+DATABASE_NAMES = evolve(shared.DATABASE_NAMES, doc="Databases from which tables are captured.")
 DATABASE_PATTERN = Option(
     "database-pattern",
     STRING,
     default=".*",
-    doc="Regular expression that matches the whole name of each database from which tables are captured.",
+    doc="Regular expression that matches the whole name of each database from which tables are captured. No effect "
+    "with database-names.",
 )
 STARTUP_MODE = Option(
     "startup.mode",
@@ -74,7 +78,8 @@ INT_NARROWING = Option("int_type_narrowing", BOOLEAN, default=True, doc="True to
 
 OPTIONS: tuple[Option[Any], ...] = (
     *shared.CONNECTION,
-    *shared.TABLES,
+    DATABASE_NAMES,
+    *(option for option in shared.TABLES if option is not shared.DATABASE_NAMES),
     DATABASE_PATTERN,
     STARTUP_MODE,
     STARTUP_FILE,

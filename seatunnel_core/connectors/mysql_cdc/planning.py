@@ -73,7 +73,8 @@ class Planner:
         if end <= progress.log:
             return done, []
         self.server.require_retained(progress.log)
-        body = {"from": str(progress.log), "to": str(end), "window": [chunk.record() for chunk in chunks]}
+        window = [chunk.record() for chunk in chunks]
+        body = {"from": str(progress.log), "to": str(end), "prepared": [*progress.prepared], "window": window}
         return evolve(done, log=end), [body]
 
     def _marked(self, chunk: WindowChunk) -> MarkedChunk:
@@ -121,7 +122,7 @@ class Planner:
         if end <= progress.log:
             return Planned(progress=progress)
         self.server.require_retained(progress.log)
-        body: dict[str, Any] = {"from": str(progress.log), "to": str(end)}
+        body: dict[str, Any] = {"from": str(progress.log), "to": str(end), "prepared": [*progress.prepared]}
         if progress.since_ms is not None:
             body["since_ms"] = progress.since_ms
         return Planned(progress=evolve(progress, reading=end), bodies=(body,))

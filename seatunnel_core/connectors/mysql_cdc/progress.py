@@ -70,6 +70,9 @@ class Progress:
     since_ms: int | None = None
     """Time since 1970 of the first transaction to emit, in milliseconds; ``None`` for all."""
 
+    prepared: tuple[str, ...] = ()
+    """Distributed transactions that are prepared at the end of the last range, and changed no captured table."""
+
     stopped: str = ""
     """Message about a definition of a captured table, at which reading stopped."""
 
@@ -84,6 +87,7 @@ class Progress:
             "window": [chunk.record() for chunk in self.window],
             "stop": None if self.stop is None else str(self.stop),
             "since_ms": self.since_ms,
+            "prepared": [*self.prepared],
             "stopped": self.stopped,
         }
 
@@ -100,6 +104,7 @@ class Progress:
             window=tuple(map(WindowChunk.from_record, stored.items(cursor, "window"))),
             stop=_position(cursor, "stop"),
             since_ms=None if cursor["since_ms"] is None else stored.number(cursor, "since_ms"),
+            prepared=tuple(stored.texts(cursor, "prepared")),
             stopped=stored.text(cursor, "stopped"),
         )
 
@@ -113,8 +118,11 @@ class Progress:
             number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))
             window = (evolve(each, mark=mark) if each.number == number else each for each in self.window)
             return evolve(self, window=tuple(window))
+        found = evolve(self, prepared=tuple(stored.texts(fact, "prepared")))
+        if "read" not in fact:  # a range between windows, which is always read completely
+            return found
         read = position_of(stored.text(fact, "read"))
-        return evolve(self, log=read, reading=None, stopped=stored.text(fact, "stopped"))
+        return evolve(found, log=read, reading=None, stopped=stored.text(fact, "stopped"))
 
     @property
     def is_window_read(self) -> bool:

@@ -16,7 +16,7 @@ from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
-from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
+from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
 from seatunnel_core.connectors.mysql_cdc.window_filter import Flags, WindowFilter
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
@@ -48,7 +48,8 @@ class RangeReader:
         window = WindowFilter.of(self.body)
         limit = LIMIT_BYTES if window is None else None
         read, stopped = self.start, ""
-        for batch in self.log.batches(self.start, self.end, limit_bytes=limit):
+        distributed = Distributed(set(stored.texts(self.body, "prepared")))
+        for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
             yield from self._emitted(batch, window, context)
             inside = [each for each in batch.transactions if each.begin < self.end]
             is_beyond = len(inside) < len(batch.transactions)
@@ -56,10 +57,13 @@ class RangeReader:
             stopped = self._redefined(batch)
             if stopped or is_beyond:
                 break
+        prepared = sorted(distributed.prepared)
         if window is None:
-            context.report_fact({"read": str(max(read, self.start)), "stopped": stopped})
+            context.report_fact({"read": str(max(read, self.start)), "stopped": stopped, "prepared": prepared})
         elif stopped:
             raise SourceChangedError(stopped)
+        else:
+            context.report_fact({"prepared": prepared})
 
     def _end_of(self, inside: Sequence[Transaction]) -> LogPosition:
         """Return the end of the range if a transaction behind it was read, too: the log also has other events."""

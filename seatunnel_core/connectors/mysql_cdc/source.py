@@ -40,7 +40,7 @@ from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
 from seatunnel_core.connectors.mysql_cdc.planning import Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
-from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
@@ -49,6 +49,10 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 _ROW_BYTES = 100
 """Estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
+_LOCKS = (
+    "the server has no GTIDs, so each chunk of a table is read with LOCK IN SHARE MODE: writers of its rows wait until "
+    "it is read. Set gtid_mode = ON to read without locks"
+)
 _SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 
 
@@ -99,6 +103,15 @@ class MySQLCdcSource(Source):
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return tuple(each.schema() for each in self._look())
 
+    def planned_reading(self) -> Sequence[str]:
+        return (_LOCKS,) if self._locks_rows else ()
+
+    @property
+    def _locks_rows(self) -> bool:
+        """True if reading chunks locks their rows."""
+        is_read = self.options[opt.STARTUP_MODE] == "initial"
+        return is_read and self._state is not None and self._state.marking is Marking.LOCKS
+
     def open(self, *, restored: bool) -> None:
         self._look()
 
@@ -133,7 +146,10 @@ class MySQLCdcSource(Source):
         )
         planned = planner.plan(progress)
         return PollResult(
-            items=planned.bodies, cursor={**planned.progress.cursor(), "tables": names}, again_ms=planned.again_ms
+            items=planned.bodies,
+            cursor={**planned.progress.cursor(), "tables": names},
+            again_ms=planned.again_ms,
+            warnings=(_LOCKS,) if self._locks_rows and not cursor else (),
         )
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:

@@ -1,6 +1,7 @@
 """What the source refuses, and where it starts and ends, with servers."""
 
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -54,8 +55,13 @@ def test_distributed_transactions_are_refused_if_they_change_captured_tables(ser
     server.run(TABLE, "CREATE TABLE other (id int PRIMARY KEY)")
     source = DrivenSource(cdc_options(server, "t"))
     target = to_end(source, StrictTarget(source.keys))
-    server.run("XA START 'o'", "INSERT INTO other VALUES (1)", "XA END 'o'", "XA PREPARE 'o'", "XA COMMIT 'o'")
+    with closing(server.connect()) as connection, connection.cursor() as cursor:
+        for statement in ("XA START 'o'", "INSERT INTO other VALUES (1)", "XA END 'o'", "XA PREPARE 'o'"):
+            cursor.execute(statement)
+        to_end(source, target)
+        cursor.execute("XA COMMIT 'o'")
     to_end(source, target)
+    assert source.cursor["prepared"] == []
     server.run("XA START 'a'", "INSERT INTO t VALUES (1, 1, 'x')", "XA END 'a'", "XA PREPARE 'a'", "XA COMMIT 'a'")
     with pytest.raises(SourceError, match="is distributed"):
         to_end(source, target)

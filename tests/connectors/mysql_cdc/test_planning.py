@@ -116,10 +116,10 @@ def test_the_log_goes_on_range_by_range() -> None:
     assert (plan(done).bodies, plan(done).again_ms) == ((), 200)
     server.move(at(900))
     planned = plan(stored(done))
-    assert planned.bodies == ({"from": "bin.000001:100", "to": "bin.000001:900"},)
+    assert planned.bodies == ({"from": "bin.000001:100", "to": "bin.000001:900", "prepared": []},)
     assert plan(planned.progress).bodies == ()
-    read = stored(planned.progress).with_fact({"read": "bin.000001:700", "stopped": ""})
-    assert plan(read).bodies == ({"from": "bin.000001:700", "to": "bin.000001:900"},)
+    read = stored(planned.progress).with_fact({"read": "bin.000001:700", "stopped": "", "prepared": ["x"]})
+    assert plan(read).bodies == ({"from": "bin.000001:700", "to": "bin.000001:900", "prepared": ["x"]},)
 
 
 def test_a_job_ends_at_its_stop() -> None:
@@ -128,7 +128,7 @@ def test_a_job_ends_at_its_stop() -> None:
     progress = evolve(first(stop=at(500)), start=None)
     planned = plan(progress)
     assert planned.bodies[0]["to"] == "bin.000001:500"
-    read = planned.progress.with_fact({"read": "bin.000001:500", "stopped": ""})
+    read = planned.progress.with_fact({"read": "bin.000001:500", "stopped": "", "prepared": []})
     assert plan(read).again_ms is None
 
 
@@ -138,7 +138,7 @@ def test_the_end_of_the_log_is_the_stop_once_tables_are_read() -> None:
     planned = plan(evolve(first(), start=None))
     assert planned.progress.stop == at(900)
     server.move(at(2_000))
-    read = stored(planned.progress).with_fact({"read": "bin.000001:900", "stopped": ""})
+    read = stored(planned.progress).with_fact({"read": "bin.000001:900", "stopped": "", "prepared": []})
     assert plan(read).again_ms is None
 
 
@@ -157,6 +157,6 @@ def test_a_log_without_the_next_events_is_an_error() -> None:
 
 
 def test_a_redefined_table_stops_the_job() -> None:
-    progress = first().with_fact({"read": "bin.000001:700", "stopped": "the statement …"})
+    progress = first().with_fact({"read": "bin.000001:700", "stopped": "the statement …", "prepared": []})
     with pytest.raises(SourceChangedError, match="the statement"):
         planner(LogServer()).plan(stored(progress))

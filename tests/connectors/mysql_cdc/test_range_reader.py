@@ -49,8 +49,8 @@ class Log:
             statement=said,
         )
 
-    def batches(self, start: LogPosition, end: LogPosition, *, limit_bytes: int | None) -> Iterator[ChangeBatch]:
-        assert (limit_bytes is None) == (end == at(300))
+    def batches(self, start: LogPosition, end: LogPosition, **how: Any) -> Iterator[ChangeBatch]:
+        assert (how["limit_bytes"] is None) == (end == at(300))
         yield self.batch
 
 
@@ -61,7 +61,7 @@ def read(log: Any, end: int, body: Mapping[str, Any] | None = None) -> tuple[lis
         log=log,
         start=at(4),
         end=at(end),
-        body=body or {},
+        body={"prepared": [], **(body or {})},
     )
     context = Reports()
     rows = [row for batch in reader.batches(context) for row in batch.rows.column("id").to_pylist()]
@@ -69,16 +69,16 @@ def read(log: Any, end: int, body: Mapping[str, Any] | None = None) -> tuple[lis
 
 
 def test_the_end_of_a_range_is_reported() -> None:
-    assert read(Log(1, 2), 290) == ([1, 2], [{"read": "bin.000001:290", "stopped": ""}])
+    assert read(Log(1, 2), 290) == ([1, 2], [{"read": "bin.000001:290", "stopped": "", "prepared": []}])
 
 
 def test_a_transaction_behind_the_end_belongs_to_the_next_range() -> None:
     """MariaDB logs events that are no transactions, so an end may lie before the begin of the next one."""
-    assert read(Log(1, 2, 3), 299) == ([1, 2], [{"read": "bin.000001:299", "stopped": ""}])
+    assert read(Log(1, 2, 3), 299) == ([1, 2], [{"read": "bin.000001:299", "stopped": "", "prepared": []}])
 
 
 def test_a_transaction_across_the_end_is_read() -> None:
-    assert read(Log(1, 2, 3), 250) == ([1, 2], [{"read": "bin.000001:290", "stopped": ""}])
+    assert read(Log(1, 2, 3), 250) == ([1, 2], [{"read": "bin.000001:290", "stopped": "", "prepared": []}])
 
 
 def test_transactions_before_the_requested_time_are_left_out() -> None:
@@ -93,10 +93,11 @@ def test_a_definition_stops_the_range_and_is_reported() -> None:
 
 
 def test_a_definition_behind_the_end_belongs_to_the_next_range() -> None:
-    assert read(Log(1, 2, statement="TRUNCATE m"), 199)[1] == [{"read": "bin.000001:199", "stopped": ""}]
+    _, facts = read(Log(1, 2, statement="TRUNCATE m"), 199)
+    assert facts == [{"read": "bin.000001:199", "stopped": "", "prepared": []}]
 
 
 def test_a_definition_between_windows_is_an_error() -> None:
-    assert read(Log(1, 2), 300, {"window": WINDOW}) == ([2], [])
+    assert read(Log(1, 2), 300, {"window": WINDOW}) == ([2], [{"prepared": []}])
     with pytest.raises(SourceChangedError, match="TRUNCATE m"):
         read(Log(1, 2, statement="TRUNCATE m"), 300, {"window": WINDOW})
