@@ -7,6 +7,7 @@ from attrs import evolve
 
 from seatunnel_core.checkpoint.errors import StateFormatError
 from seatunnel_core.checkpoint.state import codec
+from seatunnel_core.checkpoint.state.vertex_id import VertexKind
 from seatunnel_core.inspector.copy import copy_job
 from seatunnel_core.inspector.garbage import find_garbage
 from seatunnel_core.inspector.survey import survey, survey_job
@@ -55,6 +56,6 @@ def test_a_program_that_knows_no_parts_refuses_the_state(
     state = made.storage.get_checkpoint(JOB, 1, 7, epoch=200_000)
     assert state is not None
     assert codec.encode(codec.decode(state.states)) == state.states
-    monkeypatch.setattr(codec, "WITH_PARTS", codec.VERTEX_VERSION)
+    monkeypatch.setitem(codec._NEWEST, VertexKind.SOURCE, codec.VERTEX_VERSION)
     with pytest.raises(StateFormatError, match="has version 2; this version of the engine reads 1: upgrade it"):
         codec.decode(state.states)
