@@ -19,7 +19,8 @@ SLOT = Option(
 PUBLICATION = Option(
     "publication.name",
     STRING,
-    doc="Publication of the captured tables, which is created if it does not exist. By default it has the slot's name.",
+    doc="Publication of the captured tables, which is created if it does not exist. By default it has the slot's name. "
+    "Its column lists and row filters also apply to the snapshot.",
 )
 PLUGIN = Option(
     "decoding.plugin.name",

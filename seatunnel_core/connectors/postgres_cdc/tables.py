@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.option import Options
@@ -82,7 +82,7 @@ def captured_tables(
         connection: A connection of psycopg in autocommit mode.
         settings: The settings of the job.
         tables: Tables to capture.
-        published: The publication, which may publish only some columns.
+        published: The publication, which may publish only some columns and rows.
 
     Raises:
         SourceError: A table has no key, or cannot be read.
@@ -112,6 +112,8 @@ def _found(
                 configured=configured.get(table),
                 columns=None if known is None else known.columns,
             )
+            if known is not None and known.row_filter:
+                found = evolve(found, reading=evolve(found.reading, where=known.row_filter))
             key, column = found.schema().primary_key, found.split_column
             if column is not None and column.name not in key:
                 raise SourceError(

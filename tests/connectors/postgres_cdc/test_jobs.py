@@ -94,6 +94,29 @@ def test_only_the_tables_are_read(storm: Storm, tmp_path: Path) -> None:
     assert storm.captured.run(SOURCE, "SELECT 1 FROM pg_publication") == []
 
 
+def test_the_tables_are_filtered_as_the_publication_filters_the_log(storm: Storm, tmp_path: Path) -> None:
+    captured = storm.captured
+    captured.run(SOURCE, "CREATE PUBLICATION few FOR TABLE credit (id, amount) WHERE (id < 500000)")
+    made = text(storm, "publication.name = few").replace(f', "{SOURCE}.public.debit", "{SOURCE}.public.beacon"', "")
+    with ground_in(tmp_path) as ground, ground.run(made) as run:
+        run.start()
+        wait_until(lambda: _has_table() or run.wait(0.01), WAIT_S, "the snapshot")
+        captured.run(SOURCE, "INSERT INTO credit (id, amount, note) VALUES (499999, 1, 'x'), (999999, 2, 'x')")
+        captured.run(
+            SOURCE, "UPDATE credit SET id = id + 500000 WHERE id = 3", "UPDATE credit SET amount = 5 WHERE id = 4"
+        )
+        captured.run(SOURCE, "INSERT INTO credit (id, amount) VALUES (-1, 0)")
+        arrived = "SELECT id FROM credit WHERE id = -1"
+        wait_until(lambda: captured.run(COPY, arrived) or run.wait(0.01), WAIT_S, "the last row")
+        run.kill()
+    found = captured.run(COPY, "SELECT * FROM credit ORDER BY id")
+    assert found == captured.run(SOURCE, "SELECT id, amount FROM credit WHERE id < 500000 ORDER BY id")
+
+
+def _has_table() -> bool:
+    return bool(CapturedPostgres().run(COPY, "SELECT 1 FROM pg_stat_user_tables WHERE n_tup_ins > 100"))
+
+
 def test_a_storm_loses_and_repeats_nothing(storm: Storm, tmp_path: Path) -> None:
     with ground_in(tmp_path) as ground:
         assert play(storm, ground) == ""
