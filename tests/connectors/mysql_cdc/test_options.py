@@ -3,11 +3,15 @@
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.mysql_cdc.server import Marking, ServerState
-from seatunnel_core.connectors.mysql_cdc.source import MariaDBCdcSource, MySQLCdcSource
+from seatunnel_core.connectors.mysql_cdc.source import MariaDBCdcSource, MySQLCdcSource, _divisible
+from tests.connectors.mysql_cdc.tables import table
 
 GIVEN = {
     "url": "jdbc:mysql://localhost:3306/shop",
@@ -83,3 +87,18 @@ def test_newer_servers_have_another_statement_for_the_end_of_the_log() -> None:
 def test_settings_without_which_rows_are_incomplete_are_refused(settings: dict[str, str], message: str) -> None:
     assert message in str(state(**settings).problem())
     assert state().problem() is None
+
+
+def test_tables_are_divided_only_by_columns_of_their_key() -> None:
+    """A row that moves to another chunk would be removed there, too, if its key stayed the same."""
+    found = table("m")
+    assert _divisible(found) is found
+    other = evolve(found, split_column=found.columns[1])
+    assert _divisible(other).split_column is None
+    assert _divisible(table("m", "enum('a')")).split_column is None
+    options = Options({jdbc.TABLE_PATH.key: "m", jdbc.PARTITION_COLUMN.key: "a"}, jdbc.SOURCE_OPTIONS)
+    asked = evolve(other, reading=evolve(other.reading, options=options))
+    with pytest.raises(
+        SourceError, match=r"snapshotSplitColumn.*a is not a column of the key of shop\.m; write one of id"
+    ):
+        _divisible(asked)
