@@ -70,7 +70,8 @@ class SmallJob:
 
     def command(self, *more: str) -> subprocess.CompletedProcess[str]:
         """Run the job in the foreground, to its end."""
-        command = [sys.executable, "-m", "seatunnel_core.cli.main", *self.job.arguments(), *more]
+        files = () if more[:1] == ("-s",) else self.job.arguments()
+        command = [sys.executable, "-m", "seatunnel_core.cli.main", *files, *more]
         return subprocess.run(
             command, env=self.job.surroundings(), capture_output=True, text=True, check=False, timeout=PATIENCE_S
         )
