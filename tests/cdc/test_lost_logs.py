@@ -52,7 +52,7 @@ def test_a_purged_log_is_an_error(tmp_path: Path, database: str) -> None:
         small.source("INSERT INTO t VALUES (3, 3)", "FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
         newest = small.source("SHOW BINARY LOGS")[-1][0]
         small.source(f"PURGE BINARY LOGS TO '{newest}'")
-        refused(small, "no longer has the log file", "changes are lost")
+        refused(small, "no longer has", "changes are lost")
 
 
 def test_idle_tables_do_not_hold_back_the_log(tmp_path: Path) -> None:
