@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes torture-cdc hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt wheels release clean dev
+.PHONY: help demo cluster-demo cdc-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes torture-cdc hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,10 @@ cluster-demo: ## the same on a cluster of two masters and two workers, whose lea
 	@.ci/venv $(VENV) spark,demo,cluster
 	@$(RUN) examples/demo/prepare.py
 	@$(RUN) examples/demo/cluster.py
+
+cdc-demo: ## a PostgreSQL database with a writer, copied while it changes by a job that is killed twice, and compared
+	@.ci/venv $(VENV) spark,demo,jdbc
+	@$(RUN) examples/change-data/demo.py
 
 # More workers than cores: tests of jobs wait for processes that start, rows that come and checkpoints that are due.
 test: dev ## everything that needs no server; under 5 minutes on 2 cores
