@@ -35,7 +35,7 @@ def captured_table(
         columns: Columns that the log has; ``None`` for all columns that the database does not compute.
 
     Raises:
-        SourceError: It does not exist, has no key, or a configured column does not exist.
+        SourceError: It does not exist, has no key, or a configured column does not exist or is not part of the key.
     """
     own = {option.key: options[option] for option in options.declared if options.is_set(option)}
     own[jdbc.TABLE_PATH.key] = ".".join(path)
@@ -47,8 +47,6 @@ def captured_table(
     found = reading.found(connection)
     logged = tuple(c for c in found.columns if (c.name in columns if columns is not None else not c.generated))
     found = evolve(found, columns=logged)
-    if found.split_column is not None and found.split_column not in logged:
-        found = evolve(found, split_column=None)
     keys: tuple[str, ...] = () if configured is None else configured[CONFIGURED_KEY] or ()
     if keys:
         for key in keys:
@@ -61,4 +59,24 @@ def captured_table(
             f'write table-names-config = [{{ table = "{reading.name}", primaryKeys = ["…"] }}] with the columns that '
             "identify a row"
         )
-    return found
+    return _divided_by_key(found, None if configured is None else configured[CONFIGURED_SPLIT_COLUMN])
+
+
+def _divided_by_key(found: Found, configured: str | None) -> Found:
+    """Return the table with a split column that is part of its key, or without one.
+
+    A row that an update moves to another chunk needs another key. Otherwise its deletion from one chunk would delete it
+    from the other one, too.
+
+    Raises:
+        SourceError: The configured split column is not part of the key.
+    """
+    key = found.schema().primary_key
+    if found.split_column is None or found.split_column.name in key:
+        return found
+    if configured:
+        raise SourceError(
+            f"option 'snapshotSplitColumn': {configured} is not a column of the key of {found.reading.name}; expected "
+            f"one of {', '.join(key)}"
+        )
+    return evolve(found, split_column=None)

@@ -51,7 +51,7 @@ CONFIGURED_KEY: Option[tuple[str, ...]] = Option(
     "primaryKeys", LIST(), doc="Columns that identify a row, for a table without a primary key."
 )
 CONFIGURED_SPLIT_COLUMN = Option(
-    "snapshotSplitColumn", STRING, doc="Column by which the table is divided into chunks. By default that of its key."
+    "snapshotSplitColumn", STRING, doc="Column of the key by which the table is divided into chunks."
 )
 TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
     "table-names-config",

@@ -302,20 +302,9 @@ def _jdbc_options(options: Options) -> Options:
 
 
 def _divisible(found: Found) -> Found:
-    """Return the table without a split column that is no part of its key, or whose values cannot be placed.
-
-    A row that moves to another chunk needs another key: otherwise its deletion from one chunk would remove it from the
-    other one, too.
-    """
-    column, key = found.split_column, found.schema().primary_key
-    if column is None or (column.order in DIVISIBLE and column.name in key):
-        return found
-    if found.reading.options.is_set(jdbc.PARTITION_COLUMN) and column.name not in key:
-        raise SourceError(
-            f"option 'snapshotSplitColumn': {column.name} is not a column of the key of {found.reading.name}; write "
-            f"one of {', '.join(key)}"
-        )
-    return evolve(found, split_column=None)
+    """Return the table without a split column whose values cannot be placed between bounds."""
+    column = found.split_column
+    return found if column is None or column.order in DIVISIBLE else evolve(found, split_column=None)
 
 
 def _for_tasks(found: Found) -> Found:

@@ -36,6 +36,8 @@ def dialect(tmp_path: Path) -> Iterator[Dialect]:
         for statement in (
             "CREATE TABLE numbers (id INTEGER PRIMARY KEY, name TEXT)",
             "CREATE TABLE words (word TEXT PRIMARY KEY, n INTEGER)",
+            "CREATE TABLE pairs (word TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (word, n))",
+            "CREATE TABLE coded (id VARCHAR NOT NULL, code INTEGER NOT NULL UNIQUE, PRIMARY KEY (id))",
             "CREATE TABLE keyless (id INTEGER, double INTEGER GENERATED ALWAYS AS (id * 2))",
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 95) "
             "INSERT INTO numbers SELECT i, 'n' || i FROM n",
@@ -141,12 +143,12 @@ def test_a_table_needs_a_key(dialect: Dialect, tmp_path: Path) -> None:
 
 
 def test_another_column_divides_the_table(dialect: Dialect, tmp_path: Path) -> None:
-    configured = Options({"table": "words", "snapshotSplitColumn": "n"}, opt.TABLE_CONFIG.type.entries)
-    found = table(dialect, tmp_path, "words", configured=configured)
+    configured = Options({"table": "pairs", "snapshotSplitColumn": "n"}, opt.TABLE_CONFIG.type.entries)
+    found = table(dialect, tmp_path, "pairs", configured=configured)
     assert found.split_column is not None
     assert found.split_column.name == "n"
-    narrowed = table(dialect, tmp_path, "words", configured=configured, columns=["word"])
-    assert narrowed.split_column is None, "the log does not have the column"
+    with pytest.raises(SourceError, match="pairs has no primary key"):
+        table(dialect, tmp_path, "pairs", configured=configured, columns=["word"])
 
 
 def test_what_is_not_supported_is_refused() -> None:
@@ -168,3 +170,13 @@ def test_another_shape_is_refused_with_its_columns() -> None:
     ):
         with pytest.raises(SourceChangedError, match=message):
             require_shape("shop.people", logged, planned, "0/17")
+
+
+def test_a_table_is_divided_only_by_columns_of_its_key(dialect: Dialect, tmp_path: Path) -> None:
+    """A row that moves to another chunk would be deleted there, too, if its key stayed the same."""
+    by_code = Options({"table": "coded", "snapshotSplitColumn": "code"}, opt.TABLE_CONFIG.type.entries)
+    with pytest.raises(SourceError, match=r"code is not a column of the key of coded; expected one of id"):
+        table(dialect, tmp_path, "coded", configured=by_code)
+    other_key = Options({"table": "numbers", "primaryKeys": ("name",)}, opt.TABLE_CONFIG.type.entries)
+    assert table(dialect, tmp_path, "numbers").split_column is not None
+    assert table(dialect, tmp_path, "numbers", configured=other_key).split_column is None

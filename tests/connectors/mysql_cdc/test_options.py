@@ -3,12 +3,9 @@
 from typing import Any
 
 import pytest
-from attrs import evolve
 
-from seatunnel_core.connector_api.errors import SourceError, UsageError
-from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.testing import options_of
-from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.mysql_cdc.server import Marking, ServerState
 from seatunnel_core.connectors.mysql_cdc.source import MariaDBCdcSource, MySQLCdcSource, _divisible
 from tests.connectors.mysql_cdc.tables import table
@@ -89,16 +86,7 @@ def test_settings_without_which_rows_are_incomplete_are_refused(settings: dict[s
     assert state().problem() is None
 
 
-def test_tables_are_divided_only_by_columns_of_their_key() -> None:
-    """A row that moves to another chunk would be removed there, too, if its key stayed the same."""
+def test_tables_are_divided_only_by_values_that_have_a_place() -> None:
     found = table("m")
     assert _divisible(found) is found
-    other = evolve(found, split_column=found.columns[1])
-    assert _divisible(other).split_column is None
     assert _divisible(table("m", "enum('a')")).split_column is None
-    options = Options({jdbc.TABLE_PATH.key: "m", jdbc.PARTITION_COLUMN.key: "a"}, jdbc.SOURCE_OPTIONS)
-    asked = evolve(other, reading=evolve(other.reading, options=options))
-    with pytest.raises(
-        SourceError, match=r"snapshotSplitColumn.*a is not a column of the key of shop\.m; write one of id"
-    ):
-        _divisible(asked)
