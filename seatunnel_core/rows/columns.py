@@ -11,8 +11,6 @@ from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.rows.types import is_text, type_name
 
-_NEW_ROWS = pa.array([RowKind.INSERT.value, RowKind.UPDATE_AFTER.value], pa.int8())
-
 
 def check_known(transform: str, names: Iterable[str], schema: TableSchema) -> None:
     """Raise ``TransformError`` if a name is not a column of the schema."""
@@ -152,9 +150,14 @@ def require_arrived(batch: Batch, who: str, *, only_new_rows: bool = False) -> N
     """
     for name, mask in batch.absent.items():
         if only_new_rows and batch.kinds is not None:
-            mask = pc.and_(mask, pc.is_in(batch.kinds, _NEW_ROWS))
+            mask = pc.and_(mask, are_new(batch.kinds))
         if mask.true_count:
             raise RowError(unknown_value(who, name, f"row {mask.index(True).as_py() + 1} of a batch of {batch.table}"))
+
+
+def are_new(kinds: pa.Int8Array) -> pa.BooleanArray:
+    """Return for each row whether it is an inserted row or the new row of an update."""
+    return pc.or_(pc.equal(kinds, RowKind.INSERT.value), pc.equal(kinds, RowKind.UPDATE_AFTER.value))
 
 
 def unknown_value(who: str, column: str, row: str) -> str:

@@ -169,10 +169,10 @@ class TestCheckpoints:
         played.deliver(events.TriggerRequested(now_ms=0, checkpoint_type=CheckpointType.CHECKPOINT))
         aborted, failure = played.only(commands.CheckpointAborted), played.only(commands.EndPipeline).failure
         assert aborted.kind is AbortKind.UNWRITABLE
-        assert "JSON values only" in aborted.reason
+        assert "only JSON values" in aborted.reason
         assert failure is not None
         assert failure.kind is FailureKind.BUG
-        assert "JSON values only" in failure.message
+        assert "only JSON values" in failure.message
 
 
 class TestEnds:

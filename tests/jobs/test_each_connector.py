@@ -129,6 +129,9 @@ BEHIND_SERVERS = (*PLACES, "Kafka", "Redis")
 ``test_redis_job.py`` kill, restore and
 divide those."""
 
+OF_LOGS = ("MariaDB-CDC", "MySQL-CDC", "Postgres-CDC")
+"""Sources of the logs of databases: ``tests/cdc`` and the ``test_jobs.py`` of each kill, stop and restore those."""
+
 OF_OTHERS = ("Dlt",)
 """Sources of what other packages give: ``test_dlt_page.py`` kills and restores a job. It has one split."""
 
@@ -288,10 +291,10 @@ def test_each_source_and_each_sink_is_among_them() -> None:
     shipped = [plugin for plugin in lookup.plugins() if plugin.distribution == "seatunnel-core"]
     sources, sinks = ([each.identifier for each in shipped if each.kind == kind] for kind in ("source", "sink"))
     elsewhere = {*WITH_SPARK, *BEHIND_SERVERS}
-    assert sorted(sources) == sorted({*SOURCES, *OF_OTHERS, *elsewhere, *SERVICES["source"]})
+    assert sorted(sources) == sorted({*SOURCES, *OF_LOGS, *OF_OTHERS, *elsewhere, *SERVICES["source"]})
     assert sorted(sinks) == sorted({*SINKS, *elsewhere, *SERVICES["sink"]})
     table = DOCS.read_text("utf-8").partition("## Each source and each sink")[2].partition("\n## ")[0]
-    named = re.findall(r"^\| (source|sink) `(\w+)` \|", table, re.MULTILINE)
+    named = re.findall(r"^\| (source|sink) `([\w-]+)` \|", table, re.MULTILINE)
     assert sorted(named) == sorted((plugin.kind, plugin.identifier) for plugin in shipped if plugin.kind != "transform")
 
 

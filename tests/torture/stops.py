@@ -100,7 +100,8 @@ def install_in_databases(stop: Stop, sink: str) -> None:
     from seatunnel_core.connectors.duckdb.sink import DuckDBSink
     from seatunnel_core.connectors.jdbc.publishing import Publishing
     from seatunnel_core.connectors.jdbc.sink import JdbcSink
-    from seatunnel_core.connectors.tables.file_publishing import FilePublishing, _Commit
+    from seatunnel_core.connectors.tables.file_commit import FileCommit
+    from seatunnel_core.connectors.tables.file_publishing import FilePublishing
 
     if stop.call == "unlink":
         os.unlink = stop.watch(os.unlink, 0)
@@ -111,7 +112,7 @@ def install_in_databases(stop: Stop, sink: str) -> None:
     }
     if sink == "duckdb":
         calls = {
-            "rename": (_Commit, "_move", "/out/"),
+            "rename": (FileCommit, "_move", "/out/"),
             "commit": (DuckDBSink, "commit", "/out/"),
             "unlink": (FilePublishing, "expire", "/.seatunnel/"),
         }

@@ -39,6 +39,10 @@ _GROUP_MS = 1_000
 """Minimum interval between polls, in ms; splits that are due more often are emitted in groups."""
 
 
+_IDLE_MS = 60_000
+"""Interval between polls once all rows are emitted, in ms: a streaming job then waits until it is stopped."""
+
+
 _MOST_SPLITS = 10_000
 """Maximum number of splits in one poll; until they are read, every checkpoint contains them."""
 
@@ -126,7 +130,7 @@ class FakeSource(Source):
         return PollResult(
             items=tuple(self._stamped(items)),
             cursor={"given": given + len(numbers), **asdict(cut)},
-            again_ms=rounds * interval_ms if numbers else None,
+            again_ms=rounds * interval_ms if numbers else _IDLE_MS,
         )
 
     def _cut(self, planning: PlanningContext) -> "_Cut":

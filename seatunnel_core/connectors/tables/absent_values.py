@@ -13,16 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, field, frozen
 
-from seatunnel_core.connector_api.batch import Batch, RowKind
+from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import CommitError
 from seatunnel_core.connectors.tables.database import TableDatabase
 from seatunnel_core.connectors.tables.messages import key_text
 from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER
-from seatunnel_core.rows.columns import require_arrived, unknown_value
+from seatunnel_core.rows.columns import are_new, require_arrived, unknown_value
 
 __all__ = ["AbsentValues", "absent_marks"]
 
-_NEW_ROWS = pa.array([RowKind.INSERT.value, RowKind.UPDATE_AFTER.value], pa.int8())
 _BOUNDS, _OPEN, _VALUES = "seatunnel_bounds", "seatunnel_open", "seatunnel_values"
 
 
@@ -60,7 +59,7 @@ def absent_marks(batch: Batch, given: Sequence[str], key: Sequence[str], who: st
 
 
 def _of_new_rows(batch: Batch, mask: pa.BooleanArray) -> pa.BooleanArray:
-    return mask if batch.kinds is None else pc.and_(mask, pc.is_in(batch.kinds, _NEW_ROWS))
+    return mask if batch.kinds is None else pc.and_(mask, are_new(batch.kinds))
 
 
 @frozen(kw_only=True)

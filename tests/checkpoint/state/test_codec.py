@@ -199,7 +199,7 @@ def test_the_format_is_readable() -> None:
 def test_a_body_that_is_not_json_is_refused(value: Any) -> None:
     split = Split(index=0, weight_bytes=1, rows=1, body={"value": value})
     state = TaskState(units=(HeldUnit(unit=WorkUnit(number=1, splits=(split,))),))
-    with pytest.raises(StateFormatError, match="JSON values only"):
+    with pytest.raises(StateFormatError, match="only JSON values"):
         encode(VertexStates(tasks={"in": state}))
 
 

@@ -108,7 +108,7 @@ def test_properties_of_java_become_those_of_a_session() -> None:
             "tinyInt1isBit = false has another name here: set .* int_type_narrowing = false",
         ),
         ({"useSSl": "true"}, "useSSl is unknown for MySQL. Did you mean useSSL"),
-        ({"colour": "red"}, "colour is unknown for MySQL. For a variable .* sessionVariables=colour="),
+        ({"colour": "red"}, "colour is unknown for MySQL. To set a server variable, use sessionVariables=colour="),
         (
             {"colour": "red", "trustStore": "/t", "useSSL": "true"},
             "colour is .*; trustStore has another name here: .*PEM",

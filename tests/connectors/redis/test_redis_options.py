@@ -124,9 +124,9 @@ def test_requests_are_limited_in_number_and_size() -> None:
 @pytest.mark.parametrize(
     ("error", "retryable", "advice"),
     [
-        (exceptions.ResponseError("BUSY Redis is busy running a script."), True, "wait until the server answers"),
-        (exceptions.MasterDownError("Link with MASTER is down"), True, "wait until the server answers"),
-        ("MASTERDOWN Link with MASTER is down", True, "wait until the server answers"),
+        (exceptions.ResponseError("BUSY Redis is busy running a script."), True, "wait until the server responds"),
+        (exceptions.MasterDownError("Link with MASTER is down"), True, "wait until the server responds"),
+        ("MASTERDOWN Link with MASTER is down", True, "wait until the server responds"),
         (exceptions.BusyLoadingError("Redis is loading the dataset in memory"), True, ""),
         (exceptions.ConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify"), False, "check ssl, ssl_ca"),
         (exceptions.NoPermissionError("No permissions"), False, "allow the user these commands"),
