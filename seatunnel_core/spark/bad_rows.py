@@ -1,7 +1,10 @@
 """Handling of rows that a sink rejects, according to its option ``row_error_handle_way``.
 
 A writer that ``isolates_bad_rows`` has written no row of a batch when it raises ``RowError``. So a rejected batch is
-halved repeatedly until each bad row is isolated; all other rows are written, in order.
+divided repeatedly until each bad row is isolated; all other rows are written, in order.
+
+The old and the new row of an update stay together and are rejected together: without its new row, a sink would combine
+the old row with the next one.
 """
 
 import enum
@@ -14,6 +17,7 @@ from seatunnel_core.connector_api.sink import SinkWriter
 from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch
 from seatunnel_core.rows.columns import sliced
+from seatunnel_core.rows.kind import RowKind
 
 
 class OnBadRow(enum.Enum):
@@ -27,14 +31,17 @@ class OnBadRow(enum.Enum):
 
 @frozen
 class Refused:
-    """A row that a writer rejected."""
+    """A row that a writer rejected, or both rows of an update."""
 
     place: int
-    """Index of the row in its batch, from 0."""
+    """Index of the row, or of the first of them, in its batch, from 0."""
 
     error: RowError
     written: bool
-    """True if the row is written again with null in place of the rejected value."""
+    """True if it was then written with null in place of the rejected value."""
+
+    rows: int = 1
+    """Number of rows that were rejected, or that were written with null."""
 
 
 def write_around(writer: SinkWriter, batch: Batch, *, nulls: bool) -> Iterator[Refused]:
@@ -45,21 +52,66 @@ def write_around(writer: SinkWriter, batch: Batch, *, nulls: bool) -> Iterator[R
         try:
             writer.write(some)
         except RowError as error:
-            half = some.rows.num_rows // 2
+            half = _middle(some)
             if half:
                 waiting += [(place + half, sliced(some, half, None)), (place, sliced(some, 0, half))]
+            else:
+                yield from _rejected(writer, some, place, error, nulls=nulls)
+
+
+def _middle(batch: Batch) -> int:
+    """Return the index at which to divide a batch, not within an update; 0 for one row or one update."""
+    rows: int = batch.rows.num_rows
+    half, kinds = rows // 2, batch.kinds
+    if half and kinds is not None:
+        pair = (kinds[half - 1].as_py(), kinds[half].as_py())
+        if pair == (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER):
+            half = (half + 1) % rows
+    return half
+
+
+def _rejected(writer: SinkWriter, some: Batch, place: int, error: RowError, *, nulls: bool) -> Iterator[Refused]:
+    """Write a rejected row or update with nulls if allowed, and yield each rejected value, or the row if skipped."""
+    while True:
+        found = _written_with_null(writer, some, error) if nulls else None
+        if found is None:
+            yield Refused(place, error, False, some.rows.num_rows)
+            return
+        some, rows, following = found
+        yield Refused(place, error, True, rows)
+        if following is None:
+            return
+        error = following
+
+
+def _written_with_null(writer: SinkWriter, some: Batch, error: RowError) -> tuple[Batch, int, RowError | None] | None:
+    """Write a row or an update with null in place of the rejected value.
+
+    Returns:
+        The rows, the number of nulls, and the error if a value of another column is rejected too. ``None`` if the value
+        cannot be null.
+    """
+    for emptied, rows in _with_null(some, error.column):
+        try:
+            writer.write(emptied)
+        except RowError as following:
+            if following.column == error.column:
                 continue
-            emptied = _with_null(some, error.column) if nulls else None
-            yield Refused(place, error, emptied is not None)
-            waiting += [(place, emptied)] if emptied is not None else []
+            return emptied, rows, following
+        return emptied, rows, None
+    return None
 
 
-def _with_null(batch: Batch, name: str | None) -> Batch | None:
-    """Return the one-row batch with null in a column; ``None`` if the column is not nullable or already null."""
+def _with_null(batch: Batch, name: str | None) -> Iterator[tuple[Batch, int]]:
+    """Yield the batch with null in a column of each row alone and then of all rows, and the number of nulls.
+
+    The error does not say which row of an update was rejected, and a value that can be written must stay.
+    """
     if name is None or name not in batch.rows.schema.names:
-        return None
+        return
     place = batch.rows.schema.get_field_index(name)
-    column = batch.rows.schema.field(place)
-    if not column.nullable or batch.rows.column(place).null_count:
-        return None
-    return evolve(batch, rows=batch.rows.set_column(place, column, pa.nulls(1, column.type)))
+    column, values = batch.rows.schema.field(place), batch.rows.column(place)
+    filled = [row for row in range(len(values)) if values[row].is_valid]
+    for chosen in [*([row] for row in filled), *([filled] if len(filled) > 1 else [])] if column.nullable else []:
+        kept = pa.array([None if row in chosen else row for row in range(len(values))], pa.int64())
+        yield evolve(batch, rows=batch.rows.set_column(place, column, values.take(kept))), len(chosen)

@@ -215,13 +215,13 @@ class UnitRun(ReadContext):
         if target.on_bad_row is OnBadRow.FAIL:
             if as_read and self._rows[1]:
                 row = self._rows[0] + refused.place
-                self._rows = (row, row + 1)
+                self._rows = (row, row + refused.rows)
             raise refused.error
         if refused.written:
-            self.note("have null instead of a value that the sink cannot write", str(refused.error))
+            self.note("have null instead of a value that the sink cannot write", str(refused.error), refused.rows)
         else:
-            self.rows_skipped += 1
-            self.note("are skipped, because the sink cannot write them", str(refused.error))
+            self.rows_skipped += refused.rows
+            self.note("are skipped, because the sink cannot write them", str(refused.error), refused.rows)
 
     def stage(self) -> None:
         """Read the unit and pass its rows to the writers; keep an error for the result."""

@@ -7,10 +7,13 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_core.cli.main import main
+from seatunnel_core.connector_api.sink import SinkWriter, Staged
 from seatunnel_core.connector_api.testing import plan
 from seatunnel_core.connector_api.testing.drive import begin, finished, place, sink_place
 from seatunnel_core.connectors.file.sink import LocalFileSink
+from seatunnel_core.errors import RowError
 from seatunnel_core.rows.batch import Batch, TableSchema
+from seatunnel_core.rows.kind import RowKind
 from seatunnel_core.spark.bad_rows import OnBadRow, write_around
 from seatunnel_core.spark.operator_chain import Target, build_chain
 from seatunnel_core.spark.task import run_unit
@@ -92,6 +95,69 @@ def test_a_row_with_two_bad_values_has_two_nulls(tmp_path: Path) -> None:
     ]
     made.commit([finished(writer, place())], sink_place(place()), may_be_committed=False)
     assert next(tmp_path.glob("*.txt")).read_text() == "x;1\n;\ny;\n"
+
+
+class Recorder(SinkWriter):
+    """Accepts rows whose texts are not ``bad``, and rejects others by column."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, Any, Any]] = []
+
+    def write(self, batch: Batch) -> None:
+        for name in ("a", "b"):
+            if "bad" in batch.rows[name].to_pylist():
+                raise RowError(f"{name} is bad", column=name)
+        assert batch.kinds is not None
+        self.rows += zip(batch.kinds.to_pylist(), *(column.to_pylist() for column in batch.rows.columns), strict=True)
+
+    def finish(self) -> Staged:
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        raise NotImplementedError
+
+
+B, A, I = RowKind.UPDATE_BEFORE.value, RowKind.UPDATE_AFTER.value, RowKind.INSERT.value  # noqa: E741
+Texts = list[tuple[int, Any, Any]]
+
+
+def around(rows: Texts, *, nulls: bool, nullable: bool = True) -> tuple[Texts, list[tuple[int, int, bool]]]:
+    kinds, *texts = zip(*rows, strict=True)
+    columns = pa.schema([pa.field("a", pa.string(), nullable), pa.field("b", pa.string(), nullable)])
+    batch = Batch(
+        table="t", rows=pa.record_batch([list(each) for each in texts], columns), kinds=pa.array(kinds, pa.int8())
+    )
+    writer = Recorder()
+    refused = [(each.place, each.rows, each.written) for each in write_around(writer, batch, nulls=nulls)]
+    return writer.rows, refused
+
+
+@pytest.mark.parametrize("bad", range(7))
+def test_an_update_is_left_out_with_its_old_row(bad: int) -> None:
+    """The old row was written alone, and a sink combined it with the new row of the next update."""
+    rows: Texts = [(kind, f"{at}", "x") for at, kind in enumerate([I, B, A, A, B, A, B])]
+    pair = {1: (1, 2), 2: (1, 2), 4: (4, 5), 5: (4, 5)}.get(bad, (bad,))
+    some = [(kind, "bad" if at == bad else a, b) for at, (kind, a, b) in enumerate(rows)]
+    written, refused = around(some, nulls=False)
+    assert written == [row for at, row in enumerate(rows) if at not in pair]
+    assert refused == [(pair[0], len(pair), False)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "written", "refused"),
+    [
+        (("bad", "x"), ("y", "x"), [(None, "x"), ("y", "x")], [(0, 1, True)]),
+        (("y", "x"), ("bad", "x"), [("y", "x"), (None, "x")], [(0, 1, True)]),
+        (("bad", "x"), ("bad", "x"), [(None, "x"), (None, "x")], [(0, 2, True)]),
+        (("bad", "x"), ("y", "bad"), [(None, "x"), ("y", None)], [(0, 1, True), (0, 1, True)]),
+        (("y", "x"), ("bad", "bad"), [("y", "x"), (None, None)], [(0, 1, True), (0, 1, True)]),
+        ((None, "x"), ("bad", "x"), [(None, "x"), (None, "x")], [(0, 1, True)]),
+    ],
+)
+def test_in_an_update_only_bad_values_become_null(old: Any, new: Any, written: Any, refused: Any) -> None:
+    found = around([(B, *old), (A, *new)], nulls=True)
+    assert found == ([(B, *written[0]), (A, *written[1])], refused)
+    assert around([(B, *old), (A, *new)], nulls=True, nullable=False) == ([], [(0, 2, False)])
 
 
 @pytest.mark.parametrize("way", ["SKIP", "NULL"])
