@@ -238,15 +238,23 @@ class AbsentValues:
         """Raise ``CommitError`` for a row with a value that neither an earlier row nor the target has."""
         needs = {name: f"({self._is_absent(at)} AND seatunnel_known_{at} IS NULL)" for at, name in unknown.items()}
         column = " ".join(f"WHEN {need} THEN {self.database.literal(name)}" for name, need in needs.items())
+        roots = ", ".join(f"seatunnel_root_{at}" for at in range(len(self.key)))
         found = self.first(
-            f"SELECT {', '.join(self._keys)}, CASE {column} END AS seatunnel_column FROM {_OPEN} WHERE "
-            f"({' OR '.join(needs.values())}) AND (seatunnel_new = 1 OR NOT EXISTS "
+            f"SELECT {', '.join(self._keys)}, {roots}, seatunnel_new, CASE {column} END AS seatunnel_column "
+            f"FROM {_OPEN} WHERE ({' OR '.join(needs.values())}) AND (seatunnel_new = 1 OR NOT EXISTS "
             f"(SELECT 1 FROM {self.table} AS seatunnel_target WHERE {self._same})) LIMIT 1"
         )
         if found is not None:
-            *key, name = found
+            *keys, is_new, name = found
+            key, root = keys[: len(self.key)], keys[len(self.key) :]
             row = f"the row with the key {key_text(self.key, key)} of {self.named}, which has no such row yet"
-            raise CommitError(unknown_value(self.who, str(name), row))
+            message = unknown_value(self.who, str(name), row)
+            if not is_new:
+                message += (
+                    f". This applies to later changes: to continue now, insert a row with the key "
+                    f"{key_text(self.key, root)} and the value of {str(name)!r} into {self.named}"
+                )
+            raise CommitError(message)
 
     def _create(self, name: str, select: str, indexes: Sequence[str] = ()) -> None:
         for statement in self.database.create_temporary(name, select, indexes):

@@ -14,6 +14,7 @@ from seatunnel_core.connector_api.sink import Sink
 from seatunnel_core.connector_api.testing.drive import begin, commit, place, sink_place
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.errors import CommitError, RowError
+from seatunnel_core.spark.bad_rows import write_around
 from tests.connectors.duckdb.duckdb_file import asked, changed, duckdb_sink
 from tests.connectors.jdbc import databases
 from tests.connectors.jdbc.sink_units import stage_of, write
@@ -163,6 +164,23 @@ def test_units_of_one_checkpoint_are_applied_in_order(target: Target, seed: int)
     assert things(target) == table.found
 
 
+def test_a_skipped_update_leaves_no_old_row_to_the_next_one(tmp_path: Path) -> None:
+    """The row ``a 2`` took the value of ``a 1``: the skipped row's old row was staged, and paired with the next one."""
+    columns = "a VARCHAR, b BIGINT, name VARCHAR NOT NULL, big VARCHAR, PRIMARY KEY (a, b)"
+    changed(tmp_path, f"CREATE TABLE things ({columns})")
+    options: dict[str, Any] = {"table": "things", "write_mode": "merge", "merge_key": KEY}
+    write(duckdb_sink(tmp_path, **options), *batches_of(FIRST, repeat(9)), schema=SCHEMA)
+    sink = duckdb_sink(tmp_path, **options)
+    sink.prepare(sink_place(place(unit=2)))
+    writer = begin(sink, SCHEMA, place(unit=2))
+    bad: list[Image] = [(BEFORE, ("a", 1), (None, None), NEITHER), (AFTER, ("b", 7), (None, None), NO_BIG)]
+    (batch,) = batches_of([*bad, (AFTER, ("a", 2), ("dos", None), NO_BIG)], repeat(9))
+    assert [(each.place, each.rows) for each in write_around(writer, batch, nulls=False)] == [(0, 2)]
+    commit(sink, [stage_of(writer.finish(), unit=2)], place(unit=2))
+    found = asked(tmp_path, "SELECT * FROM things ORDER BY b")
+    assert found == [("a", 1, "one", "big one"), ("a", 2, "dos", "big two")]
+
+
 @pytest.mark.parametrize(
     "images",
     [
@@ -178,6 +196,21 @@ def test_without_a_row_to_take_them_from_the_key_and_the_column_are_named(target
     with pytest.raises((CommitError, RowError), match=f"column 'big', the row with the key {key} of .*things.*REPLICA"):
         apply(target, images, 2)
     assert len(things(target)) == 2
+
+
+def test_the_message_says_which_row_to_insert_and_then_the_unit_is_committed(target: Target) -> None:
+    """It named only what to do about later changes, and the job stayed where it was."""
+    apply(target, FIRST, 1)
+    images: list[Image] = [(BEFORE, ("a", 8), (None, None), NEITHER), (AFTER, ("a", 9), ("nine", None), NO_BIG)]
+    with pytest.raises((CommitError, RowError), match="insert a row with the key a = a, b = 8 and the value of 'big'"):
+        apply(target, images, 2)
+    apply(target, [(INSERT, ("a", 8), ("eight", "big eight"), ARRIVED)], 3)
+    apply(target, images, 4)
+    assert things(target)[-1] == ("a", 9, "nine", "big eight")
+    inserted: list[Image] = [(INSERT, ("a", 10), ("ten", None), NO_BIG)]
+    with pytest.raises((CommitError, RowError)) as raised:
+        apply(target, inserted, 5)
+    assert "to continue now" not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", ["jdbc", "duckdb"])
