@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
-from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.errors import RowError, UsageError
 from seatunnel_core.connector_api.option import ENUM, LIST, Option, Options
 from seatunnel_core.connector_api.transform import Transform
-from seatunnel_core.rows.columns import kept
+from seatunnel_core.rows.columns import kept, require_arrived
 
 _KINDS = LIST(ENUM(*(kind.name for kind in RowKind)))
 INCLUDE = Option("include_kinds", _KINDS, doc="Row kinds to keep.")
@@ -18,7 +18,10 @@ EXCLUDE = Option("exclude_kinds", _KINDS, doc="Row kinds to remove; the others a
 
 
 class FilterRowKind(Transform):
-    """Keeps the rows of ``include_kinds``, or all except ``exclude_kinds``, with their kinds."""
+    """Keeps the rows of ``include_kinds``, or all except ``exclude_kinds``, with their kinds.
+
+    If it keeps only one of UPDATE_BEFORE and UPDATE_AFTER, it rejects new rows with values that did not arrive.
+    """
 
     identifier: ClassVar[str] = "FilterRowKind"
     keeps_absent = True
@@ -31,6 +34,7 @@ class FilterRowKind(Transform):
         if bool(include) == bool(exclude):
             raise UsageError("set either include_kinds or exclude_kinds, but not both")
         self._kept = [kind.value for kind in RowKind if (kind.name in include if include else kind.name not in exclude)]
+        self._divides = (RowKind.UPDATE_BEFORE in self._kept) != (RowKind.UPDATE_AFTER in self._kept)
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         return schema
@@ -40,4 +44,14 @@ class FilterRowKind(Transform):
             if RowKind.INSERT in self._kept:
                 yield batch
             return
-        yield kept(batch, pc.is_in(batch.kinds, pa.array(self._kept, pa.int8())))
+        found = kept(batch, pc.is_in(batch.kinds, pa.array(self._kept, pa.int8())))
+        if self._divides:
+            self._refuse_incomplete(found)
+        yield found
+
+    def _refuse_incomplete(self, batch: Batch) -> None:
+        """Raise ``RowError`` for values that did not arrive: a sink may need both rows of an update to find them."""
+        try:
+            require_arrived(batch, self.identifier, only_new_rows=True)
+        except RowError as error:
+            raise RowError(f"{error}, or keep both UPDATE_BEFORE and UPDATE_AFTER in this transform") from None

@@ -39,7 +39,8 @@ def incomplete() -> Batch:
         (FieldMapper, {"field_mapper": {"id": "name"}}, {}),
         (FieldRename, {"prefix": "f_"}, {"f_name": MASK}),
         (TableRename, {"prefix": "f_"}, {"name": MASK}),
-        (FilterRowKind, {"exclude_kinds": ["UPDATE_BEFORE"]}, {"name": [False, True, True]}),
+        (FilterRowKind, {"exclude_kinds": ["INSERT"]}, {"name": [False, True, True]}),
+        (FilterRowKind, {"include_kinds": ["UPDATE_BEFORE", "DELETE"]}, {"name": [False, True]}),
         (FilterRowKind, {"include_kinds": ["INSERT"]}, {}),
         (Copy, {"fields": {"same": "name"}}, {"name": MASK, "same": MASK}),
         (Copy, {"fields": {"name": "age"}}, {}),
@@ -54,6 +55,16 @@ def test_they_stay_marked(kind: type[Transform], options: dict[str, Any], kept: 
     assert {name: mask.to_pylist() for name, mask in after.absent.items()} == kept
     for name, mask in after.absent.items():
         assert after.rows[name].filter(mask).null_count == mask.true_count
+
+
+@pytest.mark.parametrize("options", [{"exclude_kinds": ["UPDATE_BEFORE"]}, {"include_kinds": ["UPDATE_AFTER"]}])
+def test_an_update_without_its_old_row_must_be_whole(options: dict[str, Any]) -> None:
+    """A sink took the values of a row that moved to another key from another row, or from the old row of its key."""
+    transform = made(FilterRowKind, **options)
+    with pytest.raises(RowError, match=r"column 'name', row \d of a batch of shop\.people.*keep both UPDATE_BEFORE"):
+        list(transform.apply(incomplete()))
+    (found,) = transform.apply(evolve(incomplete(), absent={}))
+    assert found.kinds is not None
 
 
 def test_an_entry_for_some_tables_keeps_them_or_names_the_transform() -> None:
