@@ -8,7 +8,7 @@ and for timestamps milliseconds, microseconds or nanoseconds, by the unit of the
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +27,9 @@ __all__ = ["MESSAGES", "DebeziumFormat"]
 
 MESSAGES = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
 """Columns of the rows that contain messages; the value of a tombstone is null."""
+
+_EXACT = Context(prec=80, traps=[Inexact, InvalidOperation])
+"""Arithmetic for decimals with more digits than Python keeps by default, up to the 76 of ``decimal256``."""
 
 _CONNECT, _TIME = "org.apache.kafka.connect.data.", "io.debezium.time."
 _SIMPLE = {
@@ -285,6 +288,6 @@ def _forms(values: pa.Array) -> pa.Array:
 
 def _digits(value: Decimal, scale: int) -> str:
     """Return an unscaled number in base64, as Java's ``BigInteger`` writes it."""
-    number = int(value.scaleb(scale))
+    number = int(value.scaleb(scale, _EXACT))
     size = (number + (number < 0)).bit_length() // 8 + 1
     return base64.b64encode(number.to_bytes(size, "big", signed=True)).decode()

@@ -207,6 +207,17 @@ def test_rows_around_them_and_the_cuts_of_batches_change_nothing() -> None:
         assert [repr(each) for each in after.rows.to_pylist()] == [expected] * kept
 
 
+def test_to_char_keeps_all_digits_of_a_decimal() -> None:
+    """It failed beyond 28 digits."""
+    table = TableSchema(table="dual", columns=pa.schema([("n", pa.decimal128(38, 2)), ("f", pa.float64())]))
+    whole = "9" * 36
+    sql = made(Sql, query=f"SELECT TO_CHAR(n, '{whole}.9') AS n, TO_CHAR(f, '9') AS f FROM dual")
+    sql.output_schema(table)
+    digits = "-123456789012345678901234567890123456"
+    (found,) = sql.apply(batch_of([[decimal.Decimal(f"{digits}.75"), 1e300]], table))
+    assert found.rows.to_pylist() == [{"n": f"{digits}.8", "f": "##"}]
+
+
 def wrong(found: Mapping[str, Answer]) -> list[str]:
     """What differs from the table."""
     return [

@@ -24,8 +24,9 @@ def write_number(value: decimal.Decimal, text: str) -> str:
         raise ValueError(f"the format {text} is unknown; it may contain FM, S, $, 9, 0, comma, point, MI and X")
     filled, first, currency, whole, point, fraction, last = found.groups()
     fraction = fraction or ""
-    number = value.quantize(decimal.Decimal(1).scaleb(-len(fraction)), decimal.ROUND_HALF_UP)
-    digits, _, behind = f"{abs(number):f}".partition(".")
+    with decimal.localcontext(prec=400, rounding=decimal.ROUND_HALF_UP):
+        number = value.quantize(decimal.Decimal(1).scaleb(-len(fraction)))
+        digits, _, behind = f"{abs(number):f}".partition(".")
     negative = number < 0
     body = _whole(whole, digits, fraction)
     if body is None:
