@@ -114,7 +114,7 @@ class Target:
         current: str = "",
     ) -> Iterator[str]:
         """Yield staged rows after the values that did not arrive are filled in: see ``AbsentValues.slices``."""
-        require_windows(dialect.address, "use MySQL 8, or let the source log whole rows (binlog_row_image = FULL)")
+        require_filling(dialect)
         return AbsentValues(
             database=dialect,
             run=run,
@@ -223,6 +223,14 @@ class Target:
                 return " "
             return " AND {kind} IN (1, 3)" if changes else None
         return " AND seatunnel_first <> 0" if changes else None
+
+
+def require_filling(dialect: Dialect) -> None:
+    """Raise ``SinkError`` if the server, to which a connection was opened, cannot fill in values that did not arrive.
+
+    It lacks window functions then.
+    """
+    require_windows(dialect.address, "use MySQL 8, or let the source log whole rows (binlog_row_image = FULL)")
 
 
 def target_of_statement(

@@ -17,7 +17,7 @@ from seatunnel_core.connectors.jdbc.databases.windows import require_windows
 from seatunnel_core.connectors.jdbc.misfit import misfit, put
 from seatunnel_core.connectors.jdbc.pool import BULK, Lent
 from seatunnel_core.connectors.jdbc.staging import PIPELINES, staging_name
-from seatunnel_core.connectors.jdbc.target import Target, with_key
+from seatunnel_core.connectors.jdbc.target import Target, require_filling, with_key
 from seatunnel_core.connectors.tables.absent_values import absent_marks
 from seatunnel_core.connectors.tables.fitting import Fitting
 from seatunnel_core.connectors.tables.ledger import key_of
@@ -31,7 +31,7 @@ from seatunnel_core.rows.unknown import filled, require_no_values
 _FLUSH_BYTES = 16 << 20
 """Size of a table's buffered rows at which they are sent, in bytes, unless ``batch_size`` is reached first."""
 
-_RAW = "seatunnel_raw"
+_RAW, _FILLING = "seatunnel_raw", "seatunnel_filling"
 
 
 @define
@@ -214,7 +214,9 @@ class JdbcWriter(SinkWriter):
         if not self._stages and target.keys:
             require_windows(self._dialect.address, "write is_exactly_once = true, or use MySQL 8")
         name = staging_name(self._context, table.number)
-        made = target.staging_table(self._dialect, name, temporary=not self._stages, marks=table.marks)
+        # A temporary table cannot get the column ABSENT later: in MySQL, ALTER TABLE ends the transaction.
+        marks = table.marks or not self._stages
+        made = target.staging_table(self._dialect, name, temporary=not self._stages, marks=marks)
         self._dialect.execute(self._connection(), made)
         return (name,)
 
@@ -276,15 +278,29 @@ class JdbcWriter(SinkWriter):
         found = absent_marks(batch, target.given, key, self._who())
         if found is not None and not table.marks:
             self._send(table)
+            self._prepare_marks(table)
             table.marks = True
-            if table.place:
-                kind = self._dialect.declared_type(pa.string())
-                added = f"ADD {self._dialect.quoted(ABSENT)} {kind}"
-                with self._errors_wrapped(f"the rows of {target.named} cannot be written"):
-                    self._dialect.execute(
-                        self._connection(), f"ALTER TABLE {self._dialect.quoted(*table.place)} {added}"
-                    )
         return found
+
+    def _prepare_marks(self, table: _Table) -> None:
+        """Add the column ``ABSENT`` to a staging table, and check that its values can be filled in.
+
+        The check is made here because an error of the commit, after the checkpoint, would repeat forever.
+        """
+        named, run = table.target.named, self._dialect.execute
+        needs = "filling them in needs the permission to create temporary tables"
+        with self._errors_wrapped(f"values of the rows of {named} did not arrive, and {needs}"):
+            connection = self._connection()
+            require_filling(self._dialect)
+            if self._stages:
+                tried = self._dialect.create_temporary(_FILLING, "SELECT 1 AS seatunnel_one")
+                for statement in (*tried, self._dialect.drop_temporary(_FILLING)):
+                    run(connection, statement)
+                if table.place:
+                    added = f"ADD {self._dialect.quoted(ABSENT)} {self._dialect.declared_type(pa.string())}"
+                    run(connection, f"ALTER TABLE {self._dialect.quoted(*table.place)} {added}")
+            if self._dialect.one_writer:
+                self._commit()
 
     def _fitted(self, table: _Table, batch: Batch, marks: pa.StringArray | None) -> pa.RecordBatch:
         """Return the rows with the names and types of the target's columns."""
