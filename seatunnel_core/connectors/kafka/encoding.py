@@ -6,17 +6,20 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from attrs import field, frozen
 
-from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SinkError
 from seatunnel_core.connectors.column_options import require_columns
 from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES
 from seatunnel_core.connectors.messages.encoding import RowFormat
+from seatunnel_core.rows.types import type_name
 
 Message = tuple[str, int, bytes | None, bytes | None]
 """Topic, partition (-1 to let the client choose), key and value."""
 
 COMPATIBLE = "compatible_debezium_json"
 """Format of rows that contain messages: see ``messages/debezium_envelopes.py``."""
+
+_MESSAGE_TYPES = dict(zip(MESSAGES.names, MESSAGES.types, strict=True))
 
 _OVERHEAD = 200
 """Maximum overhead of a batch with one message in bytes, without key and value. The brokers' limit applies to whole
@@ -52,10 +55,11 @@ class Encoder(RowFormat):
         if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):
             raise SinkError(f"option 'topic': the column {self.topic_column!r} of {schema.table} is not a string")
         if self.format == COMPATIBLE:
-            if not schema.columns.equals(MESSAGES):
+            if dict(zip(schema.columns.names, schema.columns.types, strict=True)) != _MESSAGE_TYPES:
+                have = ", ".join(f"{column.name} ({type_name(column.type)})" for column in schema.columns)
                 raise SinkError(
-                    f"option 'format': {COMPATIBLE} needs the columns topic, key and value, which the rows of "
-                    f"{schema.table} lack: set format = COMPATIBLE_DEBEZIUM_JSON in the source"
+                    f"option 'format': {COMPATIBLE} needs rows with exactly the string columns topic, key and value, "
+                    f"but those of {schema.table} have {have}; set format = debezium_json to send other rows"
                 )
             return
         super().check(schema)
@@ -72,6 +76,7 @@ class Encoder(RowFormat):
         keys: Sequence[bytes | None] = [None] * rows.num_rows
         values: Sequence[bytes | None]
         if self.format == COMPATIBLE:
+            self.refuse_kinds(batch, *(kind for kind in RowKind if kind is not RowKind.INSERT))
             keys, values = (rows.column(name).cast(pa.binary()).to_pylist() for name in ("key", "value"))
         else:
             values = self.values(batch)

@@ -265,6 +265,11 @@ def _encoder(options: Options) -> Encoder:
         )
     if options[opt.PARTITION] is not None and options[opt.ASSIGN]:
         raise UsageError("option 'assign_partitions': cannot be combined with partition; remove one of the two")
+    if format == COMPATIBLE and options[opt.KEY_FIELDS]:
+        raise UsageError(
+            f"option 'partition_key_fields': cannot be combined with format = {COMPATIBLE}, which takes the key of "
+            "a message from the column key; remove it"
+        )
     return Encoder(
         topic="" if column else topic,
         topic_column=column[1] if column else None,

@@ -70,15 +70,18 @@ class RowFormat:
         """
         if self.format in _ADDED:
             return self._changes(batch)
-        old = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
-        if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(old, pa.int8()))).as_py():
+        self.refuse_kinds(batch, RowKind.UPDATE_BEFORE, RowKind.DELETE)
+        if self.format == "avro":
+            return self._avro(batch.rows)
+        return self.lines(batch.rows)
+
+    def refuse_kinds(self, batch: Batch, *kinds: RowKind) -> None:
+        """Raise ``RowError`` if a row has one of these kinds, which the format cannot represent."""
+        if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(kinds, pa.int8()))).as_py():
             raise RowError(
                 f"table {batch.table}: rows are deleted or updated, which {self.format} cannot represent; set "
                 "format = debezium_json or canal_json, or filter the rows with the transform FilterRowKind"
             )
-        if self.format == "avro":
-            return self._avro(batch.rows)
-        return self.lines(batch.rows)
 
     def _changes(self, batch: Batch) -> Sequence[bytes]:
         rows = self.lines(batch.rows)

@@ -216,8 +216,38 @@ def test_kafka_sends_messages_as_they_are() -> None:
     assert sent == ("s1.shop.people", -1, b'{"id":1}', made.rows["value"][0].as_py().encode())
     assert tombstone == ("s1.shop.people", -1, b'{"id":1}', None)
     assert kafka(assigned=("nothing", ""), partitions={"s1.shop.people": 3}).messages(made)[1][1] == 1
-    with pytest.raises(SinkError, match="needs the columns topic, key and value, which the rows of shop"):
+    with pytest.raises(SinkError, match="exactly the string columns topic, key and value, but those of shop"):
         evolve(encoder, topic_column=None).check(SCHEMA)
+
+
+def test_decimals_keep_all_digits() -> None:
+    """They were rounded to 28 digits."""
+    for kind, text in (
+        (pa.decimal128(38, 2), "123456789012345678901234567890123456.78"),
+        (pa.decimal128(38, 2), "-123456789012345678901234567890123456.79"),
+        (pa.decimal256(65, 0), "-" + "1234567890123" * 5),
+        (pa.decimal256(76, 30), "9" * 46 + "." + "9" * 30),
+    ):
+        schema = TableSchema(table="t", columns=pa.schema([("n", kind)]))
+        rows = pa.record_batch([pa.array([Decimal(text)], kind)], schema=schema.columns)
+        made = FORM.messages(Batch(table="t", rows=rows), schema, [WHERE], ts_ms=1, snapshot=False)
+        after = json.loads(made.rows["value"][0].as_py())["after"]
+        number = int.from_bytes(base64.b64decode(after["n"]), "big", signed=True)
+        assert str(number) == text.replace(".", "")
+
+
+def test_kafka_accepts_only_inserted_messages_whose_columns_may_be_in_any_order() -> None:
+    """Kinds were ignored, so that a deleted message was sent."""
+    made = FORM.messages(batch((NEW, FULL)), SCHEMA, [WHERE], ts_ms=5, snapshot=False)
+    columns = pa.schema([pa.field(name, pa.string(), nullable=False) for name in ("value", "topic", "key")])
+    kafka().check(TableSchema(table="t", columns=columns))
+    for kind in (GONE, BEFORE, AFTER):
+        of = evolve(made, kinds=pa.array([int(kind)], pa.int8()))
+        with pytest.raises(RowError, match="rows are deleted or updated, which compatible_debezium_json cannot repr"):
+            kafka().messages(of)
+    options = {"bootstrap.servers": "localhost:1", "topic": "${topic}", "format": "compatible_debezium_json"}
+    with pytest.raises(UsageError, match="'partition_key_fields': cannot be combined with format = compatible_debez"):
+        KafkaSink(options_of(KafkaSink, {**options, "partition_key_fields": ["key"]}))
 
 
 def test_the_sink_of_kafka_accepts_the_format_and_its_source_does_not() -> None:
