@@ -3,6 +3,8 @@
 Pure: based on a single listing, so restarts have no effect.
 """
 
+from collections.abc import Sequence
+
 from attrs import frozen
 
 from seatunnel_storage_api import lineage
@@ -37,16 +39,26 @@ def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int)
     if len(listing.checkpoints) <= max_retained:
         return Pruning(checkpoints=(), epochs=epochs)
     alive = lineage.live(listing.checkpoints)
-    spared = _kept_for_ever(listing.checkpoints, alive) | _ways_to_savepoints(listing.checkpoints, alive)
-    counted = [info for info in listing.checkpoints if info.ref not in spared]
-    excess = max(len(counted) - max_retained, 0)
-    orphaned = [info for info in counted if info.ref not in alive and info.ref != stored]
-    older = [info for info in counted if info.ref in alive and info.ref < stored]
+    expiring = counted(listing.checkpoints)
+    excess = max(len(expiring) - max_retained, 0)
+    orphaned = [info for info in expiring if info.ref not in alive and info.ref != stored]
+    older = [info for info in expiring if info.ref in alive and info.ref < stored]
     return Pruning(checkpoints=tuple((orphaned + older)[:excess]), epochs=epochs)
 
 
+def counted(checkpoints: Sequence[CheckpointInfo]) -> tuple[CheckpointInfo, ...]:
+    """Return the checkpoints that count for ``max_retained``, and so expire one day.
+
+    Args:
+        checkpoints: All checkpoints of a pipeline, in the order of a listing.
+    """
+    alive = lineage.live(checkpoints)
+    spared = _kept_for_ever(checkpoints, alive) | _ways_to_savepoints(checkpoints, alive)
+    return tuple(info for info in checkpoints if info.ref not in spared)
+
+
 def _kept_for_ever(
-    checkpoints: tuple[CheckpointInfo, ...], alive: frozenset[CheckpointRef]
+    checkpoints: Sequence[CheckpointInfo], alive: frozenset[CheckpointRef]
 ) -> frozenset[CheckpointRef]:
     savepoints = [info.ref for info in checkpoints if info.checkpoint_type is CheckpointType.SAVEPOINT]
     completed = [
@@ -56,7 +68,7 @@ def _kept_for_ever(
 
 
 def _ways_to_savepoints(
-    checkpoints: tuple[CheckpointInfo, ...], alive: frozenset[CheckpointRef]
+    checkpoints: Sequence[CheckpointInfo], alive: frozenset[CheckpointRef]
 ) -> frozenset[CheckpointRef]:
     """Return the newest live checkpoint of each epoch between the oldest live savepoint and the latest epoch.
 

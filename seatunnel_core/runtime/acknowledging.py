@@ -23,7 +23,7 @@ class Acknowledgements:
 
         Args:
             planned: The pipeline.
-            retained: Returns the IDs of the stored checkpoints, without savepoints.
+            retained: Returns the IDs of the stored checkpoints that will expire.
         """
         self._pipeline_id = planned.id
         self._retained = retained

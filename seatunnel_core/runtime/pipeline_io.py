@@ -36,14 +36,14 @@ from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.work.committable import Committable, with_tables
 from seatunnel_core.work.retraction import Retraction
 from seatunnel_core.work.split import Split
-from seatunnel_storage_api import lineage
+from seatunnel_storage_api import lineage, retention
 from seatunnel_storage_api.errors import (
     CheckpointCorruptedError,
     CheckpointStorageError,
     StaleEpochError,
     UnsupportedFormatError,
 )
-from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineListing, PipelineState
+from seatunnel_storage_api.state import CheckpointRef, PipelineListing, PipelineState
 from seatunnel_storage_api.storage import CheckpointStorage
 
 logger = logging.getLogger("seatunnel.job")
@@ -156,9 +156,9 @@ class PipelineIO:
         return state.ref if state is not None else None
 
     def _retained(self) -> Sequence[int]:
-        """Return the IDs of the stored checkpoints, without savepoints."""
+        """Return the IDs of the stored checkpoints that will expire: not of savepoints and what leads to them."""
         infos = self.storage.list_checkpoints(self.job_id, self.planned.id)
-        return [info.checkpoint_id for info in infos if info.checkpoint_type is not CheckpointType.SAVEPOINT]
+        return [info.checkpoint_id for info in retention.counted(infos)]
 
     def store(self, state: PipelineState, content: VertexStates) -> None:
         """Store a checkpoint; ``content`` describes its bytes."""
