@@ -77,14 +77,20 @@ class SlotState:
             SlotMissingError: It is not a logical slot with ``pgoutput``.
             SlotLostError: Its log was removed.
             SlotAdvancedError: It was confirmed beyond ``start``.
-            SlotInUseError: Another process reads it.
+            SlotInUseError: Another process reads or creates it.
         """
         if self.kind != "logical" or self.plugin != PLUGIN:
             raise SlotMissingError(
                 f"the replication slot {self.name} is {self.kind} with the plugin {self.plugin}; it needs to be "
                 f"logical with {PLUGIN}"
             )
-        if self.wal_status == "lost" or self.invalidation or self.restart is None or self.confirmed is None:
+        removed = self.wal_status == "lost" or self.invalidation or self.restart is None
+        if not removed and self.confirmed is None and self.active_pid is not None:
+            raise SlotInUseError(
+                f"the replication slot {self.name} is being created by another connection (process {self.active_pid} "
+                "of the server), which waits for the end of open transactions"
+            )
+        if removed or self.confirmed is None:
             reason = f" ({self.invalidation})" if self.invalidation else ""
             raise SlotLostError(
                 f"the replication slot {self.name} is lost{reason}: the server has removed log that it needs. Drop the "
@@ -93,8 +99,8 @@ class SlotState:
         if self.confirmed > start:
             raise SlotAdvancedError(
                 f"the replication slot {self.name} was confirmed up to {self.confirmed}, and reading needs to continue "
-                f"at {start}: the server does not send the transactions between them any more. Only one job may use a "
-                "slot; read the tables again"
+                f"at {start}: the server does not send the transactions between them any more. Another job has used "
+                "the slot, or the state is older than the oldest retained checkpoint; read the tables again"
             )
         if self.active_pid is not None and self.active_pid != reader_pid:
             raise SlotInUseError(

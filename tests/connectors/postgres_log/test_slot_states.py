@@ -42,6 +42,8 @@ FREE: dict[str, Any] = {
         ({"confirmed": None}, SlotLostError),
         ({"confirmed": Lsn(101)}, SlotAdvancedError),
         ({"active_pid": 7}, SlotInUseError),
+        ({"active_pid": 7, "confirmed": None}, SlotInUseError),
+        ({"active_pid": 7, "confirmed": None, "wal_status": "lost"}, SlotLostError),
     ],
 )
 def test_states_that_do_not_return_the_range(change: dict[str, Any], error: type[Exception]) -> None:
