@@ -13,6 +13,20 @@ from seatunnel_core.connectors.jdbc.pool import BULK
 from seatunnel_core.connectors.jdbc.reading import Found
 
 _BATCH_ROWS = 65_536
+_CHANGED = """
+WITH RECURSIVE tree AS (
+  SELECT c.oid, c.relfilenode FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+   WHERE n.nspname = {schema} AND c.relname = {name}
+  UNION ALL
+  SELECT c.oid, c.relfilenode FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
+    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
+SELECT NOT EXISTS (SELECT 1 FROM tree WHERE tree.oid = {relation}::regclass)
+    OR EXISTS (SELECT 1 FROM tree WHERE tree.relfilenode <> pg_catalog.pg_relation_filenode(tree.oid))
+"""
+"""True if the table or one of its partitions has other files than when the snapshot was taken. ALTER TABLE and TRUNCATE
+write rows into new files as the newest transaction, so older snapshots find none of them.
+"""
+
 _MARK = "SELECT pg_catalog.txid_current_snapshot()::text AS mark"
 
 
@@ -33,18 +47,15 @@ def chunk_rows(
         dialect: The database.
         found: The table.
         body: The bounds of the chunk, from ``Chunk.body``.
-        snapshot: Name of the snapshot to read. If it no longer exists, because the driver was restarted, the current
-            state is read: the mark is that of the snapshot which was read.
+        snapshot: Name of the snapshot to read. If it no longer exists, because the driver was restarted, or does not
+            have the rows of the table any more, the current state is read: the mark is that of the snapshot which was
+            read.
     """
     with dialect.pool.lend(BULK) as connection:
-        _begin(connection)
-        try:
-            dialect.execute(connection, f"SET TRANSACTION SNAPSHOT {dialect.literal(snapshot)}")
-        except Exception as error:
-            if not dialect.has_lost_snapshot(error):
-                raise
+        if not _begin_in(snapshot, dialect, found, connection):
             connection.rollback()
             _begin(connection)
+            _lock(dialect, found, connection)
         row = dialect.first_row(connection, _MARK)
         assert row is not None, "the statement returns one row"
         with closing(connection.read(found.statement(body))) as batches:
@@ -52,6 +63,29 @@ def chunk_rows(
                 for start in range(0, batch.num_rows, _BATCH_ROWS):
                     yield rows_of(batch.slice(start, _BATCH_ROWS), found.columns)
         yield ChunkEnd(str(row[0]))
+
+
+def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any) -> bool:
+    """Begin a transaction in a snapshot; return False if the table cannot be read in it."""
+    _begin(connection)
+    try:
+        dialect.execute(connection, f"SET TRANSACTION SNAPSHOT {dialect.literal(snapshot)}")
+    except Exception as error:
+        if not dialect.has_lost_snapshot(error):
+            raise
+        return False
+    _lock(dialect, found, connection)
+    path = found.reading.path
+    assert path is not None, "a captured table has a path"
+    relation, schema, name = map(dialect.literal, (found.reading.relation, *path[-2:]))
+    row = dialect.first_row(connection, _CHANGED.format(relation=relation, schema=schema, name=name))
+    assert row is not None, "the statement returns one row"
+    return not row[0]
+
+
+def _lock(dialect: PostgreSQL, found: Found, connection: Any) -> None:
+    """Keep the files of a table until the end of the transaction; a lock takes no snapshot yet."""
+    dialect.execute(connection, f"LOCK TABLE {found.reading.relation} IN ACCESS SHARE MODE")
 
 
 def _begin(connection: Any) -> None:
