@@ -20,7 +20,8 @@ SELECT schemaname::text, tablename::text, to_jsonb(t) -> 'attnames', to_jsonb(t)
 _IDENTITIES = """
 SELECT c.relreplident::text, EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND (
          CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END) AND i.indisvalid),
-       c.relkind::text, c.relpersistence::text
+       c.relkind::text, c.relpersistence::text, ARRAY(SELECT i.inhrelid::regclass::text FROM pg_catalog.pg_inherits i
+         WHERE i.inhparent = c.oid AND c.relkind = 'r' ORDER BY 1)
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 """
@@ -189,11 +190,17 @@ def _of_identity(connection: Any, table: TableName) -> list[str]:
     shown = ".".join(table)
     if not found:
         return [f"the table {shown} does not exist"]
-    identity, has_index, kind, persistence = found[0]
+    identity, has_index, kind, persistence, children = found[0]
     if kind not in ("r", "p"):
         return [f"{shown} is not a table; its changes are not in the log"]
     if persistence != "p":
         return [f"the table {shown} is unlogged or temporary; run ALTER TABLE {_quoted(table)} SET LOGGED"]
+    if children:
+        return [
+            f"the table {shown} has the rows of the tables that inherit from it ({', '.join(children)}), but the log "
+            "does not have their changes as its own; capture these tables instead, or run ALTER TABLE "
+            f"{children[0]} NO INHERIT {_quoted(table)}"
+        ]
     if identity == "f" or (identity in "di" and has_index):
         return []
     return [
