@@ -25,13 +25,20 @@ SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c
    AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_toast'
  ORDER BY 1, 2
 """
-_IDENTITY = """
-SELECT c.relreplident::text, coalesce((SELECT array_agg(a.attname::text) FROM pg_catalog.pg_index i
+_IDENTITIES = """
+WITH RECURSIVE tree AS (
+  SELECT c.oid, c.relreplident FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+   WHERE n.nspname = %s AND c.relname = %s
+  UNION ALL
+  SELECT c.oid, c.relreplident FROM tree JOIN pg_catalog.pg_inherits i ON i.inhparent = tree.oid
+    JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid)
+SELECT c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a.attname::text)
+         FROM pg_catalog.pg_index i
          JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
         WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
-  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
- WHERE n.nspname = %s AND c.relname = %s
+  FROM tree c
 """
+"""The table, and then its partitions: each of them has its own identity, and the server uses both."""
 
 
 @frozen(kw_only=True)
@@ -133,15 +140,15 @@ def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool
     """
     problems = []
     for table in tables:
-        identity, columns = run(connection, _IDENTITY, table.path)[0]
+        (_, whole, columns), *partitions = run(connection, _IDENTITIES, table.path)
         key = table.found.schema().primary_key
-        if identity == "f" or (not full and set(key) <= set(columns)):
-            continue
+        wanted = "all columns" if full or whole == "f" else f"its key ({', '.join(key)})"
         shown = ".".join(map(quoted_name, table.path))
-        missing = "all columns" if full else f"its key ({', '.join(key)})"
-        problems.append(
-            f"old rows of {table.name} do not have {missing}; run ALTER TABLE {shown} REPLICA IDENTITY FULL"
-        )
+        for name, identity, having in ((shown, whole, columns), *partitions):
+            if identity == "f" or (wanted != "all columns" and set(key) <= set(having)):
+                continue
+            of = table.name if name == shown else f"the partition {name} of {table.name}"
+            problems.append(f"old rows of {of} do not have {wanted}; run ALTER TABLE {name} REPLICA IDENTITY FULL")
     return problems
 
 
