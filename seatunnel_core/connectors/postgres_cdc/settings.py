@@ -14,6 +14,9 @@ from seatunnel_core.connectors.jdbc.address import Address, address_of
 from seatunnel_core.connectors.postgres_cdc import options as opt
 from seatunnel_core.connectors.postgres_log.session import log_parameters, sql_parameters, with_session
 
+_WITH_TIMEOUTS = 12_00_00
+"""First version of PostgreSQL in which a connection may choose ``wal_sender_timeout``."""
+
 
 @frozen(kw_only=True)
 class Settings:
@@ -95,6 +98,12 @@ class Settings:
         """Return the parameters of a connection for statements. They contain the password."""
         return sql_parameters(self.address)
 
-    def log(self) -> Mapping[str, Any]:
-        """Return the parameters of a replication connection. They contain the password."""
-        return log_parameters(self.address)
+    def log(self, server_version: int) -> Mapping[str, Any]:
+        """Return the parameters of a replication connection. They contain the password.
+
+        The server must not close it while a sink takes long for a batch: then no status is sent.
+
+        Args:
+            server_version: The version of the server, as libpq writes it.
+        """
+        return log_parameters(self.address, server_timeout_s=0 if server_version >= _WITH_TIMEOUTS else None)

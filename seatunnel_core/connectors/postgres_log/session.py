@@ -14,8 +14,15 @@ _SETTINGS = {
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
     "bytea_output": "hex",
+    "row_security": "off",
 }
-"""Settings on which strings of values depend, except ``lc_monetary``, which is the same for a user and a database."""
+"""Settings on which strings of values depend, except ``lc_monetary``, which is the same for a user and a database.
+Without ``row_security``, a table whose policies would hide rows is an error: the log has all its rows.
+"""
+
+_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_SERVER_KEEPALIVES = " -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+"""Probes with which each side notices within a minute that the machine of the other one is gone."""
 
 
 def with_session(address: Address) -> Address:
@@ -37,7 +44,8 @@ def log_parameters(address: Address, *, server_timeout_s: int | None = None) -> 
         server_timeout_s: Time after which the server closes a connection that does not respond, in seconds; ``None``
             for the server's setting, 0 for never.
     """
-    found = dict(sql_parameters(address))
+    found = {**sql_parameters(address), **_KEEPALIVES}
+    found["options"] += _SERVER_KEEPALIVES
     if server_timeout_s is not None:
         found["options"] += f" -c wal_sender_timeout={server_timeout_s}s"
     return {**found, "replication": "database"}
