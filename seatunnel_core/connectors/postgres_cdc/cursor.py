@@ -9,6 +9,7 @@ from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import StoredValueError
 from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
 from seatunnel_core.connectors.jdbc.order import OWN
+from seatunnel_core.connectors.postgres_cdc.published_tables import PublishedTable
 
 FORMAT = 1
 
@@ -56,6 +57,9 @@ class Capture:
     tables: tuple[tuple[str, str], ...] = field(repr=False)
     """Name and shape of each table. Chunks and marks refer to their order."""
 
+    published: tuple[PublishedTable, ...] = field(default=(), repr=False)
+    """The tables in the publication, in their order; empty if the log is not read."""
+
     log: str
     """Position up to which the log was read; empty if it is not read."""
 
@@ -87,6 +91,7 @@ class Capture:
             "format": FORMAT,
             "server": self.server,
             "tables": [list(each) for each in self.tables],
+            "published": [each.record() for each in self.published],
             "log": self.log,
             "least": self.least,
             "chunks": self.chunks.record(),
@@ -110,6 +115,9 @@ class Capture:
         return cls(
             server=stored.text(record, "server"),
             tables=tuple((str(name), str(shape)) for name, shape in stored.items(record, "tables")),
+            published=tuple(
+                PublishedTable(oid=int(oid), entry=str(entry)) for oid, entry in record.get("published", ())
+            ),
             log=stored.text(record, "log"),
             least=stored.number(record, "least"),
             chunks=ChunkStart.from_record(stored.below(record, "chunks")),

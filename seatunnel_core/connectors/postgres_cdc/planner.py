@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import DiscoveredObject, PollResult
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
@@ -82,6 +83,11 @@ class Planner:
         if self._stops and not state.stop:
             state = evolve(state, stop=str(end.inserted))
         start, until = Lsn.parse(state.log), Lsn.parse(state.until)
+        if end.inserted < start and not end.replica:
+            raise SourceChangedError(
+                f"the log of the server ends at {end.inserted}, and was read up to {start}: the server was restored "
+                "from a backup, or a replica took over before it had all of the log. Start a new job"
+            )
         if state.stop and start >= Lsn.parse(state.stop):
             return _result(state, (), None)
         if start >= until and state.marks:
@@ -98,6 +104,7 @@ class Planner:
             end=Lsn(last),
             confirm=min(self.confirmed, start),
             tables=state.tables,
+            oids=tuple(each.oid for each in state.published),
             marks=state.marks,
         )
         return _result(evolve(state, reading=str(wanted.end)), (wanted.body(),), _WAIT_MS)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from seatunnel_core.connector_api.batch import Batch
-from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emitted import emitted
 from seatunnel_core.connectors.change_data.shape import require_shape
@@ -19,6 +19,7 @@ from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
 from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, TableChanges, Truncation
+from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
@@ -38,6 +39,9 @@ class LogRange:
     tables: tuple[tuple[str, str], ...] = field(repr=False)
     """Name and shape of each captured table. Marks refer to their order."""
 
+    oids: tuple[int, ...] = field(default=(), repr=False)
+    """Identifier of each captured table on the server."""
+
     marks: tuple[Mark, ...] = ()
     """Marks of the chunks; none if all transactions of the range are later."""
 
@@ -49,6 +53,7 @@ class LogRange:
                 "end": str(self.end),
                 "confirm": str(self.confirm),
                 "tables": [list(each) for each in self.tables],
+                "oids": list(self.oids),
                 "marks": [mark.record() for mark in self.marks],
             }
         }
@@ -62,6 +67,7 @@ class LogRange:
             end=Lsn.parse(log["end"]),
             confirm=Lsn.parse(log["confirm"]),
             tables=tuple((name, shape) for name, shape in log["tables"]),
+            oids=tuple(log.get("oids", ())),
             marks=tuple(map(Mark.from_record, log["marks"])),
         )
 
@@ -93,7 +99,13 @@ class RangeReader:
         settings, wanted = self._settings, self._range
         with (
             closing(connect(settings.sql())) as connection,
-            SlotReader(settings.log(), connection, settings.slot, [settings.publication], wanted.start) as reader,
+            SlotReader(
+                settings.log(connection.info.server_version),
+                connection,
+                settings.slot,
+                [settings.publication],
+                wanted.start,
+            ) as reader,
         ):
             if wanted.confirm <= wanted.start:
                 reader.confirm(wanted.confirm)
@@ -106,17 +118,33 @@ class RangeReader:
                     self._require_seen(connection, batch.truncation)
 
     def _batch(self, connection: Any, batch: ChangeBatch, changes: TableChanges) -> Batch | None:
-        number = self._numbers.get((changes.table.namespace, changes.table.name))
+        where = f"log position {batch.position}"
+        number = self._number(changes.table, where)
         if number is None:
             return None
         table = self._tables[number]
-        schema, where = table.found.schema(), f"log position {batch.position}"
+        schema = table.found.schema()
         if self._shapes.get(number) is not changes.table:
             require_shape(table.name, changes.table.schema, schema.columns, where)
             self._shapes[number] = changes.table
         seen = self._marks(connection, number)
         keep = None if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
         return emitted(changes, keep, schema, self._context, where, _REMEDY)
+
+    def _number(self, table: LogTable, where: str) -> int | None:
+        """Return the index of a table of the log; ``None`` if it is not captured.
+
+        Raises:
+            SourceChangedError: It is a captured table with another name, or another table with the name of one.
+        """
+        number = self._numbers.get((table.namespace, table.name))
+        oid = None if number is None or not self._range.oids else self._range.oids[number]
+        if (number is None and table.oid in self._range.oids) or oid not in (None, table.oid):
+            raise SourceChangedError(
+                f"{where}: captured tables were renamed, or created again, and one of them is {table} now. Start a new "
+                "job"
+            )
+        return number
 
     def _marks(self, connection: Any, number: int) -> SeenRows | None:
         if number not in self._seen:
@@ -129,7 +157,7 @@ class RangeReader:
     def _require_seen(self, connection: Any, truncation: Truncation) -> None:
         """Raise an error for a TRUNCATE of a captured table, unless its snapshot was taken later."""
         for table in truncation.tables:
-            number = self._numbers.get((table.namespace, table.name))
+            number = self._number(table, f"log position {truncation.transaction.commit_lsn}")
             if number is None:
                 continue
             seen = self._marks(connection, number)

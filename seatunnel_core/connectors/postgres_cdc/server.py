@@ -8,8 +8,8 @@ from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
-from seatunnel_core.connectors.postgres_log.errors import SlotMissingError
-from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.errors import SlotChangedError, SlotInUseError, SlotMissingError
+from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
 from seatunnel_core.connectors.postgres_log.publications import (
     TableName,
     add_tables,
@@ -25,8 +25,12 @@ _WRITTEN = """
 SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
             ELSE pg_catalog.pg_current_wal_insert_lsn() END::text,
        CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
-            ELSE pg_catalog.pg_current_wal_flush_lsn() END::text
+            ELSE pg_catalog.pg_current_wal_flush_lsn() END::text, pg_catalog.pg_is_in_recovery()
 """
+_NO_SLOT = (
+    "option 'startup.mode': committed-offset continues the replication slot {name}, which does not exist; use initial, "
+    "or the name of an existing slot"
+)
 _COMMIT = "SELECT pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')"
 """A transaction with a message that no reader requests."""
 
@@ -39,7 +43,7 @@ SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_settin
 """
 _TABLE_RIGHTS = """
 SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_table_privilege(c.oid, 'SELECT'),
-       pg_catalog.pg_has_role(c.relowner, 'USAGE')
+       pg_catalog.pg_has_role(c.relowner, 'USAGE'), pg_catalog.row_security_active(c.oid)
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = %s AND c.relname = %s
 """
@@ -55,6 +59,9 @@ class LogEnd:
     flushed: Lsn
     """The log before it is durable, and can be read."""
 
+    replica: bool = False
+    """True if the server is a replica: after a restart it repeats a part of the log."""
+
 
 def log_end(connection: Any, *, flush: bool = False) -> LogEnd:
     """Return how far the server has written its log.
@@ -63,11 +70,11 @@ def log_end(connection: Any, *, flush: bool = False) -> LogEnd:
         connection: A connection of psycopg in autocommit mode.
         flush: True to make all of it durable. A quiet server does that only with the next commit.
     """
-    ((inserted, flushed),) = run(connection, _WRITTEN)
+    ((inserted, flushed, replica),) = run(connection, _WRITTEN)
     if flush and inserted != flushed:
         run(connection, _COMMIT)
-        ((_, flushed),) = run(connection, _WRITTEN)
-    return LogEnd(inserted=Lsn.parse(inserted), flushed=Lsn.parse(flushed))
+        ((_, flushed, replica),) = run(connection, _WRITTEN)
+    return LogEnd(inserted=Lsn.parse(inserted), flushed=Lsn.parse(flushed), replica=replica)
 
 
 @frozen(kw_only=True)
@@ -103,21 +110,18 @@ def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) ->
     elif state is not None:
         state.require_range(log_end(connection).inserted)
     elif settings.startup == "committed-offset":
-        raise SlotMissingError(
-            f"option 'startup.mode': committed-offset continues the replication slot {settings.slot}, which does not "
-            "exist; use initial, or the name of an existing slot"
-        )
+        raise SlotMissingError(_NO_SLOT.format(name=settings.slot))
     starts_now = settings.startup in ("initial", "latest")
     require_publication(connection, settings, tables, changes=state is None or starts_now)
     point = None if state is None else state.confirmed
     if state is None:
-        with closing(ReplicationConnection(settings.log())) as log:
+        with closing(ReplicationConnection(settings.log(connection.info.server_version))) as log:
             point = create_slot(log, settings.slot).consistent_point
     if not starts_now:
         assert point is not None, "a slot has a position"
         return LogStart(position=point, least=0)
     # First the position, then the id: transactions that get a later id are committed behind the position.
-    position = log_end(connection).inserted
+    position = log_end(connection).flushed
     return LogStart(position=position, least=int(run(connection, _NEW_ID)[0][0]))
 
 
@@ -157,7 +161,7 @@ def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]
     role = quoted_name(user)
     problems, owned = [], True
     for schema, table in tables:
-        used, selected, owns = run(connection, _TABLE_RIGHTS, (schema, table))[0]
+        used, selected, owns, hidden = run(connection, _TABLE_RIGHTS, (schema, table))[0]
         owned = owned and owns
         if not used:
             problems.append(f"the user {user} may not use the schema {schema}; run GRANT USAGE ON SCHEMA "
@@ -165,6 +169,9 @@ def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]
         if not selected:
             problems.append(f"the user {user} may not read {schema}.{table}; run GRANT SELECT ON "
                             f"{quoted_name(schema)}.{quoted_name(table)} TO {role}")  # fmt: skip
+        if hidden:
+            problems.append(f"policies of {schema}.{table} may hide rows from the user {user}; run ALTER ROLE {role} "
+                            "BYPASSRLS as a superuser")  # fmt: skip
     if not settings.reads_log:
         return problems
     if level != "logical":
@@ -174,6 +181,7 @@ def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]
         )
     if not replicates:
         problems.append(f"the user {user} may not read the log; run ALTER ROLE {role} REPLICATION")
+    problems += _slot_problems(connection, settings, database)
     found = publication(connection, settings.publication)
     missing = [table for table in tables if found is None or table not in found.tables]
     if found is not None and not missing:
@@ -181,6 +189,25 @@ def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]
     if not owned or (found is None and not creates):
         problems += _needs_publication(settings, found is None, missing, role, database)
     return problems + capture_problems(connection, [], tables)
+
+
+def _slot_problems(connection: Any, settings: Settings, database: str) -> list[str]:
+    state = slot_state(connection, settings.slot)
+    if state is None:
+        missing = settings.startup == "committed-offset"
+        return [_NO_SLOT.format(name=settings.slot)] if missing else []
+    try:
+        state.require_range(state.confirmed or NOWHERE, reader_pid=state.active_pid)
+    except SlotChangedError as error:
+        return [str(error)]
+    except SlotInUseError:  # The previous process has not finished to create it.
+        return []
+    if state.database != database:
+        return [
+            f"the replication slot {settings.slot} belongs to the database {state.database}; use another slot.name for "
+            f"{database}"
+        ]
+    return []
 
 
 def _needs_publication(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
-from seatunnel_core.connector_api.errors import ConnectorError, SourceChangedError, SourceError
+from seatunnel_core.connector_api.errors import ConnectorError, SourceChangedError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
@@ -30,6 +30,12 @@ from seatunnel_core.connectors.postgres_cdc.chunk_reading import ChunkEnd, chunk
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
 from seatunnel_core.connectors.postgres_cdc.planner import Planner
+from seatunnel_core.connectors.postgres_cdc.published_tables import (
+    MISSING,
+    PublishedTable,
+    published_tables,
+    require_published,
+)
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
 from seatunnel_core.connectors.postgres_cdc.server import log_end, prepare, problems_of, slot_note
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
@@ -42,7 +48,7 @@ from seatunnel_core.connectors.postgres_cdc.tables import (
 )
 from seatunnel_core.connectors.postgres_log.errors import LogError
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
-from seatunnel_core.connectors.postgres_log.publications import publication
+from seatunnel_core.connectors.postgres_log.publications import TableName, publication
 from seatunnel_core.connectors.postgres_log.slots import advance_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
@@ -86,6 +92,21 @@ class PostgresCdcSource(Source):
         """Return the state for a task, without connections and without what only the driver needs."""
         tables = tuple(evolve(table, found=only_shown(table.found)) for table in self._tables)
         return {**self.__dict__, "options": None, "_tables": tables, "_snapshot": None, "_planner": None}
+
+    @classmethod
+    def meet(cls, sources: Sequence[Source]) -> None:
+        """Raise ``UsageError`` if two sources of a job use the same slot."""
+        slots = set()
+        for source in sources:
+            assert isinstance(source, PostgresCdcSource), "they are all of this class"
+            settings = source._settings
+            slot = (settings.address.host, settings.address.port, settings.slot)
+            if slot in slots:
+                raise UsageError(
+                    f"option 'slot.name': two sources of the job use the replication slot {settings.slot}, and each of "
+                    "them would discard changes that the other one needs; use another name for one of them"
+                )
+            slots.add(slot)
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -138,6 +159,8 @@ class PostgresCdcSource(Source):
                     lambda: log_end(connection, flush=self._settings.stops),
                 )
             after = Capture.from_record(found.cursor)
+            if after.reading and found.items and after.published:
+                self._require_published(connection, after)
             if after.until:
                 snapshot.close()
             if not found.items and not after.reading and after.log:
@@ -172,9 +195,11 @@ class PostgresCdcSource(Source):
         """Return the state at the start of the job; create the slot and the publication."""
         settings, tables = self._settings, self._found(connection)
         start = prepare(connection, settings, [table.path for table in tables]) if settings.reads_log else None
+        published = self._published_tables(connection, tables) if settings.reads_log else {}
         return Capture(
             server=_server(connection),
             tables=tuple((table.name, table.shape) for table in tables),
+            published=tuple(published.get(table.path, MISSING) for table in tables if settings.reads_log),
             log="" if start is None else str(start.position),
             least=0 if start is None else start.least,
             chunks=ChunkStart(table=0 if settings.reads_tables else len(tables)),
@@ -188,6 +213,15 @@ class PostgresCdcSource(Source):
                 f"{self._settings.address} is another database cluster ({server}) than when the job started "
                 f"({state.server}): positions of its log mean something else. Start a new job"
             )
+
+    def _published_tables(self, connection: Any, tables: Sequence[Captured]) -> Mapping[TableName, PublishedTable]:
+        return published_tables(connection, self._settings.publication, [table.path for table in tables])
+
+    def _require_published(self, connection: Any, state: Capture) -> None:
+        """Raise an error if the end of the next range may lack changes of a table."""
+        tables = in_order(self._tables, state.tables)
+        known = list(zip([table.path for table in tables], state.published, strict=True))
+        require_published(self._settings.publication, known, self._published_tables(connection, tables))
 
     def _planner_of(self, state: Capture) -> Planner:
         if self._planner is None:

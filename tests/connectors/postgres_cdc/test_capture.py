@@ -2,22 +2,26 @@
 
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 
-from seatunnel_core.connector_api.errors import StoredValueError, UsageError
+from seatunnel_core.connector_api.errors import SourceChangedError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture, Mark, marks_of
 from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
 from seatunnel_core.connectors.postgres_cdc.planner import MOST_CHUNKS, RANGE_BYTES, Planner
-from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
+from seatunnel_core.connectors.postgres_cdc.published_tables import MISSING, PublishedTable, require_published
+from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
 from seatunnel_core.connectors.postgres_cdc.seen import SeenRows
 from seatunnel_core.connectors.postgres_cdc.server import LogEnd
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.snapshot_mark import SnapshotMark
 
@@ -36,6 +40,7 @@ def waiting(*highs: tuple[int, str | None]) -> Capture:
 
 def test_a_state_survives_its_record() -> None:
     state = capture(
+        published=(PublishedTable(oid=7, entry="1 2 3"),),
         least=2**40, chunks=ChunkStart(table=1, order="text", low="x"), next=3, waiting=(Mark(table=1, high="q"),),
         marks=(Mark(table=0, high=None, snapshot=ONE),), until="0/1", reading="0/2", stop="0/3",
     )  # fmt: skip
@@ -115,10 +120,10 @@ class NoChunks:
 
 
 def polled(state: Capture, *, inserted: int, flushed: int | None = None, reads_log: bool = True, stops: bool = False,
-           confirmed: int = 0) -> tuple[Capture, Any, int | None]:  # fmt: skip
+           confirmed: int = 0, replica: bool = False) -> tuple[Capture, Any, int | None]:  # fmt: skip
     planner = Planner(NoChunks(), 2, reads_log, stops, "slot")  # type: ignore[arg-type]
     planner.confirmed = Lsn(confirmed)
-    end = LogEnd(inserted=Lsn(inserted), flushed=Lsn(inserted if flushed is None else flushed))
+    end = LogEnd(inserted=Lsn(inserted), flushed=Lsn(inserted if flushed is None else flushed), replica=replica)
     found = planner.next(state, None, lambda: None, lambda: end)
     assert len(found.items) < 2
     return Capture.from_record(found.cursor), LogRange.of(found.items[0]) if found.items else None, found.again_ms
@@ -145,6 +150,63 @@ def test_the_slot_is_not_confirmed_beyond_the_range() -> None:
 def test_an_idle_log_has_no_range() -> None:
     state, wanted, again_ms = polled(capture(log="0/900"), inserted=0x900)
     assert (state.reading, wanted, again_ms) == ("", None, 300)
+
+
+def test_a_log_that_went_backwards_is_refused() -> None:
+    """The job waited for the old position, and then continued with other transactions."""
+    state = capture(log="0/900")
+    assert polled(state, inserted=0x900, flushed=0x800)[1:] == (None, 300), "not all of it is durable yet"
+    with pytest.raises(SourceChangedError, match="ends at 0/8FF, and was read up to 0/900"):
+        polled(state, inserted=0x8FF)
+    assert polled(state, inserted=0x8FF, replica=True)[1:] == (None, 300), "a replica repeats its log after a restart"
+
+
+def test_tables_need_to_remain_in_the_publication() -> None:
+    one, two = PublishedTable(oid=1, entry="5 7 1"), PublishedTable(oid=2, entry="5 7 2")
+    known, found = [(("s", "a"), one), (("s", "b"), two)], {("s", "a"): one, ("s", "b"): two}
+    require_published("shop", known, found)
+    other = PublishedTable(oid=3, entry="5 7 3")
+    for change, message in (
+        ({("s", "c"): other}, "the table s.b was dropped or renamed"),
+        ({("s", "b"): other}, "the table s.b is another one"),
+        ({("s", "b"): evolve(two, entry="")}, "the publication shop was changed .* changes of s.b"),
+        ({("s", "b"): evolve(two, entry="5 7 9")}, "the publication shop was changed"),
+    ):
+        with pytest.raises(SourceChangedError, match=message):
+            require_published("shop", known, {("s", "a"): one, **change})
+    with pytest.raises(SourceChangedError, match="the publication shop"):
+        require_published("shop", [(("s", "a"), MISSING)], {("s", "a"): MISSING})
+
+
+def test_a_range_has_the_identifiers_of_its_tables() -> None:
+    state = capture(published=(PublishedTable(oid=4, entry="x"), PublishedTable(oid=9, entry="y")))
+    assert polled(state, inserted=0x900)[1].oids == (4, 9)
+
+
+def _numbered(oids: tuple[int, ...], oid: int, name: str) -> int | None:
+    wanted = LogRange(start=Lsn(1), end=Lsn(2), confirm=Lsn(1), tables=(("a", ""), ("b", "")), oids=oids)
+    reader = RangeReader(None, None, [SimpleNamespace(path=("s", each)) for each in "ab"], wanted, None)  # type: ignore[arg-type, misc]
+    return reader._number(SimpleNamespace(namespace="s", name=name, oid=oid), "here")  # type: ignore[arg-type]
+
+
+def test_tables_of_the_log_are_recognized_by_name_and_identifier() -> None:
+    assert [_numbered((4, 9), *table) for table in ((4, "a"), (9, "b"), (7, "c"))] == [0, 1, None]
+    assert [_numbered((), *table) for table in ((4, "a"), (9, "b"), (7, "c"))] == [0, 1, None]
+    for table in ((4, "c"), (7, "a"), (9, "a")):
+        with pytest.raises(SourceChangedError, match="captured tables were renamed, or created again"):
+            _numbered((4, 9), *table)
+
+
+def test_two_sources_of_a_job_need_different_slots() -> None:
+    """Each confirmed what the other one had not read."""
+
+    def source(**more: str) -> PostgresCdcSource:
+        given = {"url": "jdbc:postgresql://db/shop", "username": "me", "table-names": ("a",), **more}
+        return PostgresCdcSource(Options(given, SOURCE_OPTIONS))
+
+    PostgresCdcSource.meet([source(), source(**{"slot.name": "x"}), source(url="jdbc:postgresql://other/shop")])
+    with pytest.raises(UsageError, match="two sources of the job use the replication slot seatunnel"):
+        PostgresCdcSource.meet([source(), source(url="jdbc:postgresql://db/shop?ssl=false")])
 
 
 def test_a_long_log_is_read_in_several_ranges() -> None:
@@ -190,8 +252,10 @@ def test_settings_have_defaults() -> None:
     found = settings(slot__name="copy", password="s3cret")
     assert (found.slot, found.publication, found.reads_log, found.reads_tables) == ("copy", "copy", True, True)
     assert "s3cret" not in repr(found)
+    assert "wal_sender_timeout=0s" in found.log(15_00_00)["options"]
+    assert "wal_sender_timeout" not in found.log(11_00_00)["options"], "the server would reject it"
     assert found.sql()["dbname"] == "shop"
-    assert found.log()["replication"] == "database"
+    assert found.log(15_00_00)["replication"] == "database"
 
 
 @pytest.mark.parametrize(

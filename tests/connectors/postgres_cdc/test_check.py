@@ -13,6 +13,7 @@ from seatunnel_core.connectors.change_data.options import TABLE_CONFIG
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
 from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from tests.cdc.captured import CapturedPostgres
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
@@ -118,7 +119,7 @@ def test_a_job_starts_again_before_its_first_checkpoint(captured: CapturedPostgr
     with closing(source(captured, "a", "c")) as made:
         second = made.poll({}, PLANNING)
     assert len(second.items) == 2
-    assert second.cursor["log"] > first.cursor["log"]
+    assert Lsn.parse(second.cursor["log"]) > Lsn.parse(first.cursor["log"])
 
 
 def test_an_open_transaction_delays_the_snapshot(captured: CapturedPostgres) -> None:

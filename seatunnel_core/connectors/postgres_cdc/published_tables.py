@@ -1,0 +1,98 @@
+"""How a publication sends captured tables: it can stop to send one without any message in the log."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.postgres_log.publications import TableName
+from seatunnel_core.connectors.postgres_log.sql_connection import run
+
+_WITH_SCHEMAS = 15_00_00
+"""First version of PostgreSQL whose publications can have schemas."""
+
+_TABLES = """
+SELECT n.nspname::text, c.relname::text, c.oid::bigint,
+       c.relpersistence::text || ' ' || p.oid::text || ' ' || p.xmin::text || ' ' || coalesce(
+         (SELECT r.oid::text FROM pg_catalog.pg_publication_rel r WHERE r.prpubid = p.oid AND r.prrelid = c.oid),
+         {schemas} CASE WHEN p.puballtables THEN 'all' END)
+  FROM unnest(%s::text[], %s::text[]) AS wanted (schema_name, table_name)
+  JOIN pg_catalog.pg_namespace n ON n.nspname = wanted.schema_name
+  JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = wanted.table_name
+  LEFT JOIN pg_catalog.pg_publication p ON p.pubname = %s
+"""
+_SCHEMAS = """
+         (SELECT s.oid::text FROM pg_catalog.pg_publication_namespace s
+           WHERE s.pnpubid = p.oid AND s.pnnspid = c.relnamespace),"""
+
+
+@frozen(kw_only=True)
+class PublishedTable:
+    """A table and its entry in a publication."""
+
+    oid: int
+    """Identifier of the table on the server. A table that is created again has another one."""
+
+    entry: str
+    """Text that differs once the publication was changed, or the table was removed from it or made unlogged, even if
+    the change of the publication was undone; empty if the publication does not exist or does not have the table."""
+
+    def record(self) -> list[Any]:
+        """Return the table as JSON values."""
+        return [self.oid, self.entry]
+
+
+MISSING = PublishedTable(oid=0, entry="")
+"""A table that was dropped."""
+
+
+def published_tables(
+    connection: Any, publication: str, tables: Sequence[TableName]
+) -> Mapping[TableName, PublishedTable]:
+    """Return the tables that exist.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        publication: Name of the publication.
+        tables: The captured tables.
+    """
+    schemas = _SCHEMAS if connection.info.server_version >= _WITH_SCHEMAS else ""
+    values = ([schema for schema, _ in tables], [name for _, name in tables], publication)
+    return {
+        (schema, name): PublishedTable(oid=oid, entry=entry or "")
+        for schema, name, oid, entry in run(connection, _TABLES.format(schemas=schemas), values)
+    }
+
+
+def require_published(
+    publication: str,
+    known: Sequence[tuple[TableName, PublishedTable]],
+    found: Mapping[TableName, PublishedTable],
+) -> None:
+    """Check that a publication sends the tables that it has sent so far.
+
+    Args:
+        publication: Name of the publication.
+        known: The tables as they were when the job started.
+        found: The tables as they are.
+
+    Raises:
+        SourceChangedError: A table was dropped, renamed or created again, or its entry in the publication was changed.
+    """
+    for table, before in known:
+        now, shown = found.get(table), ".".join(table)
+        if now is None:
+            raise SourceChangedError(
+                f"the table {shown} was dropped or renamed, so its changes are no longer captured. Start a new job"
+            )
+        if now.oid != before.oid:
+            raise SourceChangedError(
+                f"the table {shown} is another one than when the job started: it was created again, or another table "
+                "was renamed to it. Start a new job"
+            )
+        if not now.entry or now.entry != before.entry:
+            raise SourceChangedError(
+                f"the publication {publication} was changed since the job started, and may have left out changes of "
+                f"{shown}. Start a new job"
+            )
