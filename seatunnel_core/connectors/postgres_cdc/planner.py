@@ -17,7 +17,7 @@ MOST_CHUNKS = 256
 """Maximum number of chunks that are being read: every checkpoint contains them, and a restart reads each by itself."""
 
 RANGE_BYTES = 64 << 20
-"""Maximum size of a range of the log."""
+"""Maximum size of a range of the log, unless the server has to read more for it anyway."""
 
 POLL_MS = 300
 _WAIT_MS = 1_000
@@ -92,7 +92,10 @@ class Planner:
             return _result(state, (), None)
         if start >= until and state.marks:
             state = evolve(state, marks=())
-        last = min(end.flushed.value, start.value + RANGE_BYTES)
+        # For each range the server reads its log from the restart position on: with a long transaction, small ranges
+        # would take longer and longer.
+        repeated = 0 if end.restart is None else start.value - end.restart.value
+        last = min(end.flushed.value, start.value + max(RANGE_BYTES, repeated))
         if state.marks:
             last = min(last, until.value)
         if state.stop:

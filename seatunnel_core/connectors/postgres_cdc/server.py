@@ -25,7 +25,8 @@ _WRITTEN = """
 SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
             ELSE pg_catalog.pg_current_wal_insert_lsn() END::text,
        CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
-            ELSE pg_catalog.pg_current_wal_flush_lsn() END::text, pg_catalog.pg_is_in_recovery()
+            ELSE pg_catalog.pg_current_wal_flush_lsn() END::text, pg_catalog.pg_is_in_recovery(),
+       (SELECT restart_lsn::text FROM pg_catalog.pg_replication_slots WHERE slot_name = %s)
 """
 _NO_SLOT = (
     "option 'startup.mode': committed-offset continues the replication slot {name}, which does not exist; use initial, "
@@ -59,22 +60,32 @@ class LogEnd:
     flushed: Lsn
     """The log before it is durable, and can be read."""
 
+    restart: Lsn | None = None
+    """Position from which the server reads its log to send any range of the slot: a transaction has begun there that
+    was open when the slot was confirmed. ``None`` without a slot."""
+
     replica: bool = False
     """True if the server is a replica: after a restart it repeats a part of the log."""
 
 
-def log_end(connection: Any, *, flush: bool = False) -> LogEnd:
+def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
     """Return how far the server has written its log.
 
     Args:
         connection: A connection of psycopg in autocommit mode.
+        slot: Name of the slot; it need not exist.
         flush: True to make all of it durable. A quiet server does that only with the next commit.
     """
-    ((inserted, flushed, replica),) = run(connection, _WRITTEN)
+    ((inserted, flushed, replica, restart),) = run(connection, _WRITTEN, (slot,))
     if flush and inserted != flushed:
         run(connection, _COMMIT)
-        ((_, flushed, replica),) = run(connection, _WRITTEN)
-    return LogEnd(inserted=Lsn.parse(inserted), flushed=Lsn.parse(flushed), replica=replica)
+        ((_, flushed, replica, restart),) = run(connection, _WRITTEN, (slot,))
+    return LogEnd(
+        inserted=Lsn.parse(inserted),
+        flushed=Lsn.parse(flushed),
+        restart=None if restart is None else Lsn.parse(restart),
+        replica=replica,
+    )
 
 
 @frozen(kw_only=True)
@@ -108,7 +119,7 @@ def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) ->
     if state is not None and state.confirmed is not None:
         state.require_range(state.confirmed)
     elif state is not None:
-        state.require_range(log_end(connection).inserted)
+        state.require_range(log_end(connection, settings.slot).inserted)
     elif settings.startup == "committed-offset":
         raise SlotMissingError(_NO_SLOT.format(name=settings.slot))
     starts_now = settings.startup in ("initial", "latest")
@@ -121,7 +132,7 @@ def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) ->
         assert point is not None, "a slot has a position"
         return LogStart(position=point, least=0)
     # First the position, then the id: transactions that get a later id are committed behind the position.
-    position = log_end(connection).flushed
+    position = log_end(connection, settings.slot).flushed
     return LogStart(position=position, least=int(run(connection, _NEW_ID)[0][0]))
 
 

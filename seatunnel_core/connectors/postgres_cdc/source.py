@@ -156,7 +156,7 @@ class PostgresCdcSource(Source):
                     state,
                     own,
                     lambda: snapshot.name(self._settings.sql(), state.least),
-                    lambda: log_end(connection, flush=self._settings.stops),
+                    lambda: log_end(connection, self._settings.slot, flush=self._settings.stops),
                 )
             after = Capture.from_record(found.cursor)
             if after.reading and found.items and after.published:

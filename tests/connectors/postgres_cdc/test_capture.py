@@ -120,10 +120,10 @@ class NoChunks:
 
 
 def polled(state: Capture, *, inserted: int, flushed: int | None = None, reads_log: bool = True, stops: bool = False,
-           confirmed: int = 0, replica: bool = False) -> tuple[Capture, Any, int | None]:  # fmt: skip
+           confirmed: int = 0, **more: Any) -> tuple[Capture, Any, int | None]:  # fmt: skip
     planner = Planner(NoChunks(), 2, reads_log, stops, "slot")  # type: ignore[arg-type]
     planner.confirmed = Lsn(confirmed)
-    end = LogEnd(inserted=Lsn(inserted), flushed=Lsn(inserted if flushed is None else flushed), replica=replica)
+    end = LogEnd(inserted=Lsn(inserted), flushed=Lsn(inserted if flushed is None else flushed), **more)
     found = planner.next(state, None, lambda: None, lambda: end)
     assert len(found.items) < 2
     return Capture.from_record(found.cursor), LogRange.of(found.items[0]) if found.items else None, found.again_ms
@@ -211,6 +211,10 @@ def test_two_sources_of_a_job_need_different_slots() -> None:
 
 def test_a_long_log_is_read_in_several_ranges() -> None:
     assert polled(capture(), inserted=500 * MIB)[1].end.value == 0x100 + RANGE_BYTES
+    far = capture(log=str(Lsn(200 * MIB)))
+    near, early = Lsn(199 * MIB), Lsn(80 * MIB)
+    assert polled(far, inserted=500 * MIB, restart=near)[1].end.value == 200 * MIB + RANGE_BYTES
+    assert polled(far, inserted=500 * MIB, restart=early)[1].end.value == 320 * MIB, "a long transaction is open"
 
 
 def test_marks_are_dropped_when_the_log_has_passed_the_snapshots() -> None:
