@@ -1,5 +1,6 @@
 """Slot and publication of a job on the server, and what they need."""
 
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
@@ -19,6 +20,7 @@ from seatunnel_core.connectors.postgres_log.publications import (
 )
 from seatunnel_core.connectors.postgres_log.replication import ReplicationConnection
 from seatunnel_core.connectors.postgres_log.slots import SlotState, create_slot, slot_state
+from seatunnel_core.connectors.postgres_log.snapshot_mark import current_mark
 from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
 
 _WRITTEN = """
@@ -35,6 +37,7 @@ _NO_SLOT = (
 _COMMIT = "SELECT pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')"
 """A transaction with a message that no reader requests."""
 
+_POLL_S = 0.1
 _NEW_ID = "SELECT pg_catalog.txid_current()"
 """The id of a new transaction is above those of all open ones; the end of a snapshot need not be."""
 _RIGHTS = """
@@ -101,8 +104,8 @@ class LogStart:
 def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) -> LogStart:
     """Create the slot and the publication unless they exist, and return where to start.
 
-    It waits for the end of open transactions if the slot needs to be created. A process that was killed here leaves
-    both, and the next one uses them.
+    It waits for the end of open transactions if it creates the slot, or changes the publication and the job starts with
+    ``latest``. A process that was killed here leaves both, and the next one uses them.
 
     Args:
         connection: A connection of psycopg in autocommit mode.
@@ -123,11 +126,13 @@ def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) ->
     elif settings.startup == "committed-offset":
         raise SlotMissingError(_NO_SLOT.format(name=settings.slot))
     starts_now = settings.startup in ("initial", "latest")
-    require_publication(connection, settings, tables, changes=state is None or starts_now)
+    changed = require_publication(connection, settings, tables, changes=state is None or starts_now)
     point = None if state is None else state.confirmed
     if state is None:
         with closing(ReplicationConnection(settings.log(connection.info.server_version))) as log:
             point = create_slot(log, settings.slot).consistent_point
+    elif changed and not settings.reads_tables:
+        _await_open_transactions(connection)
     if not starts_now:
         assert point is not None, "a slot has a position"
         return LogStart(position=point, least=0)
@@ -136,8 +141,15 @@ def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) ->
     return LogStart(position=position, least=int(run(connection, _NEW_ID)[0][0]))
 
 
-def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> None:
-    """Check that the publication has all tables and operations.
+def _await_open_transactions(connection: Any) -> None:
+    """Wait for the end of transactions that are open: their rows before the change of the publication are not sent."""
+    least = int(run(connection, _NEW_ID)[0][0])
+    while current_mark(connection).xmin < least:
+        time.sleep(_POLL_S)
+
+
+def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> bool:
+    """Check that the publication has all tables and operations, and return True if it was changed.
 
     Args:
         connection: A connection of psycopg in autocommit mode.
@@ -149,15 +161,19 @@ def require_publication(connection: Any, settings: Settings, tables: Sequence[Ta
         PublicationError: The server rejects a change.
         SourceError: Something is missing.
     """
+    changed = False
     if changes:
         found = publication(connection, settings.publication)
+        missing = tables if found is None else [table for table in tables if table not in found.tables]
         if found is None:
             create_publication(connection, settings.publication, tables)
-        elif missing := [table for table in tables if table not in found.tables]:
+        elif missing:
             add_tables(connection, settings.publication, missing)
+        changed = bool(missing)
     problems = capture_problems(connection, [settings.publication], tables)
     if problems:
         raise SourceError("; ".join(problems))
+    return changed
 
 
 def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]) -> list[str]:

@@ -1,5 +1,6 @@
 """What ``--check`` says about a server, and that its statements help."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
@@ -15,6 +16,7 @@ from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
 from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from tests.cdc.captured import CapturedPostgres
+from tests.cdc.storm import wait_until
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 DATABASE, READER = "cdc_check", "cdc_reader"
@@ -136,6 +138,30 @@ def test_an_open_transaction_delays_the_snapshot(captured: CapturedPostgres) -> 
     found = again.poll(waiting.cursor, PLANNING)
     assert len(found.items) == 1
     again.close()
+
+
+def test_changes_from_now_on_begin_behind_transactions_that_the_publication_lacks_in_part(
+    captured: CapturedPostgres,
+) -> None:
+    """Rows that a transaction has written before the publication had their table are not sent, but later ones are."""
+    with closing(source(captured, "a")) as made:
+        made.poll({}, PLANNING)
+    with (
+        captured.connect(DATABASE) as writer,
+        closing(source(captured, "a", "c", more={"startup.mode": "latest"})) as made,
+    ):
+        captured.run(DATABASE, "ALTER TABLE deep.c REPLICA IDENTITY DEFAULT")
+        found: list[Any] = []
+        starting = threading.Thread(target=lambda: found.append(made.poll({}, PLANNING)))
+        with writer.transaction():
+            writer.execute("INSERT INTO deep.c VALUES (1, 1)")
+            starting.start()
+            waits = "SELECT 1 FROM pg_publication_tables WHERE tablename = 'c'"
+            wait_until(lambda: captured.run(DATABASE, waits), 30, "the publication")
+            writer.execute("INSERT INTO deep.c VALUES (2, 2)")
+            end = captured.run(DATABASE, "SELECT pg_current_wal_lsn()::text")[0][0]
+        starting.join(30)
+        assert Lsn.parse(found[0].cursor["log"]) > Lsn.parse(end)
 
 
 def test_another_server_is_refused(captured: CapturedPostgres) -> None:
