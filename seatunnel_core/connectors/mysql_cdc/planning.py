@@ -10,6 +10,7 @@ from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
 from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.window_filter import MarkedChunk
+from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 IDLE_MS = 200
 """Pause before the next poll, unless a reader reports earlier, in milliseconds."""
@@ -50,7 +51,7 @@ class Planner:
         if progress.stopped:
             raise SourceChangedError(progress.stopped)
         if progress.reading is not None or not progress.is_window_read:
-            return Planned(progress=progress)  # A report ends the pause.
+            return Planned(progress=progress)  # A report ends the pause. Two ranges are never read at the same time.
         bodies: list[dict[str, Any]] = []
         if progress.window:
             progress, range_body = self._range_of_window(progress)
@@ -60,7 +61,7 @@ class Planner:
             if window:
                 return Planned(progress=progress, bodies=(*bodies, *window))
         if bodies:
-            return Planned(progress=progress, bodies=tuple(bodies), again_ms=0)
+            return Planned(progress=progress, bodies=tuple(bodies))
         return self._range(progress)
 
     # -- tables ---------------------------------------------------------------------------------------------------
@@ -68,14 +69,34 @@ class Planner:
     def _range_of_window(self, progress: Progress) -> tuple[Progress, list[dict[str, Any]]]:
         """Return the range of the log up to the last mark of the window, unless nothing was logged."""
         chunks = [self._marked(chunk) for chunk in progress.window]
-        end = max(chunk.mark for chunk in chunks)
-        done = evolve(progress, window=())
-        if end <= progress.log:
+        marks = [chunk.mark for chunk in chunks]
+        start, end = self._start_of_window(progress, min(marks)), max(marks)
+        done = evolve(progress, log=end, window=())
+        if end <= start:
             return done, []
-        self.server.require_retained(progress.log)
+        self.server.require_retained(start)
         window = [chunk.record() for chunk in chunks]
-        body = {"from": str(progress.log), "to": str(end), "prepared": [*progress.prepared], "window": window}
-        return evolve(done, log=end), [body]
+        body = {"from": str(start), "to": str(end), "prepared": [*progress.prepared], "window": window}
+        return evolve(done, reading=end), [body]
+
+    def _start_of_window(self, progress: Progress, mark: LogPosition) -> LogPosition:
+        """Return the position from which the log of a window is read, whose lowest mark is given.
+
+        A mark of MariaDB is the end of the last committed transaction, and the log may end behind it. So the marks of
+        the first window may lie below the start of the job; those of later windows never lie below those before them.
+
+        Raises:
+            SourceChangedError: They do.
+        """
+        if mark < progress.log and progress.window[0].number > 0:
+            raise self._reset(mark, progress.log)
+        return min(mark, progress.log)
+
+    def _reset(self, now: LogPosition, read: LogPosition) -> SourceChangedError:
+        return SourceChangedError(
+            f"the log of {self.server.dialect.address} ends at {now}, but the job has read it up to {read}: it was "
+            "reset, so changes may be lost. Start a new job"
+        )
 
     def _marked(self, chunk: WindowChunk) -> MarkedChunk:
         assert chunk.mark is not None
@@ -110,10 +131,7 @@ class Planner:
         """Return the range up to the end of the log."""
         now = self.server.position(self.state)
         if now < progress.log:
-            raise SourceChangedError(
-                f"the log of {self.server.dialect.address} ends at {now}, but the job has read it up to "
-                f"{progress.log}: it was reset, so changes may be lost. Start a new job"
-            )
+            raise self._reset(now, progress.log)
         if progress.stop is None and self.stops_at_end:
             progress = evolve(progress, stop=now)
         end = now if progress.stop is None else min(now, progress.stop)

@@ -120,7 +120,7 @@ class Progress:
             return evolve(self, window=tuple(window))
         found = evolve(self, prepared=tuple(stored.texts(fact, "prepared")))
         if "read" not in fact:  # a range between windows, which is always read completely
-            return found
+            return evolve(found, reading=None)
         read = position_of(stored.text(fact, "read"))
         return evolve(found, log=read, reading=None, stopped=stored.text(fact, "stopped"))
 

@@ -99,6 +99,43 @@ def test_windows_alternate_with_the_log_up_to_their_last_mark() -> None:
     assert [body["chunk"] for body in chunks] == [8, 9, 10]
 
 
+def test_a_range_is_planned_when_the_one_before_it_was_read() -> None:
+    """Sinks that write directly may commit two ranges in any order, and the second one depends on the first one."""
+    server = LogServer(100)
+    plan = planner(server).plan
+    last = evolve(plan(first()).progress, start=None)
+    server.move(at(900))
+    planned = plan(marked(last, *[300] * 8))
+    assert [body["to"] for body in planned.bodies] == ["bin.000001:300"]
+    waiting = plan(stored(planned.progress))
+    assert (waiting.bodies, waiting.again_ms) == ((), 200)
+    (body,) = plan(waiting.progress.with_fact({"prepared": ["x"]})).bodies
+    assert (body["from"], body["to"], body["prepared"]) == ("bin.000001:300", "bin.000001:900", ["x"])
+
+
+def test_a_window_waits_for_the_range_before_it() -> None:
+    plan = planner(LogServer()).plan
+    second = plan(marked(plan(first()).progress, *[300] * 8)).progress
+    read = marked(second, 400, 400, 400)
+    assert plan(read).bodies == ()
+    (body,) = plan(read.with_fact({"prepared": ["x"]})).bodies
+    assert (body["from"], body["to"], body["prepared"]) == ("bin.000001:300", "bin.000001:400", ["x"])
+
+
+def test_marks_of_the_first_window_may_lie_below_the_start() -> None:
+    """MariaDB's snapshots are at the last committed transaction, and the log may end behind it."""
+    server = LogServer(100)
+    plan = planner(server).plan
+    window = plan(first()).progress
+    range_body, *_ = plan(marked(window, 60, *[90] * 7)).bodies
+    assert (range_body["from"], range_body["to"]) == ("bin.000001:60", "bin.000001:90")
+    same = plan(marked(window, *[60] * 8))
+    assert [body.get("chunk") for body in same.bodies] == [8, 9, 10]
+    assert same.progress.log == at(60)
+    with pytest.raises(SourceChangedError, match=r"ends at bin\.000001:59, but the job has read it up to .*:60: it was"):
+        plan(marked(same.progress, 70, 59, 70))
+
+
 def test_a_window_in_which_nothing_was_logged_has_no_range() -> None:
     plan = planner(LogServer()).plan
     window = plan(first())
