@@ -13,7 +13,7 @@ import pyarrow.types as of
 
 from seatunnel_core.connectors.change_data.chunk_keys import intervals_of, key_text
 from seatunnel_core.connectors.jdbc.databases.mysql_values import MOMENT
-from seatunnel_core.connectors.jdbc.order import OWN
+from seatunnel_core.connectors.jdbc.order import OWN, hexadecimal
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.server import Server
 
@@ -54,8 +54,12 @@ def places_of(server: Server, found: Found, order: str, bounds: Sequence[str], k
         order,
         bounds,
         keys,
-        literal=lambda value: server.dialect.literal(key_text(value)),
+        literal=lambda value: hexadecimal(value.hex()) if isinstance(value, bytes) else _text(server, value),
     )
+
+
+def _text(server: Server, value: Any) -> str:
+    return server.dialect.literal(key_text(value))
 
 
 def _in_python(order: str, arrow: pa.DataType) -> Callable[[str], Any] | None:

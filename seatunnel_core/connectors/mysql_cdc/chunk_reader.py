@@ -16,9 +16,10 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
 from seatunnel_core.connectors.mysql_cdc.correction import Correction
-from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
+from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
-from seatunnel_core.connectors.mysql_log.gtid import gtid_set_of
+from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch
+from seatunnel_core.connectors.mysql_log.gtid import GtidSet, gtid_set_of
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 Rows = Generator[Fetched, None, LogPosition]
@@ -35,6 +36,9 @@ class ChunkReader:
     piece: Piece
     log: LogReader = field(repr=False)
     """Reader of the log that captures this table only."""
+
+    planned: LogPosition
+    """Position up to which the log was planned to be read when the chunk was planned."""
 
     batch_rows: int = 65_536
 
@@ -73,7 +77,7 @@ class ChunkReader:
             # A logged transaction is owned until it is executed, so the order of these two matters.
             owned, later = self._variable("gtid_owned"), self._variable("gtid_executed")
             if owned or later != executed:
-                correction.add(self.log.batches(gtid_set_of(executed), mark), mark)
+                correction.add(self._logged(gtid_set_of(executed), mark), mark)
             for rows in self._selected(connection, ""):
                 yield correction.unchanged(rows)
         yield from correction.changed(self._inside)
@@ -98,7 +102,7 @@ class ChunkReader:
             mark = self.server.position(self.state)
         correction = Correction(self.found.schema().primary_key)
         if mark > start:
-            correction.add(self.log.batches(start, mark), mark)
+            correction.add(self._logged(start, mark), mark)
         yield from map(correction.unchanged, found)
         yield from correction.changed(self._inside)
         return mark
@@ -108,6 +112,13 @@ class ChunkReader:
     def _begin(self, connection: Reader) -> None:
         connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+
+    def _logged(self, start: LogPosition | GtidSet, mark: LogPosition) -> Iterator[ChangeBatch]:
+        """Yield the log before the mark.
+
+        The reader of the window's range checks the commits of distributed transactions that were prepared before.
+        """
+        return self.log.batches(start, mark, distributed=Distributed(seen_from=self.planned))
 
     def _selected(self, connection: Reader, lock: str) -> Iterator[Fetched]:
         column = self.found.split_column

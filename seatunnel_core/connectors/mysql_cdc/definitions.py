@@ -9,14 +9,29 @@ from seatunnel_core.connectors.mysql_log.change_batch import Statement
 from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
 
-_NAME = r"(?:`(?:[^`]|``)+`|[\w$]+)"
+_NAME = r"(?:`(?:[^`]|``)+`|\"(?:[^\"\\]|\"\"|\\.)*\"|[\w$]+)"
 _PATH = rf"{_NAME}(?:\s*\.\s*{_NAME})?"
-_COMMENT = re.compile(r"/\*(?![!M]).*?\*/|--[ \t\r\n].*?(?:\n|$)|#.*?(?:\n|$)|/\*M?!\d*|\*/", re.DOTALL)
+_TOKEN = re.compile(
+    r"(?P<comment>/\*(?![!M]).*?\*/|--(?=\s|$)[^\n]*|\#[^\n]*|/\*M?!\d*|\*/)"
+    r"|(?P<string>'(?:[^'\\]|''|\\.)*')"
+    r"|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`",
+    re.DOTALL,
+)
+"""Parts of a statement in which other characters have no meaning. With ANSI_QUOTES, names are in double quotes."""
+
 _IDENTIFIER = re.compile(r"[\w$]+")
-_QUOTED = re.compile(r"'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"", re.DOTALL)
 _FLAGS = re.IGNORECASE | re.DOTALL
 
-_ALTER = re.compile(rf"\s*ALTER\s+(?:ONLINE\s+|IGNORE\s+)*TABLE\s+(?:IF\s+EXISTS\s+)?({_PATH})(.*)", _FLAGS)
+_ALTER = re.compile(
+    rf"\s*ALTER\s+(?:ONLINE\s+)?(IGNORE\s+)?(?:ONLINE\s+)?TABLE\s+(?:IF\s+EXISTS\s+)?({_PATH})"
+    r"(?:\s+(?:WAIT\s+\d+|NOWAIT)\b)?(.*)",
+    _FLAGS,
+)
+_OTHER = re.compile(
+    rf"\b(?:(?:WITH|CONVERT|TO)\s+TABLE\s*|RENAME\s+(?:(?:TO|AS)\b\s*)?|RENAME\s*=\s*)({_PATH})", _FLAGS
+)
+"""Clauses of ALTER TABLE that also concern a second table."""
+
 _TRUNCATE = re.compile(rf"\s*TRUNCATE\s+(?:TABLE\s+)?({_PATH})", _FLAGS)
 _DROP = re.compile(r"\s*DROP\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
 _RENAME = re.compile(r"\s*RENAME\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
@@ -27,10 +42,13 @@ _HARMLESS = re.compile(
     r"(ADD\s+(?:(?:UNIQUE|FULLTEXT|SPATIAL)\b|INDEX\b|KEY\b|FOREIGN\b|CHECK\b|CONSTRAINT\b)"
     r"|DROP\s+(?:INDEX|KEY|FOREIGN|CHECK)\b|RENAME\s+(?:INDEX|KEY)\b|ALTER\s+INDEX\b"
     r"|(?:ENGINE|COMMENT|AUTO_INCREMENT|ROW_FORMAT|KEY_BLOCK_SIZE|ALGORITHM|LOCK|STATS_\w+|MAX_ROWS|MIN_ROWS"
-    r"|AVG_ROW_LENGTH|CHECKSUM|COMPRESSION|FORCE|NOWAIT|WAIT\s+\d+)\b|(?:ENABLE|DISABLE)\s+KEYS\b)",
+    r"|AVG_ROW_LENGTH|CHECKSUM|COMPRESSION|FORCE)\b|(?:ENABLE|DISABLE)\s+KEYS\b)",
     _FLAGS,
 )
-"""Clauses of ALTER TABLE that change neither columns, nor the primary key, nor rows."""
+"""Clauses of ALTER TABLE that change neither columns, nor the primary key, nor rows, unless they set another engine."""
+
+_OTHER_ENGINE = re.compile(r"\bENGINE\b(?!\s*=?\s*[`\"]?InnoDB\b)", _FLAGS)
+_PARENTHESES = re.compile(r"\([^()]*\)")
 
 
 class Definitions(CapturedTables):
@@ -53,10 +71,13 @@ class Definitions(CapturedTables):
     def _changed(self, text: str, database: str) -> Iterator[str]:
         if self._words.isdisjoint(word.lower() for word in _IDENTIFIER.findall(text)):
             return
-        plain = _QUOTED.sub("''", _COMMENT.sub(" ", text))
+        plain = _TOKEN.sub(_without_text, text)
         if (found := _ALTER.match(plain)) is not None:
-            if not all(map(_is_harmless, _clauses(found[2]))):
-                yield from self._captured(found[1], database)
+            clauses = _clauses(found[3])
+            if found[1] or not all(map(_is_harmless, clauses)):  # IGNORE deletes rows without logging them
+                yield from self._captured(found[2], database)
+            for other in _OTHER.findall(found[3]):
+                yield from self._captured(other, database)
         elif (found := _TRUNCATE.match(plain) or _REPLACE.match(plain)) is not None:
             yield from self._captured(found[1], database)
         elif (found := _DROP.match(plain) or _RENAME.match(plain)) is not None:
@@ -73,14 +94,22 @@ class Definitions(CapturedTables):
             yield self._captured_names[key]
 
 
+def _without_text(token: re.Match[str]) -> str:
+    """Return a space for a comment, an empty string for a string, and names as they are."""
+    if token["comment"] is not None:
+        return " "
+    return token[0] if token["string"] is None else "''"
+
+
 def _plain(name: str) -> str:
-    return (name[1:-1].replace("``", "`") if name.startswith("`") else name).lower()
+    quote = name[0]
+    return (name[1:-1].replace(quote * 2, quote) if quote in '`"' else name).lower()
 
 
 def _clauses(text: str) -> list[str]:
-    """Return the clauses of ALTER TABLE: the parts between commas outside of parentheses."""
+    """Return the clauses of ALTER TABLE: the parts between commas outside of parentheses and quotes."""
     found, depth = [""], 0
-    for each in text:
+    for each in re.findall(rf"{_NAME}|.", text, re.DOTALL):
         depth += (each == "(") - (each == ")")
         if each == "," and depth == 0:
             found.append("")
@@ -91,6 +120,8 @@ def _clauses(text: str) -> list[str]:
 
 def _is_harmless(clause: str) -> bool:
     if re.match(r"ADD\s+CONSTRAINT\b.*\bPRIMARY\b", clause, _FLAGS):
+        return False
+    if _OTHER_ENGINE.search(_PARENTHESES.sub("", clause)):
         return False
     return not clause or _HARMLESS.match(clause) is not None
 

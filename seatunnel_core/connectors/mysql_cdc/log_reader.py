@@ -57,7 +57,7 @@ class LogReader:
 
         Raises:
             SourceChangedError: The log no longer has these events.
-            SourceError: The log cannot be read or decoded.
+            SourceError: The log cannot be read or decoded, or ends inside of a transaction.
         """
         until = self.clock() + PATIENCE_S
         at, distributed = start, distributed or Distributed()
@@ -69,6 +69,8 @@ class LogReader:
                 reason, position = batch.reason, batch.position
             if reason is not Reason.END or position >= end:
                 return
+            if distributed.has_open_rows:
+                raise self._ended_early(position)
             if self.clock() > until:
                 raise self._late(position, end)
             if isinstance(at, LogPosition):
@@ -115,12 +117,27 @@ class LogReader:
             return SourceError(
                 f"{address}: the user has no privilege REPLICATION SLAVE; run GRANT REPLICATION SLAVE ON *.* TO it"
             )
-        if error.number != _NOT_READABLE:
-            return SourceError(f"{address}: {error}")
+        if error.number != _NOT_READABLE or not self._is_lost(start, error):
+            return SourceError(f"{address}: its log cannot be read from {start} on: {error}")
         return SourceChangedError(
             f"{address} no longer has its log from {start} on, so changes are lost ({error}). Start a new job, and let "
             "the server keep its log for longer (binlog_expire_logs_seconds or expire_logs_days)"
         )
+
+    def _is_lost(self, start: object, error: LogServerError) -> bool:
+        """Return True if the server has removed the log behind a start. The error number has other causes, too."""
+        if isinstance(start, LogPosition):
+            return start.file not in self.server.files()
+        return "purged" in str(error).lower()
+
+    def _ended_early(self, position: LogPosition) -> LogError:
+        """Return the error of a stream that ended inside of a transaction some of whose rows were yielded."""
+        error = LogError(
+            f"{self.server.dialect.address} ended its log inside of the transaction at {position}, for example because "
+            "the reader's query was killed; reading starts over"
+        )
+        error.retryable = True
+        return error
 
     def _late(self, position: LogPosition, end: LogPosition) -> LogError:
         error = LogError(
@@ -137,7 +154,16 @@ class Distributed:
     prepared: set[str] = field(factory=set)
     """Prepared transactions without rows of captured tables that have not ended yet."""
 
+    seen_from: LogPosition | None = None
+    """Position from which another reader checks commits of transactions that were prepared before the start."""
+
     _with_rows: set[int] = field(factory=set, init=False)
+    """Numbers of transactions of the last batch that are open and have rows of captured tables."""
+
+    @property
+    def has_open_rows(self) -> bool:
+        """True if the last batch ends inside of a transaction with rows of captured tables."""
+        return bool(self._with_rows)
 
     def check(self, batch: ChangeBatch) -> None:
         """Raise ``SourceError`` if a batch has such a transaction."""
@@ -149,9 +175,12 @@ class Distributed:
                 self.prepared.add(name)
             elif each.outcome in (Outcome.XA_COMMITTED, Outcome.XA_ROLLED_BACK) and name in self.prepared:
                 self.prepared.remove(name)
-            elif each.outcome in (Outcome.PREPARED, Outcome.XA_COMMITTED):
+            elif each.outcome is Outcome.PREPARED or (each.outcome is Outcome.XA_COMMITTED and not self._is_seen(each)):
                 raise SourceError(
                     f"the transaction at {each.begin} is distributed (XA), and may have changed captured tables. "
                     "Distributed transactions are not supported; start a new job after they have ended"
                 )
         self._with_rows &= {each.number for each in batch.transactions if each.outcome is Outcome.OPEN}
+
+    def _is_seen(self, each: Transaction) -> bool:
+        return self.seen_from is not None and each.begin >= self.seen_from

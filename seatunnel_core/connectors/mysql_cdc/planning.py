@@ -76,8 +76,7 @@ class Planner:
             return done, []
         self.server.require_retained(start)
         window = [chunk.record() for chunk in chunks]
-        body = {"from": str(start), "to": str(end), "prepared": [*progress.prepared], "window": window}
-        return evolve(done, reading=end), [body]
+        return evolve(done, reading=end), [{**self._body(progress, start, end), "window": window}]
 
     def _start_of_window(self, progress: Progress, mark: LogPosition) -> LogPosition:
         """Return the position from which the log of a window is read, whose lowest mark is given.
@@ -119,7 +118,7 @@ class Planner:
             for number, each in enumerate(taken)
         )
         bodies = [
-            {"chunk": chunk.number, "rows": each.piece.rows, **each.body()}
+            {"chunk": chunk.number, "rows": each.piece.rows, "log": str(progress.log), **each.body()}
             for chunk, each in zip(window, taken, strict=True)
         ]
         after = start if start.table < len(self.tables) else None
@@ -140,7 +139,12 @@ class Planner:
         if end <= progress.log:
             return Planned(progress=progress)
         self.server.require_retained(progress.log)
-        body: dict[str, Any] = {"from": str(progress.log), "to": str(end), "prepared": [*progress.prepared]}
+        body = self._body(progress, progress.log, end)
         if progress.since_ms is not None:
             body["since_ms"] = progress.since_ms
         return Planned(progress=evolve(progress, reading=end), bodies=(body,))
+
+    def _body(self, progress: Progress, start: LogPosition, end: LogPosition) -> dict[str, Any]:
+        """Return the body of a range. It names the tables, because more may match the options when it is read."""
+        prepared = [*progress.prepared]
+        return {"from": str(start), "to": str(end), "prepared": prepared, "tables": [*self.tables]}

@@ -2,7 +2,7 @@
 
 import enum
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,18 @@ from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
-_SETTINGS = ("log_bin", "binlog_format", "binlog_row_image", "binlog_row_value_options", "gtid_mode", "server_uuid")
+_LOGS_REPLICATED = ("log_slave_updates", "log_replica_updates")
+"""Names of the setting by which a replica logs the changes that it receives."""
+
+_SETTINGS = (
+    "log_bin",
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_value_options",
+    "gtid_mode",
+    "server_uuid",
+    *_LOGS_REPLICATED,
+)
 _ON = ("1", "ON")
 _GRANT = re.compile(r"GRANT (.*) ON (\S+) TO ", re.IGNORECASE)
 
@@ -61,8 +72,23 @@ class ServerState:
     @property
     def position_statement(self) -> str:
         """Statement that returns the end of the log."""
+        return "SHOW BINARY LOG STATUS" if self._has_new_words else "SHOW MASTER STATUS"
+
+    @property
+    def replica(self) -> str:
+        """Name of a replica in statements of MySQL."""
+        return "REPLICA" if self._has_new_words else "SLAVE"
+
+    @property
+    def _has_new_words(self) -> bool:
+        """True if MySQL says source and replica, as from 8.2 on."""
         numbers = tuple(int(number) for number in re.findall(r"\d+", self.version)[:2])
-        return "SHOW BINARY LOG STATUS" if not self.is_maria and numbers >= (8, 2) else "SHOW MASTER STATUS"
+        return not self.is_maria and numbers >= (8, 2)
+
+    @property
+    def omits_replicated(self) -> bool:
+        """True if a replica does not log the changes that it receives."""
+        return any(self.settings.get(name, "ON").upper() in ("OFF", "0") for name in _LOGS_REPLICATED)
 
     @property
     def is_5_7(self) -> bool:
@@ -143,6 +169,12 @@ class Server:
         problem = state.problem()
         if problem is not None:
             raise SourceError(f"{self.dialect.address} cannot be captured: {problem}")
+        if state.omits_replicated and self._is_replica(state):
+            raise SourceError(
+                f"{self.dialect.address} cannot be captured: it is a replica that does not log the changes that it "
+                "receives; set log_slave_updates (log_replica_updates) = ON in its configuration, and restart it, or "
+                "capture its source"
+            )
         missing = self.missing_privileges()
         if missing:
             ((user,),) = self.ask("SELECT CURRENT_USER()")
@@ -152,6 +184,30 @@ class Server:
                 f"{', '.join(missing)} ON *.* TO '{name}'@'{host}'"
             )
         return state
+
+    def _is_replica(self, state: ServerState) -> bool:
+        """Return True if the server receives changes of another one; False if the user may not know that."""
+        statement = "SHOW ALL SLAVES STATUS" if state.is_maria else f"SHOW {state.replica} STATUS"
+        try:
+            return bool(self.ask(statement))
+        except SourceError:
+            return any(_text(count) not in ("0", "OFF") for _, count in self.ask("SHOW STATUS LIKE 'Slave%_running'"))
+
+    def require_logged(self, state: ServerState, databases: Collection[str]) -> None:
+        """Check that the server logs changes of databases.
+
+        Raises:
+            SourceError: binlog-do-db or binlog-ignore-db excludes one.
+        """
+        _, _, only, ignored, *_ = [*map(_text, self._end(state)), "", ""]
+        included, excluded = ({each for each in text.lower().split(",") if each} for text in (only, ignored))
+        for name in sorted(databases):
+            if name.lower() in excluded or (included and name.lower() not in included):
+                raise SourceError(
+                    f"{self.dialect.address} does not log changes of the database {name}: its configuration has "
+                    f"{'binlog-do-db' if included else 'binlog-ignore-db'} = {only if included else ignored}; log the "
+                    "database, and restart the server"
+                )
 
     def missing_privileges(self) -> list[str]:
         """Return the required global privileges that the user lacks; none if roles may provide them."""
@@ -170,10 +226,14 @@ class Server:
         Raises:
             SourceError: The server writes no log, or denies the statement.
         """
+        file, offset, *_ = self._end(state)
+        return LogPosition(_text(file), int(offset))
+
+    def _end(self, state: ServerState) -> Sequence[Any]:
         found = self.ask(state.position_statement)
         if not found:
             raise SourceError(f"{self.dialect.address} writes no binary log")
-        return LogPosition(_text(found[0][0]), int(found[0][1]))
+        return found[0]
 
     def files(self) -> list[str]:
         """Return the names of the files of the log, the oldest first."""

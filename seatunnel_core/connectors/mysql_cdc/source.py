@@ -1,6 +1,5 @@
 """The sources ``MySQL-CDC`` and ``MariaDB-CDC``."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -35,13 +34,15 @@ from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.chunk_places import DIVISIBLE
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
-from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, path_of
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
 from seatunnel_core.connectors.mysql_cdc.planning import Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import later_tables, recorded, same_tables
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
+from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -65,7 +66,10 @@ class MySQLCdcSource(Source):
     bounded = False
     waits = False
     ordered = True
-    caveat = "Exception: the server removed a part of its log before the job had read it, which is an error"
+    caveat = (
+        "Exception: the server removed a part of its log before the job had read it, which is an error; and with sinks "
+        "that write directly, rows that are deleted while tables are copied may stay after a failure"
+    )
     example = """
         url = "jdbc:mysql://localhost:3306/shop"
         username = "reader"
@@ -104,7 +108,9 @@ class MySQLCdcSource(Source):
         return tuple(each.schema() for each in self._look())
 
     def planned_reading(self) -> Sequence[str]:
-        return (_LOCKS,) if self._locks_rows else ()
+        paths = [path_of(each) for each in self._look()]
+        warning = cascades(self._server, paths)
+        return (*((_LOCKS,) if self._locks_rows else ()), *(() if warning is None else (warning,)))
 
     @property
     def _locks_rows(self) -> bool:
@@ -126,15 +132,17 @@ class MySQLCdcSource(Source):
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         tables = self._look()
         assert self._state is not None
-        names: bytes = cursor["tables"] if cursor else _recorded(tables)
+        names: bytes = cursor["tables"] if cursor else recorded(tables)
         progress = Progress.of(cursor) if cursor else self._first()
         if progress.server != self._server.identity(self._state):
             raise SourceChangedError(
                 f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
                 "of its log mean nothing there. Restore the url, or start a new job"
             )
-        captured = _same_tables(names, tables)
+        captured = same_tables(names, tables)
+        warnings: list[str | None] = [] if cursor else [*self.planned_reading()]
         if self._chunks is None:
+            warnings.append(later_tables(captured, tables))
             self._chunks = (SteppedChunks if self._state.is_5_7 else Chunks)(captured)
         planner = Planner(
             server=self._server,
@@ -149,7 +157,7 @@ class MySQLCdcSource(Source):
             items=planned.bodies,
             cursor={**planned.progress.cursor(), "tables": names},
             again_ms=planned.again_ms,
-            warnings=(_LOCKS,) if self._locks_rows and not cursor else (),
+            warnings=tuple(each for each in warnings if each is not None),
         )
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
@@ -191,12 +199,14 @@ class MySQLCdcSource(Source):
             for path in sorted(self._choice.chosen(listed), key=".".join):
                 with self._server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
                     found.append(self._captured(connection, path, configured.get(path)))
+            self._server.require_logged(self._state, {path_of(each)[0] for each in found})
             self._tables = tuple(map(_divisible, found))
         return self._tables
 
     def _captured(self, connection: Any, path: TablePath, configured: Options | None) -> Found:
         dialect = self._server.dialect
         every = dialect.table(connection, path)
+        require_transactions(dialect, path, every)
         names = None if every is None else {column.name for column in every.columns}
         return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names)
 
@@ -231,6 +241,7 @@ class MySQLCdcSource(Source):
             found=found,
             piece=Piece(order=stored.text(body, "order"), low=body["low"], high=body["high"]),
             log=self._log_reader([found]),
+            planned=position_of(stored.text(body, "log")),
         )
         schema, first = found.schema(), 1
         (where,) = self.describe([split])
@@ -253,10 +264,11 @@ class MySQLCdcSource(Source):
             rows.close()
 
     def _range_reader(self, body: Mapping[str, Any]) -> RangeReader:
+        tables = [self._of(name) for name in stored.texts(body, "tables")]
         return RangeReader(
             server=self._server,
-            tables={each.reading.name: each for each in self._tables},
-            log=self._log_reader(self._tables),
+            tables={each.reading.name: each for each in tables},
+            log=self._log_reader(tables),
             start=position_of(stored.text(body, "from")),
             end=position_of(stored.text(body, "to")),
             body=body,
@@ -310,37 +322,6 @@ def _divisible(found: Found) -> Found:
 def _for_tasks(found: Found) -> Found:
     """Return the table without the data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))
-
-
-def _recorded(tables: Sequence[Found]) -> bytes:
-    """Return the names and columns of tables, as they are when the job starts."""
-    columns = {each.reading.name: [[c.name, c.declared, c.collation] for c in each.columns] for each in tables}
-    return json.dumps(columns, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _same_tables(recorded: bytes, tables: Sequence[Found]) -> list[Found]:
-    """Return the tables that were captured when the job started.
-
-    Raises:
-        SourceChangedError: One is no longer there, or has other columns.
-    """
-    known = {each.reading.name: each for each in tables}
-    found = []
-    for name, columns in stored.parse(recorded).items():
-        table = known.get(name)
-        if table is None:
-            raise SourceChangedError(
-                f"the table {name} is no longer captured: it was dropped, or the options changed; start a new job"
-            )
-        now = [[column.name, column.declared, column.collation] for column in table.columns]
-        if now != columns:
-            changed = [column[0] for column in (*now, *columns) if column not in now or column not in columns]
-            raise SourceChangedError(
-                f"columns of {name} have changed since the job started: {', '.join(dict.fromkeys(changed))}; start a "
-                "new job"
-            )
-        found.append(table)
-    return found
 
 
 def _described(body: Mapping[str, Any]) -> str:

@@ -70,7 +70,10 @@ class PostgresCdcSource(Source):
     ordered = True
     acknowledges = True
     acknowledges_oldest = True
-    caveat = "Exception: another program has advanced or dropped the replication slot, which is an error"
+    caveat = (
+        "Exception: another program has advanced or dropped the replication slot, which is an error; and with sinks "
+        "that write directly, rows that are deleted while tables are copied may stay after a failure"
+    )
     example = """
         url = "jdbc:postgresql://localhost:5432/shop"
         username = "seatunnel"

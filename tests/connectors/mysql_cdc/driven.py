@@ -65,6 +65,10 @@ class DrivenSource:
         self._source.open(restored=bool(self.cursor))
 
     @property
+    def source(self) -> MySQLCdcSource:
+        return self._source
+
+    @property
     def keys(self) -> dict[str, tuple[str, ...]]:
         return {each.table: each.primary_key for each in self._source.planned_schemas()}
 

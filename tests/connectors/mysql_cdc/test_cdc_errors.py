@@ -96,6 +96,57 @@ def test_a_table_without_a_key_is_refused(server: Any) -> None:
         DrivenSource(cdc_options(server, "t"))
 
 
+def test_a_table_without_transactions_is_refused(server: Any) -> None:
+    server.run("CREATE TABLE t (id int PRIMARY KEY) ENGINE = MyISAM")
+    with pytest.raises(SourceError, match=r"shop\.t has an engine without transactions.*ENGINE = InnoDB"):
+        DrivenSource(cdc_options(server, "t"))
+
+
+def test_rows_that_a_foreign_key_deletes_are_not_logged(server: Any) -> None:
+    rule = "FOREIGN KEY (a) REFERENCES t (id) ON DELETE CASCADE"
+    server.run(TABLE, f"CREATE TABLE u (id int PRIMARY KEY, a int, {rule})")
+    server.run("INSERT INTO t VALUES (1, 1, 'x')", "INSERT INTO u VALUES (2, 1)")
+    source = DrivenSource(cdc_options(server, "t", "u"))
+    (warning,) = [each for each in source.source.planned_reading() if "foreign key" in each]
+    assert warning.startswith("shop.u: the server does not log changes that a foreign key makes")
+    target = to_end(source, StrictTarget(source.keys))
+    server.run("DELETE FROM t")
+    to_end(source, target)
+    assert ids(target) == []
+    assert len(target.rows["shop.u"]) == 1  # If a server logs the deletion, the warning is wrong.
+    assert server.run("SELECT * FROM u") == []
+
+
+def test_a_table_that_is_created_later_is_not_captured(server: Any) -> None:
+    server.run(TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
+    options = {**cdc_options(server), "table-pattern": "shop\\..*"}
+    del options["table-names"]
+    source = DrivenSource(options)
+    target = to_end(source, StrictTarget(source.keys))
+    server.run("CREATE TABLE a (id int PRIMARY KEY)", "INSERT INTO a VALUES (1)", "INSERT INTO t VALUES (2, 1, 'x')")
+    again = DrivenSource(options, cursor=source.cursor)
+    target.keys = again.keys
+    to_end(again, target)
+    assert list(target.rows) == ["shop.t"]
+    assert ids(target) == [1, 2]
+
+
+def test_keys_of_bytes_lie_in_their_chunks(server: Any) -> None:
+    server.run("CREATE TABLE t (id varbinary(500) PRIMARY KEY, a int)")
+    server.run("INSERT INTO t VALUES " + ", ".join(f"(x'{n:02x}00ff', {n})" for n in range(100)))
+    source = DrivenSource({**cdc_options(server, "t"), "snapshot.split.size": 5})
+    target = StrictTarget(source.keys)
+    source.on_split = lambda split: server.run(
+        f"UPDATE t SET a = a + 1 WHERE id < x'{split.index * 7 % 100:02x}'", "DELETE FROM t ORDER BY id DESC LIMIT 1"
+    )
+    for _ in range(6):
+        for batch in source.turn()[0]:
+            target.add(batch)
+    source.on_split = lambda split: None
+    to_end(source, target)
+    assert {key: row["a"] for (key,), row in target.rows["shop.t"].items()} == dict(server.run("SELECT id, a FROM t"))
+
+
 def test_the_job_starts_and_ends_where_it_is_told(server: Any) -> None:
     server.run(TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
     begin = position(server)

@@ -90,6 +90,7 @@ def test_windows_alternate_with_the_log_up_to_their_last_mark() -> None:
     plan = planner(LogServer()).plan
     window = plan(first())
     assert [body["chunk"] for body in window.bodies] == list(range(8))
+    assert {body["log"] for body in window.bodies} == {"bin.000001:100"}
     assert [body["table"] for body in window.bodies] == ["shop.a"] * 5 + ["shop.b"] * 3
     waiting = plan(marked(window.progress, 200, 500, 300, 200, 200, 200, 200))
     assert (waiting.bodies, waiting.again_ms) == ((), 200)
@@ -132,7 +133,9 @@ def test_marks_of_the_first_window_may_lie_below_the_start() -> None:
     same = plan(marked(window, *[60] * 8))
     assert [body.get("chunk") for body in same.bodies] == [8, 9, 10]
     assert same.progress.log == at(60)
-    with pytest.raises(SourceChangedError, match=r"ends at bin\.000001:59, but the job has read it up to .*:60: it was"):
+    with pytest.raises(
+        SourceChangedError, match=r"ends at bin\.000001:59, but the job has read it up to .*:60: it was"
+    ):
         plan(marked(same.progress, 70, 59, 70))
 
 
@@ -153,10 +156,12 @@ def test_the_log_goes_on_range_by_range() -> None:
     assert (plan(done).bodies, plan(done).again_ms) == ((), 200)
     server.move(at(900))
     planned = plan(stored(done))
-    assert planned.bodies == ({"from": "bin.000001:100", "to": "bin.000001:900", "prepared": []},)
+    tables = ["shop.a", "shop.b"]
+    assert planned.bodies == ({"from": "bin.000001:100", "to": "bin.000001:900", "prepared": [], "tables": tables},)
     assert plan(planned.progress).bodies == ()
     read = stored(planned.progress).with_fact({"read": "bin.000001:700", "stopped": "", "prepared": ["x"]})
-    assert plan(read).bodies == ({"from": "bin.000001:700", "to": "bin.000001:900", "prepared": ["x"]},)
+    (body,) = plan(read).bodies
+    assert (body["from"], body["to"], body["prepared"]) == ("bin.000001:700", "bin.000001:900", ["x"])
 
 
 def test_a_job_ends_at_its_stop() -> None:

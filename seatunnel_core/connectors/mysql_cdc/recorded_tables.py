@@ -1,0 +1,71 @@
+"""Tables as they were when the job started, in the cursor of the source."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from seatunnel_core import stored
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.jdbc.reading import Found
+
+
+def recorded(tables: Sequence[Found]) -> bytes:
+    """Return the names, columns, keys and split columns of tables."""
+    found = {each.reading.name: _record(each) for each in tables}
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def same_tables(record: bytes, tables: Sequence[Found]) -> list[Found]:
+    """Return the tables that were captured when the job started, without later ones.
+
+    Raises:
+        SourceChangedError: One is no longer there, or has other columns, another key or another split column.
+    """
+    known = {each.reading.name: each for each in tables}
+    found = []
+    for name, then in stored.parse(record).items():
+        table = known.get(name)
+        if table is None:
+            raise SourceChangedError(
+                f"the table {name} is no longer captured: it was dropped, or the options changed; start a new job"
+            )
+        now = _record(table)
+        if now["columns"] != then["columns"]:
+            both = (*now["columns"], *then["columns"])
+            changed = [column[0] for column in both if column not in now["columns"] or column not in then["columns"]]
+            raise SourceChangedError(
+                f"columns of {name} have changed since the job started: {', '.join(dict.fromkeys(changed))}; start a "
+                "new job"
+            )
+        for part, what in (("key", "key"), ("split", "column by which it is divided, or its order,")):
+            if now[part] != then[part]:
+                raise SourceChangedError(
+                    f"the {what} of {name} has changed since the job started, from {_shown(then[part])} to "
+                    f"{_shown(now[part])}; restore the table and the options, or start a new job"
+                )
+        found.append(table)
+    return found
+
+
+def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | None:
+    """Return a warning about tables that match the options and are not captured; ``None`` if there are none."""
+    names = {each.reading.name for each in captured}
+    later = [each.reading.name for each in tables if each.reading.name not in names]
+    if not later:
+        return None
+    return (
+        f"the job does not capture {', '.join(later)}, because it started without them; start a new job to capture them"
+    )
+
+
+def _record(table: Found) -> dict[str, Any]:
+    split = table.split_column
+    return {
+        "columns": [[column.name, column.declared, column.collation] for column in table.columns],
+        "key": [*table.schema().primary_key],
+        "split": None if split is None else [split.name, split.order],
+    }
+
+
+def _shown(part: Sequence[str] | None) -> str:
+    return "none" if part is None else " ".join(part)

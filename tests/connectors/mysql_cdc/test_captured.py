@@ -1,0 +1,99 @@
+"""Captured tables: their record in the cursor, and properties that are refused or reported."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+from attrs import evolve
+
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.connectors.jdbc.order import OWN
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import later_tables, recorded, same_tables
+from seatunnel_core.connectors.mysql_cdc.server import ServerState
+from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
+from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
+from tests.connectors.mysql_cdc.server_stub import AnsweringServer
+from tests.connectors.mysql_cdc.tables import DIALECT, table
+
+CHILD = """CREATE TABLE `lines` (
+  `id` int NOT NULL COMMENT 'CONSTRAINT a FOREIGN KEY b ON DELETE CASCADE',
+  PRIMARY KEY (`id`),
+  CONSTRAINT `f` FOREIGN KEY (`id`) REFERENCES `orders` (`id`){rule}
+) ENGINE=InnoDB"""
+
+
+def test_tables_are_the_same() -> None:
+    record = recorded([table("a"), table("b")])
+    found = same_tables(record, [table("a"), table("aa"), table("b")])
+    assert [each.reading.name for each in found] == ["shop.a", "shop.b"]
+    assert later_tables(found, found) is None
+    assert "does not capture shop.aa, because it started" in str(later_tables(found, [*found, table("aa")]))
+
+
+def test_a_range_has_only_the_tables_for_which_it_was_planned() -> None:
+    source = MySQLCdcSource(
+        options_of(MySQLCdcSource, {"url": "jdbc:mysql://h/shop", "username": "u", "table-pattern": ".*"})
+    )
+    source._tables, source._state = (table("a"), table("later")), ServerState(version="8.0.15", settings={})
+    body = {"from": "bin.000001:4", "to": "bin.000001:9", "prepared": [], "tables": ["shop.a"]}
+    reader = source._range_reader(body)
+    assert list(reader.tables) == ["shop.a"]
+    assert reader.log.tables.columns("shop", "later") is None
+    with pytest.raises(SourceError, match=r"'shop\.b' is no longer captured"):
+        source._range_reader({**body, "tables": ["shop.b"]})
+
+
+def changed_key(found: Found) -> Found:
+    assert found.table is not None
+    return evolve(found, table=evolve(found.table, primary_key=("a",)))
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        ([], "is no longer captured"),
+        ([table("a", "bigint")], "columns of shop.a have changed since the job started: id"),
+        ([changed_key(table("a"))], "the key of shop.a has changed since the job started, from id to a"),
+        ([evolve(table("a"), split_column=None)], "or its order, of shop.a has changed .* from id number to none"),
+    ],
+)
+def test_changed_tables_are_refused(now: Sequence[Found], message: str) -> None:
+    with pytest.raises(SourceChangedError, match=message):
+        same_tables(recorded([table("a")]), now)
+
+
+def test_tables_without_transactions_are_refused() -> None:
+    found = DatabaseTable(columns=(), transactional=False)
+    with pytest.raises(SourceError, match=r"shop\.t has an engine .* run ALTER TABLE `shop`\.`t` ENGINE = InnoDB"):
+        require_transactions(DIALECT, ("shop", "t"), found)
+    require_transactions(DIALECT, ("shop", "t"), evolve(found, transactional=True))
+    require_transactions(DIALECT, ("shop", "t"), None)
+
+
+@pytest.mark.parametrize("rule", [" ON DELETE CASCADE", " ON DELETE RESTRICT ON UPDATE SET NULL"])
+def test_foreign_keys_that_change_rows_are_reported(rule: str) -> None:
+    server = AnsweringServer({"SHOW CREATE TABLE `shop`.`lines`": [("lines", CHILD.format(rule=rule))]})
+    assert str(cascades(server, [("shop", "lines")])).startswith("shop.lines: the server does not log changes that")
+
+
+def test_other_foreign_keys_are_not_reported() -> None:
+    server = AnsweringServer({"SHOW CREATE TABLE": [("lines", CHILD.format(rule=" ON DELETE RESTRICT").encode())]})
+    assert cascades(server, [("shop", "lines")]) is None
+
+
+def test_keys_of_bytes_are_compared_as_bytes() -> None:
+    server = AnsweringServer({"SELECT": [(0, 0), (1, 1)]})
+    found = places_of(server, table("m", "blob"), "bytes", ["61"], pa.array([b"\x01", b"ab", None], pa.binary()))
+    assert found.tolist() == [0, 1, 0]
+    (statement,) = server.asked  # type: ignore[attr-defined]
+    assert "SELECT 0, x'01' UNION ALL SELECT 1, x'6162')" in statement
+
+
+def test_keys_of_text_are_literals_of_the_server() -> None:
+    server = AnsweringServer({"SELECT": [(0, 1)]})
+    places_of(server, table("m", "varchar(9)", "utf8mb4_bin"), OWN, ["a"], pa.array(["it's \\"]))
+    assert r"SELECT 0, 'it''s \\'" in server.asked[0]  # type: ignore[attr-defined]

@@ -1,0 +1,65 @@
+"""Settings of a server because of which its log lacks changes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.connectors.mysql_cdc.server import ServerState
+from tests.connectors.mysql_cdc.server_stub import AnsweringServer
+
+SETTINGS = {"log_bin": "ON", "binlog_format": "ROW", "binlog_row_image": "FULL", "log_slave_updates": "OFF"}
+ANSWERS: Mapping[str, Sequence[Sequence[Any]]] = {
+    "SHOW GLOBAL VARIABLES": list(SETTINGS.items()),
+    "SELECT VERSION()": [("5.7.22",)],
+    "SHOW GRANTS": [("GRANT ALL PRIVILEGES ON *.* TO 'u'@'%'",)],
+    "SHOW SLAVE STATUS": [],
+}
+MARIA = {"SELECT VERSION()": [("10.11.6-MariaDB",)]}
+OTHER_STATUS = "SHOW STATUS LIKE 'Slave%_running'"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"SHOW SLAVE STATUS": [("Waiting for master",)]},
+        {**MARIA, "SHOW ALL SLAVES STATUS": [("a",)]},
+        {**MARIA, OTHER_STATUS: [("Slave_running", "OFF"), ("Slaves_running", "1")]},
+    ],
+)
+def test_a_replica_that_does_not_log_what_it_receives_is_refused(more: Any) -> None:
+    with pytest.raises(SourceError, match=r"it is a replica that does not log .* set log_slave_updates"):
+        AnsweringServer({**ANSWERS, **more}).require_capturable()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {**MARIA, OTHER_STATUS: [("Slave_running", "OFF"), ("Slaves_running", "0")]},
+        {
+            "SHOW GLOBAL VARIABLES": [*SETTINGS.items(), ("log_slave_updates", "ON")],
+            "SHOW SLAVE STATUS": [("Waiting for master",)],
+        },
+    ],
+)
+def test_other_servers_are_accepted(more: Any) -> None:
+    AnsweringServer({**ANSWERS, **more}).require_capturable()
+
+
+def test_a_database_that_is_not_logged_is_refused() -> None:
+    state = ServerState(version="8.4.1", settings={})
+
+    def require(only: str, ignored: str) -> None:
+        answer = [("bin.000001", 4, only, ignored, "")]
+        AnsweringServer({"SHOW BINARY LOG STATUS": answer}).require_logged(state, {"shop", "people"})
+
+    require("", "")
+    require("", "other")
+    require("people,Shop", "")
+    with pytest.raises(SourceError, match=r"not log changes of the database shop: .* binlog-do-db = people,other;"):
+        require("people,other", "")
+    with pytest.raises(SourceError, match=r"not log changes of the database people: .* binlog-ignore-db = people;"):
+        require("", "people")
+    assert state.replica == "REPLICA"
