@@ -22,6 +22,8 @@ _WHOLE_PACKET = 0xFFFFFF
 """Size of a packet that a further one continues."""
 
 _CHUNK_BYTES = 1 << 18
+_WRITE_TIMEOUT_S = 3_600
+"""Time for which the server waits for a reader whose sink is slow, in seconds. By default, it waits for one minute."""
 
 
 @frozen(kw_only=True)
@@ -77,6 +79,7 @@ class ServerStream:
         is_maria = "mariadb" in self.connection.get_server_info().lower()
         nanoseconds = int(self.request.heartbeat_s * 1e9)
         settings = ["@master_binlog_checksum = @@global.binlog_checksum", f"@master_heartbeat_period = {nanoseconds}"]
+        settings.append(f"net_write_timeout = {_WRITE_TIMEOUT_S}")
         if is_maria:
             settings.append(f"@mariadb_slave_capability = {_GTID_SLAVE}")
         else:

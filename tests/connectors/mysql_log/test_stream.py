@@ -146,6 +146,7 @@ def test_the_request_of_a_position() -> None:
     (settings,) = found.connection.executed
     assert "@source_binlog_checksum = @@global.binlog_checksum" in settings
     assert "@master_heartbeat_period = 10000000000" in settings
+    assert "net_write_timeout = 3600" in settings
     found.close()
     assert found.connection.closed
 
