@@ -42,7 +42,7 @@ class _Form:
     """True if strings may contain lone surrogates."""
 
     least: int = 0
-    """Minimum of a number."""
+    """Minimum value of a numeric field."""
 
     inlined: bool = False
     """True if the members of a ``Stored`` object are members of the record itself."""
@@ -69,7 +69,7 @@ def required(default: Any = NOTHING, *, path: bool = False, least: int = 0, inli
     Args:
         default: Value for objects, not for records.
         path: True if its strings may be file names.
-        least: Minimum of its number.
+        least: Minimum value, if it is a number.
         inlined: True if the members of its ``Stored`` object are members of the record itself.
     """
     return field(default=default, metadata={_KEY: _Form(path=path, least=least, inlined=inlined)})

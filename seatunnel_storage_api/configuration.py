@@ -10,8 +10,8 @@ from seatunnel_storage_api.errors import NamespaceError, StorageConfigurationErr
 NAMESPACE = "namespace"
 MAX_RETAINED = "max-retained"
 READ_ONLY = "read-only"
-"""Key to open a storage for reading only: with ``true``, it creates no folder, makes no test write, and rejects
-storing."""
+"""Key of the option that opens a storage read-only: with ``true``, it creates no folder, performs no test write, and
+rejects writes."""
 
 DEFAULT_NAMESPACE = "/seatunnel/checkpoint/"
 DEFAULT_MAX_RETAINED = 3

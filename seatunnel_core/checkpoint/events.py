@@ -44,7 +44,7 @@ class CheckpointsListed(_Timed):
 
 @frozen(kw_only=True)
 class CheckpointLoaded(_Timed):
-    """The requested checkpoint, with its state in bytes."""
+    """The requested checkpoint was read; its state is still serialized."""
 
     state: PipelineState
 

@@ -59,7 +59,7 @@ class Savepoints:
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
         """Return the names of the requested savepoints that the new checkpoint serves, and clear the requests.
 
-        With ``last``, nothing follows this checkpoint.
+        If ``last`` is true, this is the final checkpoint, and the savepoints requested for it are included.
         """
         names, self._asked = self._asked, []
         if last:

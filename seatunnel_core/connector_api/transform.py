@@ -24,8 +24,8 @@ class Transform(ABC):
     moves."""
 
     keeps_absent: bool = False
-    """True if ``apply`` keeps ``Batch.absent``: values that did not arrive stay marked. If False, rows with such values
-    are rejected before they reach it."""
+    """True if ``apply`` keeps ``Batch.absent``: absent values stay marked. If False, rows with such values are rejected
+    before they reach it."""
 
     example: ClassVar[str] = ""
     """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required

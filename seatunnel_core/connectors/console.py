@@ -113,7 +113,7 @@ class ConsoleWriter(SinkWriter):
 
 
 def _with_unknown(batch: Batch, shown: Iterable[list[str]]) -> Iterator[list[str]]:
-    """Yield the shown values by column, with ``…`` for each value that did not arrive."""
+    """Yield the shown values by column, with ``…`` for each absent value."""
     for name, values in zip(batch.rows.schema.names, shown, strict=True):
         mask = batch.absent.get(name)
         yield (

@@ -70,9 +70,10 @@ class Batch:
     """``RowKind`` of each row; ``None`` if all are ``INSERT``."""
 
     absent: Mapping[str, pa.BooleanArray] = field(factory=dict, repr=False)
-    """Mask by name of each column with values that did not arrive, such as an unchanged TOAST value of PostgreSQL or a
-    column outside of a partial row image: True where the value is unknown. The row has null there, and the target must
-    keep its value. The mask has no nulls. Columns whose values have all arrived are left out, so this is usually empty.
+    """Mask by name of each column with absent values, which a change does not contain, such as an unchanged TOAST value
+    of PostgreSQL or a column outside of a partial row image: True where the value is absent. The row has null there,
+    and the target must keep its value. The mask has no nulls. Columns without absent values are left out, so this is
+    usually empty.
 
     A transform or a sink with ``keeps_absent`` handles such rows; others do not receive them (``rows.columns``). An
     ``UPDATE_BEFORE`` must be directly followed by the ``UPDATE_AFTER`` of the same row: if the key differs, a sink

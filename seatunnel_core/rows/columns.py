@@ -1,4 +1,4 @@
-"""Schema and rows of a table after selecting, renaming, adding or replacing columns, and values that did not arrive."""
+"""Schema and rows of a table after selecting, renaming, adding or replacing columns, and absent values."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -121,7 +121,7 @@ def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
 
 
 def with_absent(masks: Mapping[str, pa.BooleanArray]) -> dict[str, pa.BooleanArray]:
-    """Return the masks of the columns of which a value did not arrive; masks must not contain null."""
+    """Return the masks of the columns that have absent values; masks must not contain null."""
     return {name: mask for name, mask in masks.items() if mask.true_count}
 
 
@@ -138,7 +138,7 @@ def renamed_absent(batch: Batch, names: Mapping[str, str]) -> dict[str, pa.Boole
 
 
 def require_arrived(batch: Batch, who: str, *, only_new_rows: bool = False) -> None:
-    """Reject rows with values that did not arrive.
+    """Reject rows with absent values.
 
     Args:
         batch: The rows.
@@ -161,7 +161,7 @@ def are_new(kinds: pa.Int8Array) -> pa.BooleanArray:
 
 
 def unknown_value(who: str, column: str, row: str) -> str:
-    """Return the message for a value that did not arrive but is needed."""
+    """Return the message for an absent value that is needed."""
     return (
         f"{who}: column {column!r}, {row}: the change does not contain its value, which is needed here. Let the "
         "database log whole rows: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL, in MySQL and MariaDB with "

@@ -85,7 +85,7 @@ def _has_limits(kind: pa.DataType) -> bool:
 
 
 def _parts(values: pa.Array) -> list[pa.Array]:
-    """Return the arrays of nested values, without the contents of nulls."""
+    """Return the child arrays of a nested array, without the values below null parents."""
     if of.is_map(values.type):
         pairs = pa.ListArray.from_arrays(values.offsets, pa.StructArray.from_arrays([values.keys, values.items], "ki"))
         return pairs.filter(values.is_valid()).flatten().flatten()  # type: ignore[no-any-return]

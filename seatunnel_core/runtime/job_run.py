@@ -239,7 +239,10 @@ class JobRun:
         return {} if self._threads is None else self._threads.recent_checkpoints()
 
     def series(self, pipeline: int = 0, since_s: float = 0.0, most: int = POINTS) -> dict[str, Any]:
-        """Return the time series of a pipeline, or of the whole job for 0, as ``JobSeries.record``."""
+        """Return the time series of a pipeline, or of the whole job if ``pipeline`` is 0.
+
+        The format is that of ``JobSeries.record``.
+        """
         series = JobSeries() if self._threads is None else self._threads.series
         return series.record(pipeline, since_s, most)
 

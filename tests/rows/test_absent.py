@@ -1,4 +1,4 @@
-"""Values that did not arrive with a changed row: what keeps them, and who rejects them."""
+"""Absent values of changed rows: what keeps them, and who rejects them."""
 
 from collections.abc import Sequence
 

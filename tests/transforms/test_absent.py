@@ -1,4 +1,4 @@
-"""Transforms and values that did not arrive: they stay marked under the names of their columns."""
+"""Transforms and absent values: they stay marked under the names of their columns."""
 
 import re
 from typing import Any

@@ -20,7 +20,7 @@ class Changes(Protocol):
 
     @property
     def rows(self) -> pa.RecordBatch:
-        """Rows in the order of the log. Values that did not arrive are null."""
+        """Rows in the order of the log. Absent values are null."""
 
     @property
     def kinds(self) -> npt.NDArray[np.int8]:
@@ -32,10 +32,10 @@ class Changes(Protocol):
 
     @property
     def complete(self) -> bool:
-        """True if every column of every row arrived."""
+        """True if no row has an absent value."""
 
     def arrived(self, column: int) -> Flags:
-        """Return for each row whether the value of a column arrived."""
+        """Return False for each row in which the value of a column is absent."""
 
 
 def emitted(
@@ -56,7 +56,7 @@ def emitted(
 
     Raises:
         RowError: A row has a value that rows cannot represent, and the job does not skip such rows.
-        SourceError: A value of an inserted row, or of a key, did not arrive.
+        SourceError: A value of an inserted row, or of a key, is absent.
     """
     kinds = changes.kinds
     if changes.misfits:
@@ -82,7 +82,7 @@ def emitted(
 
 
 def _pairs(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-    """Return the indexes of the rows before updates whose next row is the one after it."""
+    """Return the indexes of the ``UPDATE_BEFORE`` rows that are directly followed by an ``UPDATE_AFTER`` row."""
     both = (kinds[:-1] == RowKind.UPDATE_BEFORE) & (kinds[1:] == RowKind.UPDATE_AFTER)
     return np.flatnonzero(both)
 
@@ -115,7 +115,7 @@ def _without_misfits(
 def _absent(
     changes: Changes, kinds: npt.NDArray[np.int8], keep: Flags | None, schema: TableSchema, where: str, remedy: str
 ) -> dict[str, Flags]:
-    """Return for each column of which values of new rows did not arrive where they are missing.
+    """Return the masks of the absent values of new rows, by column.
 
     Old rows need only their key.
     """

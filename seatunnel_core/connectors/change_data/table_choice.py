@@ -61,10 +61,10 @@ class TableChoice:
 
 
 def named(name: str, listed: Sequence[TablePath]) -> TablePath:
-    """Return the table with a name.
+    """Return the table that a full or partial name identifies.
 
     Raises:
-        SourceError: There is none, or several.
+        SourceError: No table or several tables match the name.
     """
     parts = _parts(name)
     found = [path for path in listed if path[-len(parts) :] == parts]

@@ -238,7 +238,7 @@ class Publishing:
                 self.dialect.run(connection, statement)
 
     def _complete(self, connection: Any, target: Target, staging: str) -> Iterator[str]:
-        """Yield all rows of a staging table with the values that did not arrive filled in."""
+        """Yield table expressions that together contain all rows of a staging table, with absent values filled in."""
         return target.complete(
             self.dialect,
             staging,

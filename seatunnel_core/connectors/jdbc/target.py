@@ -113,7 +113,7 @@ class Target:
         who: str,
         current: str = "",
     ) -> Iterator[str]:
-        """Yield staged rows after the values that did not arrive are filled in: see ``AbsentValues.slices``."""
+        """Yield table expressions of the staged rows, with absent values filled in: see ``AbsentValues.slices``."""
         require_filling(dialect)
         return AbsentValues(
             database=dialect,

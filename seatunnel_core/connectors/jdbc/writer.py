@@ -58,7 +58,7 @@ class _Table:
     """True if any row is an update or a delete."""
 
     marks: bool = False
-    """True if rows have the column ``ABSENT``, because a value of one did not arrive."""
+    """True if rows have the column ``ABSENT``, because a row has an absent value."""
 
     place: TablePath = ()
     """Table to which the rows are sent; empty before any are sent."""
@@ -230,7 +230,7 @@ class JdbcWriter(SinkWriter):
             self._dialect.execute(self._connection(), self._dialect.drop_temporary(staging))
 
     def _complete(self, target: Target, staging: str) -> Iterator[str]:
-        """Yield all rows of a temporary table with the values that did not arrive filled in."""
+        """Yield table expressions that together contain all rows of a temporary table, with absent values filled in."""
         return target.complete(
             self._dialect,
             staging,

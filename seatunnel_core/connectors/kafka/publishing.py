@@ -34,7 +34,7 @@ _AT_ONCE = 300_000
 """Maximum number of messages in a transaction, unless a single file has more; files are sent whole."""
 
 MARKS = 10_000
-"""Minimum number of records of an engine's transactions that the commit topic keeps."""
+"""Minimum number of transaction records that the commit topic retains per engine."""
 
 _PATIENCE_S = 60.0
 

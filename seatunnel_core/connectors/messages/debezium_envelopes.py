@@ -89,7 +89,7 @@ class DebeziumFormat:
             snapshot: True for rows of a snapshot.
 
         Raises:
-            RowError: The value of a key or of a new row did not arrive, and its type has no placeholder.
+            RowError: The value of a key or of a new row is absent, and its type has no placeholder.
         """
         writer = _Envelopes(self, schema, source, ts_ms, snapshot)
         found = writer.of(batch)
@@ -243,7 +243,7 @@ def _encoded(batch: Batch, old: pa.BooleanArray) -> pa.RecordBatch:
 
     Args:
         batch: The rows.
-        old: True for deleted rows and for rows before updates, in which values that did not arrive are null.
+        old: True for deleted rows and for rows before updates, in which absent values are null.
     """
     arrays = []
     for column, values in zip(batch.rows.schema, batch.rows.columns, strict=True):

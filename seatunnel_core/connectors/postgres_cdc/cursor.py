@@ -73,7 +73,7 @@ class Capture:
     """Number of the next chunk."""
 
     waiting: tuple[Mark, ...] = field(default=(), repr=False)
-    """Chunks without a mark, and those behind them, in order."""
+    """Planned chunks that are not read yet, and read chunks that follow one of them, in the order of their numbers."""
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)
     until: str = ""

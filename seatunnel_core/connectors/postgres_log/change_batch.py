@@ -74,7 +74,7 @@ class TableChanges:
     """For each row the number of its message in the stream, which orders rows of several tables."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """True for columns that arrived: a row for each layout, a column for each column of the table."""
+    """True for columns that the message contains: a row for each layout, a column for each column of the table."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
     """For each row the index of its layout in ``layouts``."""
@@ -84,13 +84,13 @@ class TableChanges:
 
     @property
     def complete(self) -> bool:
-        """True if every column of every row arrived."""
+        """True if no row has an absent value."""
         return bool(self.layouts.all())
 
     def arrived(self, column: int) -> npt.NDArray[np.bool_]:
-        """Return for each row whether the value of a column arrived. If not, it is null in ``rows``.
+        """Return False for each row in which the value of a column is absent, and null in ``rows``.
 
-        Values do not arrive in two cases: unchanged large (TOAST) values, and columns outside of the key in old rows.
+        Values are absent in two cases: unchanged large (TOAST) values, and columns outside of the key in old rows.
         """
         found: npt.NDArray[np.bool_] = self.layouts[self.layout, column]
         return found

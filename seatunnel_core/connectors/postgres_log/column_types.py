@@ -25,7 +25,7 @@ SELECT b.n - 1, b.modifier, t.typname::text, t.typtype::text, pg_catalog.format_
 
 @frozen(kw_only=True)
 class BaseType:
-    """The type of a column. Domains are replaced by the types below them."""
+    """Type of a column. A domain is resolved to its underlying type."""
 
     name: str
     """Name in the catalog, such as ``int4``, or ``_int4`` for its array."""

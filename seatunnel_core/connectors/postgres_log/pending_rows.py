@@ -109,7 +109,7 @@ def _converted(table: LogTable, images: RowImages) -> tuple[list[pa.Array], dict
 
 
 def _layouts(images: RowImages) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-    """Return the sets of columns that arrived, and for each image the index of its set."""
+    """Return the sets of columns that the images contain, and for each image the index of its set."""
     rows, columns = len(images.kinds), len(images.columns)
     if all(values.arrived.all() for values in images.columns):
         return np.ones((1, columns), bool), np.zeros(rows, np.int32)

@@ -64,7 +64,7 @@ class Values:
     begins: Numbers
     sizes: Numbers
     valid: Flags
-    """False for nulls and for values that did not arrive."""
+    """False for nulls and for absent values."""
 
     arrived: Flags
     """False for values that are not in the log."""
@@ -178,7 +178,7 @@ def _images(
     second: _Tuples | None,
     in_identity: Sequence[bool],
 ) -> RowImages:
-    """Order the images, and state which values did not arrive."""
+    """Order the images, and mark the absent values."""
     count = np.ones(len(messages), np.int64)
     count[with_old] = 2
     firsts = np.cumsum(count) - count

@@ -1,4 +1,4 @@
-"""Values that did not arrive with a changed row (``Batch.absent``), filled in by the database before rows are moved.
+"""Absent values of changed rows (``Batch.absent``), filled in by the database before rows are moved.
 
 Staged rows mark them in the column ``ABSENT``. A value comes from an earlier row of the same key in the unit or else
 from the row in the target; if an update has changed the key, from the row with the old key. What is filled in are the
@@ -26,7 +26,7 @@ _BOUNDS, _OPEN, _VALUES = "seatunnel_bounds", "seatunnel_open", "seatunnel_value
 
 
 def absent_marks(batch: Batch, given: Sequence[str], key: Sequence[str], who: str) -> pa.StringArray | None:
-    """Return the values of ``ABSENT``: a digit for each column, 1 where the value did not arrive.
+    """Return the values of ``ABSENT``: a digit for each column, 1 where the value is absent.
 
     Args:
         batch: The rows.
@@ -35,10 +35,10 @@ def absent_marks(batch: Batch, given: Sequence[str], key: Sequence[str], who: st
         who: Pipeline and sink, for messages.
 
     Returns:
-        The strings, null for a row whose values have all arrived and for a deleted or old row. ``None`` if all are.
+        The strings, null for a row without absent values and for a deleted or old row. ``None`` if all are.
 
     Raises:
-        RowError: A value of the key did not arrive.
+        RowError: A value of the key is absent.
     """
     masks = {name: _of_new_rows(batch, mask) for name, mask in batch.absent.items() if name in given}
     require_arrived(evolve(batch, absent={name: masks[name] for name in key if name in masks}), who)
@@ -145,7 +145,7 @@ class AbsentValues:
         keys and the row with the old key was itself written by the same slice.
 
         Raises:
-            CommitError: A value did not arrive, and there is no row to take it from.
+            CommitError: A value is absent, and there is no row to take it from.
         """
         unknown = self._unknown()
         if not unknown:
@@ -165,7 +165,7 @@ class AbsentValues:
         self.run(self.database.drop_temporary(_BOUNDS))
 
     def _unknown(self) -> Mapping[int, str]:
-        """Return the columns of which a value did not arrive, by their places."""
+        """Return the columns that have absent values, by their places."""
         absent = self._engine[2]
         places = range(len(self.columns))
         asked = ", ".join(f"max(substr({absent}, {place + 1}, 1)) AS seatunnel_{place}" for place in places)

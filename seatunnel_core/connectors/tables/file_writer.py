@@ -35,7 +35,7 @@ class _Open:
     writer: Any
     rows: int = 0
     has_absent: bool = False
-    """True if a value of a row did not arrive."""
+    """True if a row has an absent value."""
 
 
 class TableFileWriter(SinkWriter):
@@ -121,7 +121,7 @@ class TableFileWriter(SinkWriter):
         return self._open[which]
 
     def _marks(self, batch: Batch, target: TargetTable) -> pa.StringArray | None:
-        """Return the column ``ABSENT`` of a batch; ``None`` if all values have arrived."""
+        """Return the column ``ABSENT`` of a batch; ``None`` if the batch has no absent values."""
         if not target.key:
             require_arrived(batch, self._staging.who)
         key = [name for name, column in zip(target.given, target.columns.names, strict=True) if column in target.key]

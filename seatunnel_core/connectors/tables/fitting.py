@@ -81,7 +81,7 @@ class Fitting:
 def written_values(batch: Batch, name: str, values: pa.Array) -> pa.Array:
     """Return the values of a column with a value in place of each null that is not written to the table.
 
-    These are the nulls of deleted and old rows, and those of values that did not arrive.
+    These are the nulls of deleted and old rows, and those of absent values.
     """
     unwritten = batch.absent.get(name)
     if batch.kinds is not None:

@@ -19,7 +19,7 @@ KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
 """Additional columns of staged rows that are merged: the row kind, and the row's number in the unit."""
 
 ABSENT = "seatunnel_absent"
-"""Additional column of staged rows with values that did not arrive: see ``absent_values.absent_marks``."""
+"""Additional column of staged rows that marks their absent values: see ``absent_values.absent_marks``."""
 
 FILE = "seatunnel_file"
 """Column of staged rows that contains the name of their file."""
@@ -54,7 +54,7 @@ class StagedPart:
     """Table of the parent rows, if children are replaced together with them."""
 
     has_absent: bool | None = None
-    """True if a value of a row did not arrive; ``None`` if the file has no column ``ABSENT``."""
+    """True if a row has an absent value; ``None`` if the file has no column ``ABSENT``."""
 
 
 class SqlDatabase(TableDatabase):

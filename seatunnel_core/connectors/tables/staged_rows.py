@@ -10,7 +10,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import ROW_ID
 
 NUMBERED = "seatunnel_numbered_rows"
-"""Temporary table of staged rows with values that did not arrive."""
+"""Temporary table of staged rows that have absent values."""
 
 
 def added(database: SqlDatabase, table: str, source: str, columns: Sequence[str]) -> str:

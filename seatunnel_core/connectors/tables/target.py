@@ -50,7 +50,7 @@ class TargetTable:
 
     @property
     def fitted(self) -> pa.Schema:
-        """``columns`` as they are staged: with null in a deleted row, and for values that did not arrive."""
+        """``columns`` as they are staged: with null in a deleted row, and for absent values."""
         if not self.key:
             return self.columns
         return pa.schema(each if each.name in self.key else each.with_nullable(True) for each in self.columns)

@@ -325,7 +325,7 @@ def _require_own_address(host: str, role: MemberRole) -> None:
 def _timing(stated: _Stated) -> Timing:
     """Return the timing of the election.
 
-    After it sends a beat, a leader acts for half the timeout, so several beats must fit into that time.
+    A leader may act for half the timeout after each heartbeat, so it must send several heartbeats within that time.
 
     Raises:
         UsageError: The timeout is not longer than the interval.

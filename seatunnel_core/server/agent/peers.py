@@ -53,7 +53,7 @@ class Line(enum.Enum):
 
     STATUS = "status", 2.0
     ORDER = "order", 30.0
-    """Orders; the time limit is longer than a worker process may take for many orders."""
+    """Orders. The timeout exceeds the maximum time that a worker process may take for a large batch of orders."""
 
     READ = "read", 5.0
     """Logs and metrics for users."""

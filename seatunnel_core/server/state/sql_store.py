@@ -245,7 +245,10 @@ class SqlLease(Lease):
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return the error for the end of this lease, from the cluster's row: another node's claim, or an older row."""
+        """Return the error for a lost lease, based on the cluster's row.
+
+        Another node has claimed it, or the row is older than the last state seen.
+        """
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))

@@ -46,8 +46,8 @@ class SparkSettings:
     """True if a pipeline takes the DataFrame path, so that the JVM moves rows."""
 
     preloads: tuple[str, ...] = ()
-    """Modules that tasks import. On the driver's machine they are imported once for all tasks; on a cluster each Python
-    worker imports the engine's modules among them before the first work unit."""
+    """Modules that tasks import. On the driver's machine they are imported once for all tasks; on a cluster, each
+    Python worker imports only those that belong to the engine, before its first work unit."""
 
     declared: Mapping[str, str] = field(factory=dict)
     """Modules that must be installed where tasks run, with the plugin that needs each."""

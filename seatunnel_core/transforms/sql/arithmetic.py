@@ -159,7 +159,10 @@ def _decimals(functions: EngineFunctions, sign: str, one: Value, other: Value, w
 
 
 def _decimal_function(sign: str, one: pa.DataType, other: pa.DataType, kind: pa.DataType) -> ArrowFunction:
-    """Return Arrow's function, with 38 or 76 digits, if they suffice; otherwise Python's."""
+    """Return the implementation of a decimal operation.
+
+    It is Arrow's with decimal128 or decimal256 if their 38 or 76 digits suffice, otherwise Python's.
+    """
     (one_digits, one_scale), (other_digits, other_scale) = digits(one), digits(other)
     more = 0
     if sign == "/":

@@ -125,7 +125,7 @@ def changes(batches: Sequence[ChangeBatch], table: str = "") -> list[TableChange
 
 
 def rows(batches: Sequence[ChangeBatch], table: str = "") -> list[tuple[Any, ...]]:
-    """Return kind and values of each row; values that did not arrive are the text ``absent``."""
+    """Return kind and values of each row; absent values are the text ``absent``."""
     found = []
     for each in changes(batches, table):
         arrived = each.layouts[each.layout]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.servers
 
 
 def applied(state: dict[int, tuple[Any, ...]], batches: list[ChangeBatch]) -> None:
-    """Apply changes; values that did not arrive stay."""
+    """Apply changes; absent values stay as they were."""
     old: int | None = None
     for kind, *values in rows(batches):
         key = values[0]

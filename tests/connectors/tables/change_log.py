@@ -1,4 +1,4 @@
-"""A table that random statements change, and its log as a change source sends it, with values that did not arrive."""
+"""A table that random statements change, and its log as a change source sends it, with absent values."""
 
 import random
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Values that did not arrive stay as they are in the target, whatever happens to their rows within a unit."""
+"""Absent values stay as they are in the target, whatever happens to their rows within a unit."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Change streams on each real server: values that did not arrive, and tables that change together."""
+"""Change streams on each real server: absent values, and tables that change together."""
 
 import random
 import threading

@@ -17,7 +17,8 @@ class Protocol:
     """Class in the module. Not looked up in fsspec's registry, where other packages may replace it."""
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
-    """Function that renames with a client of the class; fsspec's ``mv`` copies unless a class overrides it."""
+    """Function that renames a path, called with an instance of the class. ``mv`` is not used: fsspec's default copies
+    and deletes."""
 
     package: str = "fsspec"
     """Required package, given as the name of its module."""
