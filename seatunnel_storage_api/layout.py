@@ -240,14 +240,14 @@ def _parse_name(name: str) -> tuple[CheckpointRef, CheckpointType, CheckpointRef
 def _marker_epoch(blob: Blob, name: str, where: Callable[[str], str]) -> int:
     match = _MARKER.fullmatch(name)
     if match is None:
-        raise _misnamed(blob, where, "marker of an epoch")
+        raise _misnamed(blob, where, "epoch marker")
     return int(match[1])
 
 
 def _misnamed(blob: Blob, where: Callable[[str], str], what: str) -> CheckpointCorruptedError:
     return CheckpointCorruptedError(
-        f"cannot list {where(blob.key)}: this is not the name of a {what} that this version knows. If a user put "
-        "the file there, move it away; if a newer version wrote it, use that version"
+        f"cannot list {where(blob.key)}: the name does not match any kind of {what} that this version knows. "
+        "If a user put the file there, move it away; if a newer version wrote it, use that version"
     )
 
 

@@ -160,7 +160,7 @@ def source(
 def _made(function: Any, **said: Any) -> SourceFunction[...]:
     if not callable(function) or isinstance(function, type):
         raise UsageError(
-            f"@st.source decorates a function that yields rows; found {function!r}. Options have names: "
-            "@st.source(splits=[…])"
+            f"@st.source decorates a function that yields rows; found {function!r}. Pass options as "
+            "keyword arguments: @st.source(splits=[…])"
         )
     return SourceFunction(function=function, **said)

@@ -73,7 +73,7 @@ def _constraint_key(what: str, key: Mapping[str, Any], names: Sequence[str] | No
     for column in columns:
         if not isinstance(column, Mapping) or not column.get("columnName"):
             raise ValueError(
-                f"{what}: each of constraintColumns must be written {{ columnName = id }}, found {column!r}"
+                f"{what}: each entry of constraintColumns must be written {{ columnName = id }}, found {column!r}"
             )
         if str(column.get("sortType") or "ASC").upper() not in ("ASC", "DESC"):
             raise ValueError(f"{what}: sortType must be ASC or DESC, found {column['sortType']!r}")

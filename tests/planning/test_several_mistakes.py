@@ -59,7 +59,7 @@ FILES = {
           tables_configs = [ {{ row_rules = [] }} ]
         }} }} }}
         """,
-        ("MAX_ROWS", "found 'x'", "'bigt' is not a type", "NOTNULL", "does not use rule_value", "needs a table_path"),
+        ("MAX_ROWS", "found 'x'", "'bigt' is not a type", "NOTNULL", "does not use rule_value", "needs table_path"),
     ),
     "columns in transforms and sinks": (
         f"""

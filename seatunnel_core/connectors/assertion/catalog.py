@@ -186,11 +186,11 @@ def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
 
 def _constraint_key(rule: Mapping[str, Any]) -> KeyRule:
     if not rule.get("constraint_key_name") or not rule.get("constraint_key_columns"):
-        raise ValueError("each of constraint_key_rule needs a constraint_key_name and constraint_key_columns")
+        raise ValueError("each entry of constraint_key_rule needs constraint_key_name and constraint_key_columns")
     columns = blocks_of(rule, "constraint_key_columns")
     for column in columns:
         if "constraint_key_column_name" not in column:
-            raise ValueError("each of constraint_key_columns needs a constraint_key_column_name")
+            raise ValueError("each entry of constraint_key_columns needs constraint_key_column_name")
     sorts = tuple(column.get("constraint_key_sort_type") for column in columns)
     return KeyRule(
         name=str(rule["constraint_key_name"]),
@@ -202,7 +202,7 @@ def _constraint_key(rule: Mapping[str, Any]) -> KeyRule:
 
 def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
     if "name" not in rule:
-        raise ValueError("each of column_rule needs a name")
+        raise ValueError("each entry of column_rule needs name")
     return ColumnRule(
         name=str(rule["name"]),
         type=expected_type(rule["type"]) if "type" in rule else None,

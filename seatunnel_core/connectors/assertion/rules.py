@@ -165,7 +165,7 @@ def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
     for each in findings.of(lambda: blocks_of(rules, "tables_configs"), _NONE, _OPTION):
         with findings.part(_OPTION):
             if "table_path" not in each:
-                raise ValueError("each of rules.tables_configs needs a table_path")
+                raise ValueError("each entry of rules.tables_configs needs table_path")
             found.append(_table(each, str(each["table_path"]), findings))
     findings.raise_all()
     return tuple(found)
@@ -186,7 +186,7 @@ def _table(rules: Mapping[str, Any], table: str | None, findings: Findings) -> T
 
 def _field_rule(rule: Mapping[str, Any], findings: Findings) -> FieldRule:
     if "field_name" not in rule:
-        raise ValueError("each of rules.field_rules needs a field_name")
+        raise ValueError("each entry of rules.field_rules needs field_name")
     name = str(rule["field_name"])
     place = f"{_OPTION}rules.field_rules, field {name!r}: "
     kind = None

@@ -225,7 +225,7 @@ class LocalOpenFile(OpenFile):
         if not stat.S_ISREG(now.st_mode):
             raise self._changed("it is no longer a file")
         if (now.st_size, now.st_mtime_ns) != (then.size, then.mtime_ns):
-            raise self._changed(f"it had {then.size} bytes and now has {now.st_size}, or was rewritten")
+            raise self._changed(f"it was modified ({then.size} bytes when listed, {now.st_size} now)")
 
     def _changed(self, how: str) -> SourceChangedError:
         return SourceChangedError(

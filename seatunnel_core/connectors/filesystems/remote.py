@@ -42,7 +42,7 @@ class RemoteFileSystem(FileSystem):
             raise UsageError(f"option 'path': {path!r} is not a path of {self.top}; start it with /, without a host")
         names = [name for name in written.split("/") if name]
         if {".", ".."}.intersection(names):
-            raise UsageError(f"option 'path': {path!r} contains . or ..; write the resulting path")
+            raise UsageError(f"option 'path': {path!r} contains . or ..; write the path without them")
         slash = "/" if written.endswith("/") and has_wildcards(written) else ""
         return "/".join((self.top, *names)) + slash if names else f"{self.top}/"
 
@@ -110,7 +110,7 @@ class RemoteOpenFile(OpenFile):
         if now is None:
             raise self.changed("it no longer exists")
         if not self.is_same(now):
-            raise self.changed(f"it had {self.version.size} bytes and now has {now.size}, or was rewritten")
+            raise self.changed(f"it was modified ({self.version.size} bytes when listed, {now.size} now)")
 
     def is_same(self, now: FileVersion) -> bool:
         """Return True if the file still has the listed content."""

@@ -43,8 +43,8 @@ def mode_of(options: Options) -> WriteMode | None:
         if keys and options[opt.UPSERT]:
             raise _contradiction(
                 "primary_keys",
-                "with it, a row replaces the one with its key, but write_mode = append adds rows; set "
-                "enable_upsert = false to get an error for an existing key, or write_mode = merge",
+                "with primary_keys, a row replaces the existing row with the same key, but write_mode = append only "
+                "adds rows; set enable_upsert = false to get an error for an existing key, or write_mode = merge",
             )
         return mode
     if options.is_set(opt.EXACTLY_ONCE) and not options[opt.EXACTLY_ONCE]:

@@ -135,8 +135,8 @@ def _table(value: Any) -> pa.Table:
     except (pa.ArrowException, TypeError) as error:
         raise ValueError(f"cannot read rows of the {type(value).__name__}: {error}") from error
     raise ValueError(
-        "expected an object with __arrow_c_stream__ or __arrow_c_array__, such as a DataFrame of pandas or Polars, in "
-        f"Python code; found a {type(value).__name__}"
+        "expected an object with __arrow_c_stream__ or __arrow_c_array__, such as a pandas or Polars DataFrame "
+        f"(possible only in Python code); found a {type(value).__name__}"
     )
 
 

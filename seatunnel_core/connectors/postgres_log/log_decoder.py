@@ -197,7 +197,10 @@ class LogDecoder:
     def _commit(self, commit: Commit) -> ChangeBatch | None:
         found = self._required()
         if found.commit_position != commit.commit_lsn or commit.end_lsn <= commit.commit_lsn:
-            raise MalformedLogError(f"the commit of the transaction {found.xid} differs from its start")
+            raise MalformedLogError(
+                f"the LSNs in the COMMIT message of transaction {found.xid} are invalid or do not match its BEGIN "
+                "message"
+            )
         found.end_position = self._position = commit.end_lsn
         self._transaction = None
         return self.batch(Reason.FULL) if len(self._transactions) >= self._batch_rows else None

@@ -268,7 +268,7 @@ def test_equality_of_maps_knows_no_order() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"field_rules": [{}]}, "needs a field_name"),
+        ({"field_rules": [{}]}, "needs field_name"),
         (field("a", {"rule_type": "MINIMUM"}), "expected a rule_type of NOT_NULL"),
         (field("a", {"rule_type": "MIN"}), "MIN needs a number"),
         (field("a", {"rule_type": "MAX", "rule_value": "inf"}), "MAX needs a number as rule_value, found 'inf'"),
@@ -278,14 +278,14 @@ def test_equality_of_maps_knows_no_order() -> None:
         ({"row_rules": [{"rule_type": "MIN_ROW", "rule_value": "1e999999999"}]}, "MIN_ROW needs a whole number"),
         (field("a", field_type="integer"), "field 'a': .* did you mean int"),
         ({"row_rules": [{"rule_type": "MIN", "rule_value": 1}]}, "MIN_ROW or MAX_ROW"),
-        ({"tables_configs": [{}]}, "needs a table_path"),
+        ({"tables_configs": [{}]}, "needs table_path"),
         ({"catalog_table_rule": {"primary_key_rule": {}}}, "primary_key_rule needs primary_key_columns"),
         (
             {"catalog_table_rule": {"constraint_key_rule": [{**constraint("KEY"), "constraint_key_columns": [{}]}]}},
-            "needs a constraint_key_column_name",
+            "needs constraint_key_column_name",
         ),
-        ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs a constraint_key_name"),
-        ({"catalog_table_rule": {"column_rule": [{"type": "int"}]}}, "each of column_rule needs a name"),
+        ({"catalog_table_rule": {"constraint_key_rule": [{}]}}, "needs constraint_key_name"),
+        ({"catalog_table_rule": {"column_rule": [{"type": "int"}]}}, "each entry of column_rule needs name"),
         ({"catalog_table_rule": {"column_rule": ["id"]}}, "column_rule: expected a list of blocks"),
         ({"row_rules": "MIN_ROW"}, r"row_rules: expected a list of blocks, row_rules = \[ \{ … \} \]"),
         ({"field_rules": [{"field_name": "a", "field_value": ["NOT_NULL"]}]}, "field_value: expected a list of blocks"),

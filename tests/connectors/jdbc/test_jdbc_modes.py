@@ -170,7 +170,10 @@ SQLITE = {"url": "jdbc:sqlite:/nowhere.db", "table": "people"}
         ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': rows are written directly"),
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
         ({**REPLACE, "query": "INSERT INTO t VALUES (?)"}, "'query': a statement defines the handling of rows itself"),
-        ({"write_mode": "append", "primary_keys": "id"}, "'primary_keys': with it, a row replaces"),
+        (
+            {"write_mode": "append", "primary_keys": "id"},
+            "'primary_keys': with primary_keys, a row replaces the existing row",
+        ),
         ({"merge_key": "id"}, "'merge_key': requires write_mode = merge"),
         ({**MERGE, "table": ""}, "'table': write_mode requires it"),
     ],

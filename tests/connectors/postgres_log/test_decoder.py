@@ -267,7 +267,7 @@ BROKEN: list[tuple[str, bytes, str]] = [
     ("begin", of.begin(200), "before the end of another one"),
     ("kind", of.data(b"S1234"), "kind 'S'"),
     ("truncation", of.truncate([9]), "the relation 9, which was not described"),
-    ("commit", of.commit(101, 150), "differs from its start"),
+    ("commit", of.commit(101, 150), "COMMIT message of transaction .* do not match its BEGIN message"),
 ]
 
 

@@ -105,7 +105,7 @@ def _aes(key: str, start: bytes) -> Any:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     if len(start) != 16:
-        raise ValueError("a text encrypted by AES begins with 16 bytes")
+        raise ValueError("the value is too short for AES: expected a 16-byte initialization vector at its beginning")
     return Cipher(algorithms.AES(_aes_key(key)), modes.CBC(start))
 
 
