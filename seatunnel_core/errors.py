@@ -98,6 +98,8 @@ class ConfigError(UsageError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
+    Retried: no, because the result would be the same. The command ends with exit code 2.
+
     What to do: correct each line. `seatunnel --check -c FILE` checks the file without moving a row. `seatunnel help
     mistakes` shows frequent mistakes, `seatunnel help options` the options of the engine and of jobs, and `seatunnel
     help Jdbc` those of a connector.
@@ -110,6 +112,8 @@ class JobError(UsageError):
     """The parts of a job (inputs, names, columns) do not fit together, or do not fit the job's stored state.
 
     What the engine did: nothing. The job was not started, and no row moved.
+
+    Retried: no, because the result would be the same. The command ends with exit code 2.
 
     What to do: correct the names and columns that the message lists; `seatunnel --check -c FILE` shows the plan. For a
     resumed job, see `seatunnel help restore` for permitted changes.
@@ -145,7 +149,8 @@ class SourceChangedError(SourceError):
 
     What the engine did: it stopped reading, because otherwise parts of both states would be published.
 
-    Retried: no, because the data stays changed. The pipeline failed immediately; the others run to their end.
+    Retried: no, because the data stays changed. The pipeline failed immediately; the others run to
+    completion.
 
     What to do: restore the data and resume with `seatunnel -r JOB_ID`, or start a new job that reads the current data.
     Write new data under new names while a job runs.
@@ -160,8 +165,8 @@ class RowError(SourceError):
 
     What the engine did: nothing of the work unit with this row was published.
 
-    Retried: no, because the same row gives the same error. The pipeline failed immediately; the others run to their
-    end.
+    Retried: no, because the same row gives the same error. The pipeline failed immediately; the others run to
+    completion.
 
     What to do: correct the row or the schema. If the connector has the option `row_error_handle_way`, SKIP skips and
     counts bad rows. `seatunnel help mistakes` shows the messages about bad files.
@@ -227,7 +232,7 @@ class RuleError(SinkError):
     are checked after all rows are committed. Other sinks may have published rows.
 
     Retried: no, because the same rows violate the same rule. The pipeline failed immediately; the others run to
-    their end.
+    completion.
 
     What to do: check the rows in the message, then correct the data, the job or the rule.
 
@@ -306,7 +311,7 @@ class CopyError(SeaTunnelError):
 class JobFailedError(SeaTunnelError):
     """A job has ended with at least one failed pipeline. Raised in Python by `run` and `result`.
 
-    What the engine did: the other pipelines ran to their end. All committed rows stay, including those of the failed
+    What the engine did: the other pipelines ran to completion. All committed rows stay, including those of the failed
     pipelines.
 
     Retried: not automatically. Retryable failures were retried before.

@@ -67,7 +67,7 @@ class CheckpointStorageError(Exception):
 class StorageUsageError(CheckpointStorageError):
     """A request to the checkpoint storage is not possible in this form.
 
-    What the engine did: nothing. Nothing was stored, and nothing was removed.
+    What the engine did: it rejected the operation. Nothing was stored or removed.
 
     What to do: follow the message; usually a value is out of range.
 
@@ -80,6 +80,8 @@ class StorageConfigurationError(StorageUsageError, ValueError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
+    Retried: no, because the result would be the same. The command ends with exit code 2.
+
     What to do: correct the key under `checkpoint.storage` in `seatunnel.yaml`, or in the job's own storage. Then
     verify it with `seatunnel --check -c FILE`; `seatunnel help options` lists the keys.
 
@@ -89,9 +91,11 @@ class StorageConfigurationError(StorageUsageError, ValueError):
 
 
 class NamespaceError(StorageConfigurationError):
-    """The namespace is not an absolute folder that ends with "/".
+    """The namespace is not an absolute path that ends with "/".
 
     What the engine did: nothing. The job was not started, and no row moved.
+
+    Retried: no, because the result would be the same. The command ends with exit code 2.
 
     What to do: correct the namespace as shown in the message. Make sure that it is the folder that contains the
     existing jobs; jobs in other folders are not found.
@@ -105,6 +109,8 @@ class UnknownStorageError(StorageConfigurationError, LookupError):
 
     What the engine did: nothing. The job was not started, and no row moved.
 
+    Retried: no, because the result would be the same. The command ends with exit code 2.
+
     What to do: correct `checkpoint.storage.type`, or install the plugin into the Python that runs the engine.
     `seatunnel plugins` lists the storages that it finds.
 
@@ -113,9 +119,11 @@ class UnknownStorageError(StorageConfigurationError, LookupError):
 
 
 class InvalidIdError(StorageUsageError, ValueError):
-    """A job ID, pipeline, epoch, checkpoint, version or digest is not within the limits of a storage.
+    """A job ID, pipeline, epoch, checkpoint, version or digest is not valid in a storage.
 
-    What the engine did: nothing. Nothing was stored, and nothing was removed.
+    It is too long or too large, or contains unsupported characters.
+
+    What the engine did: it rejected the operation. Nothing was stored or removed.
 
     What to do: use the ID as listed by `seatunnel checkpoints list`, or choose one that the message allows.
 
@@ -154,7 +162,7 @@ class AttachmentNotFoundError(StorageUsageError, LookupError):
 class StorageClosedError(StorageUsageError):
     """The storage was used after it was closed.
 
-    What the engine did: nothing. Nothing was stored, and nothing was removed.
+    What the engine did: it rejected the operation. Nothing was stored or removed.
 
     What to do: in your own program, open the storage again. If the engine reports it, that is a bug: report it.
 
@@ -264,6 +272,8 @@ class StoragePluginError(StorageFailureError):
     """A plugin of a checkpoint storage or its credentials cannot be loaded or does not have the expected interface.
 
     What the engine did: nothing. The job was not started, and no row moved.
+
+    Retried: no, because the result would be the same. The command ends with exit code 1.
 
     What to do: reinstall the plugin, or install another version; if two plugins have the same name, uninstall one.
     `seatunnel plugins` lists the problems of each.

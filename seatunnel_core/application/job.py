@@ -176,7 +176,7 @@ class Job:
         engine_config: Path | str | None = None,
         progress: bool = True,
     ) -> JobReport:
-        """Run the job to its end and return its report.
+        """Run the job to completion and return its report.
 
         An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a final checkpoint. Arguments and errors
         are those of ``submit``.
@@ -189,7 +189,7 @@ class Job:
             progress: True to show the progress in a notebook, updated in place. Outside notebooks nothing is shown.
 
         Raises:
-            JobFailedError: A pipeline failed; the others ran to their end.
+            JobFailedError: A pipeline failed; the others ran to completion.
             KeyboardInterrupt: After an interrupt, once the job has stopped.
         """
         with self.submit(job_id=job_id, restore=restore, master=master, engine_config=engine_config) as handle:

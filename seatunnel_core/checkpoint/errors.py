@@ -33,14 +33,14 @@ class IllegalEventError(ProtocolError):
 
 
 class RestoreRefusedError(ProtocolError):
-    """A state cannot be restored: it is missing, does not fit the job, or could lose rows or publish them twice.
+    """A state cannot be restored: it is missing or does not match the job, or rows could be lost or published twice.
 
     What the engine did: nothing was restored, rolled back or published.
 
     What to do: follow the message. `seatunnel help restore` describes what can be restored, what may change in a job,
     and what `--retract`, `--accept-duplicates` and `--allow-non-restored-state` do.
 
-    Message: checkpoint 200000-7 …. These can be restored: …
+    Message: checkpoint 200000-7 does not exist. These can be restored: …
     """
 
 

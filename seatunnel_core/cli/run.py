@@ -26,7 +26,7 @@ EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 
 
 
 def run(arguments: RunArguments, *, last: bool = False) -> int:
-    """Run the job to its end and return the exit code; ``last`` is True if the process exits afterwards.
+    """Run the job to completion and return the exit code; ``last`` is True if the process exits afterwards.
 
     Raises:
         SeaTunnelError: The job could not start.

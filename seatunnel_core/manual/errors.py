@@ -25,8 +25,8 @@ _MAY_PASS = (
     "its latest checkpoint. `seatunnel help failures` describes the limits."
 )
 _LASTS = (
-    "{no}. A pipeline with this error fails immediately, and the others run to their end; a command ends with exit "
-    "code {code}."
+    "{no}. A pipeline with this error fails immediately, and the other pipelines run to completion; a command ends "
+    "with exit code {code}."
 )
 _NO = "No, because the result would be the same"
 _NO_UNLESS = (

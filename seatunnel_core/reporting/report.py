@@ -24,7 +24,7 @@ class JobOutcome(enum.Enum):
     """The job was stopped, and can be resumed."""
 
     FAILED = "failed"
-    """At least one pipeline failed; the others ran to their end, and their rows are committed."""
+    """At least one pipeline failed; the others ran to completion, and their rows are committed."""
 
 
 @frozen(kw_only=True, repr=False)
