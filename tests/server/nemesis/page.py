@@ -16,34 +16,34 @@ AIM, AIM_OF_KIND = 400, 10
 
 INTRODUCTION = """# Nemesis
 
-`make nemesis MINUTES=20 SEED=7` starts a real cluster with clients, and breaks it at random moments. Clients submit
+`make nemesis MINUTES=20 SEED=7` starts a real cluster with clients, and injects faults at random times. Clients submit
 jobs with one to three sinks (files, and tables of the database if there is one), cancel some, stop some with a
-savepoint and resume from it, and record each call with its answer. Some jobs are streaming jobs, which are stopped
-when all their rows have arrived. At the end everything is repaired, all jobs are followed to their ends, and a
-checker reads the answers, the sinks and the logs:
+savepoint and resume from it, and record each request with its response. Some jobs are streaming jobs, which are
+stopped when all their rows have arrived. At the end all faults are removed, the test waits until all jobs have ended,
+and a checker reads the responses, the sinks and the logs:
 
-- every acknowledged job has exactly one final state, which stays; it failed only for a reason that was played. A
-  job without one 15 minutes after all masters are warm again is lost;
-- a finished job, or a streaming job that was stopped for good, has every row once in each sink; no sink of any
+- every acknowledged job has exactly one final state, which does not change; it fails only because of an injected
+  fault. A job without a final state 15 minutes after all masters are ready again counts as lost;
+- a finished job, or a streaming job that was stopped and not resumed, has every row once in each sink; no sink of any
   other job has a row twice;
 - a job whose submission was not acknowledged ran once or not at all;
-- an acknowledged stop is not forgotten;
-- another job with an active id is rejected;
+- an acknowledged request to stop a job takes effect;
+- another job with an active ID is rejected;
 - all slots are free, and no job remains;
 - no two nodes led in one term; no agent logged a traceback.
 
 Nodes are processes in their own network namespaces; nftables drops packets. State and checkpoints, or the data of
-the database, have their own disk, a loop device, and so have the files of the sinks. A preloaded library moves a
-node's wall clock, and makes its storage calls fail or hang. This takes root, `nft` and a C compiler. Without them,
-such faults are omitted, and the rest runs on ports of loopback. Agents that end are restarted, as by systemd.
+the database, have their own disk, a loop device, and so have the files of the sinks. An `LD_PRELOAD` library shifts a
+node's wall clock, and makes its storage calls fail or hang. This requires root, `nft` and a C compiler. Without them,
+such faults are omitted, and the rest runs on loopback ports. Agents that end are restarted, as by systemd.
 
-A job may fail for one of two reasons, which its error names: six of its worker processes in a row were killed while
-their nodes lived, or it was to resume and had been stopped before it had begun. Its client submits a job of the
-first kind again, and it must finish. Spark clusters of others are not played.
+A job may fail for one of two reasons, which its error contains: six of its worker processes in a row were killed while
+their nodes were running, or it was resumed although it had been stopped before it started. In the first case, the
+client resubmits the job, which must then finish. External Spark clusters are not tested.
 
-The seed determines cluster, jobs, faults and moments. Kinds that were played least come first, as recorded in the
-state file (`STATE=…`). Half of the time two things are broken at once. `ARGS="--only storage"` selects kinds,
-`ARGS="--plan workers"` a cluster:
+The seed determines the cluster, the jobs, the faults and their times. Faults with the fewest runs are chosen first,
+as recorded in the state file (`STATE=…`). Half of the time two faults are injected at once. `ARGS="--only storage"`
+selects faults, `ARGS="--plan workers"` a cluster:
 
 | cluster | members |
 |---|---|
@@ -57,27 +57,27 @@ def page(batches: Sequence[Batch]) -> str:
     jobs, unacknowledged = sum(batch.jobs for batch in batches), sum(batch.unacknowledged for batch in batches)
     lines += [
         "",
-        "## Figures",
+        "## Results",
         "",
-        f"**{faults.total()} faults in {len(batches)} batches, {sum(batch.pairs for batch in batches)} of them "
-        f"together with another one; {jobs} acknowledged jobs: {sum(batch.lost for batch in batches)} lost, "
-        f"{sum(batch.doubled for batch in batches)} doubled, {sum(batch.unfinished for batch in batches)} still "
-        f"running at the end of the time.** {unacknowledged} submissions were never acknowledged; "
+        f"**{faults.total():,} faults in {len(batches)} batches, {sum(batch.pairs for batch in batches):,} of them "
+        f"concurrently with another fault; {jobs} acknowledged jobs: {sum(batch.lost for batch in batches)} lost, "
+        f"{sum(batch.doubled for batch in batches)} with duplicates, {sum(batch.unfinished for batch in batches)} "
+        f"still running at the end.** {unacknowledged} submissions were never acknowledged; "
         f"{sum(len(batch.problems) for batch in batches)} findings of the checker are explained in "
         "`tests/server/nemesis/played.jsonl`.",
         "`python -m tests.server.nemesis.page` generates this part.",
         "",
         *_table(("fault", *PLANS, "all"), _by_plan(batches, faults)),
         "",
-        f"The goal is {AIM} faults and {AIM_OF_KIND} of each kind, which {_often(faults)} of {len(KINDS)} kinds "
+        f"The goal is {AIM} faults, and {AIM_OF_KIND} of each kind, which {_often(faults)} of {len(KINDS)} kinds "
         "reached.",
         "",
-        *_table(("state of a job at a fault", "times"), _counted(batch.phases for batch in batches)),
+        *_table(("state of a job at a fault", "count"), _counted(batch.phases for batch in batches)),
         "",
-        *_table(("final state of a job", "times"), _counted(batch.ends for batch in batches)),
+        *_table(("final state of a job", "count"), _counted(batch.ends for batch in batches)),
         "",
         *_table(
-            ("cluster", "batches", "minutes", "faults", "jobs", "lost", "doubled", "unfinished"),
+            ("cluster", "batches", "minutes", "faults", "jobs", "lost", "with duplicates", "unfinished"),
             [_summed(plan, [batch for batch in batches if batch.plan == plan]) for plan in PLANS],
         ),
         "",
