@@ -44,7 +44,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
     pipe = resource._pipe
     begun = inspect.isgenerator(pipe.gen) and inspect.getgeneratorstate(pipe.gen) != inspect.GEN_CREATED
     if begun or (made_once and isinstance(pipe.gen, Iterator)):
-        return "is made from a running generator, which can be read only once; pass the generator function to dlt"
+        return "is created from a generator object, which can be read only once; pass the generator function to dlt"
     if not pipe.has_parent and resource.requires_args:
         return "needs arguments; write them in arguments { }"
     return ""

@@ -50,9 +50,9 @@ def guarantees(plugin: type) -> tuple[str, ...]:
         said = ("idempotent if the option idempotent is set: writing a row again must have no effect",)
         return (_SINKS[plugin.guarantee], *(said if declared else ()), *back)
     if issubclass(plugin, DataFrameTransform):
-        across = "otherwise once over all rows of its sources, in batch jobs only; inserted rows only"
-        return (f"Spark runs it: over each work unit where its plan works row by row, {across}",)
-    return ("runs where rows are read; results do not depend on how rows are divided into batches",)
+        across = "otherwise once over all rows of its sources (batch jobs only); accepts inserted rows only"
+        return (f"runs in Spark: once per work unit if its plan works row by row, {across}",)
+    return ("runs in the Spark tasks that read the rows; results do not depend on how rows are divided into batches",)
 
 
 def example(kind: str, plugin: type) -> str:

@@ -23,9 +23,9 @@ FUNCTION_OPTION = Option(
 class DataFrameFunction(DataFrameTransform):
     """The function is called in the driver; Spark runs the resulting plan.
 
-    If the plan works row by row, each work unit is a frame. If it combines rows (an aggregate, a window, a join of
-    inputs), one frame has the rows of all splits; streaming jobs reject that. A function that requests rows during
-    planning (``count``, ``collect``) cannot be analysed: it needs the option ``scope``.
+    If the plan works row by row, each DataFrame contains the rows of one work unit. If it combines rows (an aggregate,
+    a window, a join of inputs), one DataFrame contains the rows of all splits; streaming jobs reject that. A function
+    that calls a Spark action (``count``, ``collect``) cannot be analysed: it needs the option ``scope``.
     """
 
     identifier: ClassVar[str] = "DataFrame"

@@ -212,7 +212,7 @@ def test_functions_over_frames(backend: SparkBackend) -> None:
     ],
 )
 def test_a_function_that_asks_for_rows_says_its_scope(backend: SparkBackend, function: Any) -> None:
-    with pytest.raises(TransformError, match=r"requests rows of its frame .* scope = all .* or scope = unit"):
+    with pytest.raises(TransformError, match=r"calls a Spark action .* scope = all .* or scope = unit"):
         frame(backend, function)
 
 

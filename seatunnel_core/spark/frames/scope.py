@@ -100,14 +100,14 @@ def asked_for_rows(error: BaseException | None) -> bool:
 
 @contextmanager
 def judging(what: str) -> "Iterator[None]":
-    """Raise ``TransformError`` with the remedy if a function requests rows of a ``plan_only`` frame."""
+    """Raise ``TransformError`` with the remedy if a function calls a Spark action on a ``plan_only`` frame."""
     try:
         yield
     except Exception as error:
         if not asked_for_rows(error):
             raise
         raise TransformError(
-            f"{what} requests rows of its frame (count, collect, toPandas, isEmpty …) during planning, so the engine "
+            f"{what} calls a Spark action (count, collect, toPandas, isEmpty …) during planning, so the engine "
             "cannot determine whether it works row by row. Set scope = all to call it once with the rows of all "
             "splits (batch jobs only), or scope = unit to call it for each work unit with the unit's rows"
         ) from None

@@ -16,7 +16,7 @@ from tests.planning.options_page import cell, row
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference"
 BEGIN = "<!-- made by python -m tests.cli.help.plugin_pages from the declarations in the code -->\n"
-END = "<!-- end of what is made -->\n"
+END = "<!-- end of the generated part -->\n"
 OVERVIEW = """# Connectors and transforms
 
 The connectors and transforms of the engine. The name links to the page with a job, the options and the behaviour, which
