@@ -20,9 +20,10 @@ TITLE = "# Which storage keeps which promise"
 
 _ABOUT = """
 Generated from test runs: each figure is the number of tests of the kit (`seatunnel_storage_api.testing`) that the
-storage passed for a promise, against what is named below. *In part*: something of it is not promised. *Not run*:
-nothing was shown. Promise 12 counts calls of the primitives, unless a suite looks at the wire; where one primitive is
-several requests, as in file systems beneath fsspec, those are not counted.
+storage passed for a promise, with the versions listed below. *In part*: the storage does not promise everything that
+the tests check. *Not run*: no test of the promise was run. The tests of promise 12 count calls of the primitives,
+unless a suite counts network requests; if one primitive sends several requests, as in file systems below fsspec, these
+are not counted.
 """
 
 
@@ -63,7 +64,7 @@ def _tested(storages: Mapping[str, Verdicts]) -> str:
     for name, verdicts in storages.items():
         outcomes = [outcome for outcome, _ in verdicts.tests.values()]
         counts = [str(outcomes.count(outcome)) for outcome in (PASSED, FAILED, NOT_PROMISED, NOT_RUN)]
-        rows.append([name, verdicts.version or "not told", *counts])
+        rows.append([name, verdicts.version or "unknown", *counts])
     return _rows(rows)
 
 

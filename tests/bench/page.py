@@ -23,7 +23,7 @@ def figures_of(said: Told) -> str:
     about = (
         f"Measured on {machine['date']}: {machine['processors']} processors ({machine['model']}), {memory:.0f} GiB, "
         f"{machine['system']}, Python {machine['python']}, PySpark {machine['pyspark']}, PyArrow {machine['pyarrow']}; "
-        f"load before: {machine['load']}. Given are medians of {said['rounds']} rounds, with the smallest and largest."
+        f"load before: {machine['load']}. Values are medians of {said['rounds']} rounds, with the smallest and largest."
     )
     return "\n\n".join([about, "### The goals", _table(_with_goals(said)), *_cases(said)])
 

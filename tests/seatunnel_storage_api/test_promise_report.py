@@ -212,7 +212,7 @@ def test_a_page_says_what_is_kept_what_is_broken_and_what_is_not_known(
         "| 4 | not run | in part (0 of 1) |",
         "- tape, promise 4, not promised: `test_p04_x`: a gap",
         f"1. {PROMISES[1]}",
-        "| disk | not told | 1 | 0 | 0 | 2 |",
+        "| disk | unknown | 1 | 0 | 0 | 2 |",
         "| tape | 7 | 2 | 1 | 1 | 0 |",
         "- disk: 2 tests did not run: no disk",
         "- tape, promise 2, failed: `test_p02_x`: a | b",

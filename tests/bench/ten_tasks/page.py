@@ -25,8 +25,8 @@ def figures_of(said: Told) -> str:
     about = (
         f"Measured on {machine['date']}: {machine['processors']} processors ({machine['model']}), "
         f"{machine['memory_bytes'] / 2**30:.0f} GiB, Python {machine['python']}, PySpark {machine['pyspark']}, "
-        f"dlt {machine['dlt']}. Medians, with the smallest and the largest of all rounds; the better one is bold, and "
-        "none where they differ by less than a tenth."
+        f"dlt {machine['dlt']}. Medians, with the smallest and the largest of all rounds; the better one is bold if "
+        "they differ by at least a tenth."
     )
     undisturbed = _table(_undisturbed(there))
     killed = _table(_killed(there))

@@ -11,7 +11,7 @@ Each of these connectors in `tests/connectors/broken` has a realistic fault. A t
 each, in the test of the violated rule, and passes for a correct one. The kit protects you from the same faults when you
 [write a connector](../start/write-a-connector.md).
 
-| rule | connector | what its author thought |
+| rule | connector | assumption of its author |
 |---|---|---|
 """
 

@@ -13,7 +13,7 @@ Each of these storages in `tests/seatunnel_storage_api/broken` has a realistic f
 for each, in a test of the broken promise, and passes for a correct one. The kit protects you from the same faults when
 you [write a storage](../start/write-a-storage.md).
 
-| promise | storage | what its author thought |
+| promise | storage | assumption of its author |
 |---|---|---|
 """
 

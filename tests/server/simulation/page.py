@@ -24,13 +24,13 @@ def section(batches: Sequence[Batch]) -> str:
     pairs = zip(kinds[:half], [*kinds[half:], ("", "")], strict=False)
     lines = [
         f"**{played:,} faults in {counts['runs']:,} runs without a violated invariant; {broken} runs violated one.** "
-        f"The former acknowledged {counts['acknowledged submits']:,} submissions and {counts['acknowledged stops']:,} "
-        f"stops; final states of the jobs: {ends}.",
+        f"The runs without one acknowledged {counts['acknowledged submits']:,} submissions and "
+        f"{counts['acknowledged stops']:,} stops; final states of the jobs: {ends}.",
         "`python -m tests.server.simulation.page` generates this part from `tests/server/simulation/played.jsonl`. The "
         f"last batch ran {batches[-1].counts.get('runs', 0):,} runs with {batches[-1].faults:,} faults on "
         f"{batches[-1].commit}, and {len(batches[-1].broken)} of them violated an invariant.",
         "",
-        *_table(("kind", "played", "kind", "played"), [(*one, *other) for one, other in pairs]),
+        *_table(("kind", "injected", "kind", "injected"), [(*one, *other) for one, other in pairs]),
         "",
     ]
     return BEGIN + "\n" + "\n".join(lines).rstrip() + "\n\n"
