@@ -57,9 +57,7 @@ def counted(checkpoints: Sequence[CheckpointInfo]) -> tuple[CheckpointInfo, ...]
     return tuple(info for info in checkpoints if info.ref not in spared)
 
 
-def _kept_for_ever(
-    checkpoints: Sequence[CheckpointInfo], alive: frozenset[CheckpointRef]
-) -> frozenset[CheckpointRef]:
+def _kept_for_ever(checkpoints: Sequence[CheckpointInfo], alive: frozenset[CheckpointRef]) -> frozenset[CheckpointRef]:
     savepoints = [info.ref for info in checkpoints if info.checkpoint_type is CheckpointType.SAVEPOINT]
     completed = [
         info.ref for info in checkpoints if info.checkpoint_type is CheckpointType.COMPLETED_POINT and info.ref in alive
