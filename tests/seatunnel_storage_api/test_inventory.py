@@ -92,7 +92,7 @@ def test_what_is_intact_is_found_intact(storage: MemoryStorage) -> None:
 
 def test_a_name_that_claims_too_much_is_damage(storage: MemoryStorage) -> None:
     assert one(storage, HoldingKind.MISNAMED).pipeline_id == 1
-    with pytest.raises(CheckpointCorruptedError, match="not the name of a checkpoint"):
+    with pytest.raises(CheckpointCorruptedError, match="does not match any kind of checkpoint"):
         storage.verify(one(storage, HoldingKind.MISNAMED))
 
 

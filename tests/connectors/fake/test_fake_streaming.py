@@ -25,7 +25,7 @@ def source(*, streaming: bool = True, **options: Any) -> FakeSource:
 def looks(of: FakeSource, planning: PlanningContext, memory: Any = None, most: int = 1_000) -> list[PollResult]:
     """Look again and again, with what a checkpoint keeps of the memory."""
     found: list[PollResult] = []
-    while len(found) < most and (not found or found[-1].again_ms is not None):
+    while len(found) < most and (not found or found[-1].items):
         found.append(of.poll(through_json(dict(found[-1].cursor if found else memory or {})), planning))
     return found
 
@@ -51,13 +51,13 @@ def test_it_gives_the_rows_of_a_batch_job_and_then_waits(parallelism: int, inter
 
 def test_a_split_of_each_reader_comes_per_interval() -> None:
     polled = looks(source(**{"split.read-interval": 2_000}), PlanningContext(parallelism=3))  # type: ignore[arg-type]
-    assert [(len(each.items), each.again_ms) for each in polled] == [(3, 2_000)] * 7 + [(0, None)]
+    assert [(len(each.items), each.again_ms) for each in polled] == [(3, 2_000)] * 7 + [(0, 60_000)]
     assert [item["start"] for item in polled[0].items] == [0, 50, 100]
 
 
 def test_what_would_come_more_often_than_once_a_second_comes_together() -> None:
     polled = looks(source(**{"split.read-interval": 300}), PlanningContext(parallelism=2))  # type: ignore[arg-type]
-    assert [(len(each.items), each.again_ms) for each in polled] == [(6, 900), (6, 900), (2, 900), (0, None)]
+    assert [(len(each.items), each.again_ms) for each in polled] == [(6, 900), (6, 900), (2, 900), (0, 60_000)]
 
 
 def test_one_look_gives_no_more_than_a_checkpoint_may_hold() -> None:
