@@ -74,7 +74,7 @@ def test_a_read_only_replica_is_refused_before_a_row_moves(server: RedisServer) 
     replica = RedisServer(settings=("--replicaof", "127.0.0.1", str(server.port), "--masterauth", server.password))
     replica.start()
     try:
-        with pytest.raises(SinkError, match="write the address of the primary"):
+        with pytest.raises(SinkError, match="use the address of the primary"):
             sink_of(replica).prepare(sink_place(place()))
     finally:
         replica.stop()
