@@ -132,6 +132,7 @@ def test_a_stream_of_several_tables_gives_each_at_its_pace() -> None:
             break
     assert came == [["a", "b"], ["a"], ["a"], ["a", "b"], [], []]
     assert paces[:-1] == [1_000, 1_000, 1_000, 1_000, 2_000]
+    assert paces[-1] is not None
     assert paces[-1] > 10_000, "both tables have given all of their rows, and the job waits"
 
 
