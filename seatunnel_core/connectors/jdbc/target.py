@@ -60,7 +60,7 @@ class Target:
     """Columns of the rows that must not contain values, as in ``rows.unknown.Resolved``."""
 
     others_unique: bool = False
-    """As in ``DatabaseTable``."""
+    """True if the table has several keys and the database's upsert cannot choose one of them."""
 
     statement: Statement | None = None
     """The user's statement; ``None`` for a table."""

@@ -1,4 +1,4 @@
-"""What a poll returns: the next window of chunks, and the next range of the log."""
+"""Plan of a poll: the next window of chunks, and the next range of the log."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -46,7 +46,7 @@ class WindowChunk:
 
 @frozen(kw_only=True)
 class Progress:
-    """What is planned and read."""
+    """Planned and read chunks, and the position in the log."""
 
     server: str
     """Identity of the server, whose positions these are."""

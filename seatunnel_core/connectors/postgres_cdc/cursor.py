@@ -1,4 +1,4 @@
-"""What the source remembers: chunks to read and being read, marks of the chunks, and the position in the log."""
+"""State of the source: chunks to read and being read, marks of the chunks, and the position in the log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How a publication sends captured tables: it can stop to send one without any message in the log."""
+"""Entries of captured tables in a publication, which can lose one without any message in the log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -55,7 +55,7 @@ SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_table_pri
 
 @frozen(kw_only=True)
 class LogEnd:
-    """How far the server has written its log."""
+    """End of the log that the server has written."""
 
     inserted: Lsn
     """All commits so far are before it."""
@@ -93,7 +93,7 @@ def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
 
 @frozen(kw_only=True)
 class LogStart:
-    """Where a job starts to read the log."""
+    """Position at which a job starts to read the log."""
 
     position: Lsn
     least: int

@@ -1,4 +1,4 @@
-"""What a job captures and where, from its options."""
+"""Settings of a job from its options: the server, the tables, the slot."""
 
 from collections.abc import Mapping
 from typing import Any
