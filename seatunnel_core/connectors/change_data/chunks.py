@@ -15,10 +15,13 @@ from seatunnel_core.connectors.jdbc.order import OWN
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition
 
+ROW_BYTES = 100
+"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
+
 
 @frozen(kw_only=True)
 class ChunkStart:
-    """Where the next chunk starts."""
+    """Start of the next chunk."""
 
     table: int = 0
     """Index of the table."""

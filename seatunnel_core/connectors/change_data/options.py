@@ -144,11 +144,11 @@ _OF_JDBC: Mapping[Option[Any], Option[Any]] = {
 }
 
 
-def jdbc_options(options: Options) -> Options:
+def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
     """Return the options with which the source ``Jdbc`` would read the same database, without a table."""
     found = {theirs.key: options[ours] for ours, theirs in _OF_JDBC.items() if options[ours] is not None}
     found[jdbc.TIMEOUT.key] = max(1, options[CONNECT_TIMEOUT] // 1000)
-    found[jdbc.INT_NARROWING.key] = False
+    found[jdbc.INT_NARROWING.key] = int_narrowing
     return Options(found, jdbc.SOURCE_OPTIONS)
 
 

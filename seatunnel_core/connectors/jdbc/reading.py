@@ -1,7 +1,7 @@
 """A table or query that a source reads: its columns, its splits, and the SELECT for each split."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +12,12 @@ from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.schema import table_without_name
-from seatunnel_core.connector_api.source import PlanningContext
+from seatunnel_core.connector_api.source import PlanningContext, ReadContext
 from seatunnel_core.connectors.jdbc import options as opt
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.databases.postgresql_values import with_typed_array
+from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition, within_bounds
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.work.names import repeated
@@ -156,6 +157,22 @@ class Found:
             columns=pa.schema(fields),
             primary_key=key if names.issuperset(key) else (),
         )
+
+    def fitted(
+        self, rows: Iterable[Fetched], where: str, context: ReadContext, *, nulls: bool
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield fetched rows with the types of the schema; a batch may be empty.
+
+        Args:
+            rows: Rows of one split, in order.
+            where: The database and the split, for messages.
+            context: Decides whether rows with misfits are skipped.
+            nulls: True to replace values that do not fit with null.
+        """
+        key, first = self.schema().primary_key, 1
+        for each in rows:
+            yield each.fitting(first, where, key, context, nulls=nulls)
+            first += each.rows.num_rows
 
     def bodies(self, connection: Any, planning: PlanningContext, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
         """Return the bodies of the splits, each with its estimated number of rows.

@@ -197,7 +197,7 @@ class JdbcSource(Source, Incremental):
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         found = self._of(stored.text(split.body, "table"))
-        schema, first = found.schema(), 1
+        schema = found.schema()
         (where,) = self.describe([split])
         part = stored.text(split.body, "part") if "part" in split.body else ""
         increments = self._increments() if part else None
@@ -207,10 +207,7 @@ class JdbcSource(Source, Incremental):
             self._errors_wrapped(f"{where} cannot be read"),
             closing(rows),
         ):  # It holds a connection that others wait for.
-            for each in rows:
-                named = f"{self._dialect.address}, {where}"
-                fitting = each.fitting(first, named, schema.primary_key, context, nulls=self._nulls)
-                first += each.rows.num_rows
+            for fitting in found.fitted(rows, f"{self._dialect.address}, {where}", context, nulls=self._nulls):
                 if increments is not None and self._window is not None:
                     fitting = increments.kept(part, self._window, fitting)
                 if fitting.num_rows:

@@ -11,14 +11,14 @@ from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import ReadContext
-from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.connectors.change_data.emitted import Flags, emitted
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
 from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
-from seatunnel_core.connectors.mysql_cdc.window_filter import Flags, WindowFilter
+from seatunnel_core.connectors.mysql_cdc.window_filter import WindowFilter
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 

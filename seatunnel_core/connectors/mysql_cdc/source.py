@@ -23,7 +23,8 @@ from seatunnel_core.connector_api.source import (
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import options as shared
 from seatunnel_core.connectors.change_data.captured_table import captured_table
-from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
+from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
 from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.address import address_of
@@ -46,9 +47,6 @@ from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_t
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 from seatunnel_core.connectors.tables.table_path import TablePath
-
-_ROW_BYTES = 100
-"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 _LOCKS = (
     "the server has no GTIDs, so each chunk of a table is read with LOCK IN SHARE MODE: writers of its rows wait until "
@@ -82,7 +80,7 @@ class MySQLCdcSource(Source):
         opt.require_supported(options)
         self._choice = TableChoice.of(options)
         self._databases = _pattern(options)
-        self._jdbc = _jdbc_options(options)
+        self._jdbc = shared.jdbc_options(options, int_narrowing=options[opt.INT_NARROWING])
         address = address_of(self._jdbc)
         if address.kind != "mysql":
             raise UsageError("option 'url': expected jdbc:mysql://host:3306/database, or jdbc:mariadb://…")
@@ -93,11 +91,11 @@ class MySQLCdcSource(Source):
         self._zone: str = options[opt.SERVER_ZONE]
         self._tables: tuple[Found, ...] = ()
         self._state: ServerState | None = None
-        self._chunks: Chunks | None = None
+        self._planner: Planner | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         tables = tuple(_for_tasks(each) for each in self._tables)
-        return {**self.__dict__, "options": None, "_chunks": None, "_tables": tables, "_jdbc": None}
+        return {**self.__dict__, "options": None, "_planner": None, "_tables": tables, "_jdbc": None}
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -124,7 +122,7 @@ class MySQLCdcSource(Source):
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         schemas = tuple(each.schema() for each in self._look())
         splits = (
-            Split(index=index, weight_bytes=body.get("rows", 1) * _ROW_BYTES, rows=body.get("rows", 1), body=body)
+            Split(index=index, weight_bytes=body.get("rows", 1) * ROW_BYTES, rows=body.get("rows", 1), body=body)
             for index, body in enumerate(inspected)
         )
         return Enumeration(schemas=schemas, splits=tuple(splits))
@@ -139,20 +137,19 @@ class MySQLCdcSource(Source):
                 f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
                 "of its log mean nothing there. Restore the url, or start a new job"
             )
-        captured = same_tables(names, tables)
         warnings: list[str | None] = [] if cursor else [*self.planned_reading()]
-        if self._chunks is None:
+        if self._planner is None:
+            captured = same_tables(names, tables)
             warnings.append(later_tables(captured, tables))
-            self._chunks = (SteppedChunks if self._state.is_5_7 else Chunks)(captured)
-        planner = Planner(
-            server=self._server,
-            state=self._state,
-            tables=[each.reading.name for each in captured],
-            chunks=self._chunks,
-            parallelism=planning.parallelism,
-            stops_at_end=self.options[opt.STOP_MODE] == "latest",
-        )
-        planned = planner.plan(progress)
+            self._planner = Planner(
+                server=self._server,
+                state=self._state,
+                tables=[each.reading.name for each in captured],
+                chunks=(SteppedChunks if self._state.is_5_7 else Chunks)(captured),
+                parallelism=planning.parallelism,
+                stops_at_end=self.options[opt.STOP_MODE] == "latest",
+            )
+        planned = self._planner.plan(progress)
         return PollResult(
             items=planned.bodies,
             cursor={**planned.progress.cursor(), "tables": names},
@@ -243,25 +240,14 @@ class MySQLCdcSource(Source):
             log=self._log_reader([found]),
             planned=position_of(stored.text(body, "log")),
         )
-        schema, first = found.schema(), 1
         (where,) = self.describe([split])
-        rows = reader.rows()
+        named = f"{self._server.dialect.address}, {where}"
         try:
-            while True:
-                fetched = next(rows)
-                where_read = f"{self._server.dialect.address}, {where}"
-                fitting = fetched.fitting(first, where_read, schema.primary_key, context, nulls=False)
-                first += fetched.rows.num_rows
-                if fitting.num_rows:
-                    yield Batch(table=schema.table, rows=fitting)
-        except StopIteration as ended:
-            context.report_fact({"chunk": stored.number(body, "chunk"), "mark": str(ended.value)})
+            yield from chunk_batches(found, reader.rows(), stored.number(body, "chunk"), named, context)
         except SourceError:
             raise
         except Exception as error:
             raise self._server.failed(f"{where} cannot be read", error) from error
-        finally:
-            rows.close()
 
     def _range_reader(self, body: Mapping[str, Any]) -> RangeReader:
         tables = [self._of(name) for name in stored.texts(body, "tables")]
@@ -305,12 +291,6 @@ def _pattern(options: Options) -> re.Pattern[str]:
         return re.compile(options[opt.DATABASE_PATTERN])
     except re.error as error:
         raise UsageError(f"option {opt.DATABASE_PATTERN.key!r}: not a regular expression: {error}") from None
-
-
-def _jdbc_options(options: Options) -> Options:
-    found = shared.jdbc_options(options)
-    own = {option.key: found[option] for option in found.declared if found.is_set(option)}
-    return Options({**own, jdbc.INT_NARROWING.key: options[opt.INT_NARROWING]}, jdbc.SOURCE_OPTIONS)
 
 
 def _divisible(found: Found) -> Found:

@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core import stored
+from seatunnel_core.connectors.change_data.emitted import Flags
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import Places
 from seatunnel_core.connectors.mysql_log.change_batch import TableChanges, Transaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
-Flags = npt.NDArray[np.bool_]
 Placing = Callable[[Found, str, Sequence[str], pa.Array], Places]
 """Function that returns the number of bounds that are not above each key."""
 

@@ -4,8 +4,6 @@ from collections.abc import Generator, Mapping
 from contextlib import closing
 from typing import Any
 
-from attrs import frozen
-
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
 from seatunnel_core.connectors.jdbc.databases.postgresql_values import rows_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched
@@ -30,26 +28,17 @@ write rows into new files as the newest transaction, so older snapshots find non
 _MARK = "SELECT pg_catalog.txid_current_snapshot()::text AS mark"
 
 
-@frozen
-class ChunkEnd:
-    """The end of a chunk."""
-
-    mark: str
-    """The snapshot in which it was read, as ``SnapshotMark`` writes it."""
-
-
 def chunk_rows(
     dialect: PostgreSQL, found: Found, body: Mapping[str, Any], snapshot: str
-) -> Generator[Fetched | ChunkEnd, None, None]:
-    """Yield the rows of a chunk, and then its end.
+) -> Generator[Fetched, None, str]:
+    """Yield the rows of a chunk, and return its mark: the snapshot that was read, as ``SnapshotMark`` writes it.
 
     Args:
         dialect: The database.
         found: The table.
         body: The bounds of the chunk, from ``Chunk.body``.
         snapshot: Name of the snapshot to read. If it no longer exists, because the driver was restarted, or does not
-            have the rows of the table any more, the current state is read: the mark is that of the snapshot which was
-            read.
+            have the rows of the table any more, the current state is read.
     """
     with dialect.pool.lend(BULK) as connection:
         if not _begin_in(snapshot, dialect, found, connection):
@@ -62,7 +51,7 @@ def chunk_rows(
             for batch in batches:
                 for start in range(0, batch.num_rows, _BATCH_ROWS):
                     yield rows_of(batch.slice(start, _BATCH_ROWS), found.columns)
-        yield ChunkEnd(str(row[0]))
+        return str(row[0])
 
 
 def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
-from seatunnel_core.connector_api.source import DiscoveredObject, PollResult
+from seatunnel_core.connector_api.source import DiscoveredObject
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
@@ -22,6 +22,20 @@ RANGE_BYTES = 64 << 20
 POLL_MS = 300
 _WAIT_MS = 1_000
 """Time until the next poll while tasks read; their facts end it early."""
+
+
+@frozen
+class Planned:
+    """What is read next."""
+
+    state: Capture
+    """State after it was planned."""
+
+    items: tuple[DiscoveredObject, ...]
+    """New chunks or a range."""
+
+    again_ms: int | None
+    """Pause before the next poll, in milliseconds; ``None`` if everything was planned."""
 
 
 @define
@@ -42,8 +56,8 @@ class Planner:
         connection: Any,
         snapshot: Callable[[], str | None],
         end: Callable[[], LogEnd],
-    ) -> PollResult:
-        """Return what is read next, and the state after it.
+    ) -> Planned:
+        """Return what is read next.
 
         Args:
             state: The state, with all facts.
@@ -54,29 +68,29 @@ class Planner:
         if state.chunks.table < self._tables:
             return self._next_chunks(state, connection, snapshot)
         if state.waiting:
-            return _result(state, (), _WAIT_MS)
+            return Planned(state, (), _WAIT_MS)
         if not self._reads_log:
-            return _result(state, (), None)
+            return Planned(state, (), None)
         if state.reading:
-            return _result(state, (), _WAIT_MS)
+            return Planned(state, (), _WAIT_MS)
         return self._next_range(state, end())
 
-    def _next_chunks(self, state: Capture, connection: Any, snapshot: Callable[[], str | None]) -> PollResult:
+    def _next_chunks(self, state: Capture, connection: Any, snapshot: Callable[[], str | None]) -> Planned:
         most = MOST_CHUNKS - len(state.waiting)
         if most < MOST_CHUNKS // 2:
-            return _result(state, (), _WAIT_MS)
+            return Planned(state, (), _WAIT_MS)
         name = snapshot()
         if name is None:
-            return _result(state, (), POLL_MS)
+            return Planned(state, (), POLL_MS)
         chunks, after = self._chunks.take(state.chunks, most, connection)
         items = tuple(
             {"chunk": {**chunk.body(), **more, "number": state.next + number}, "rows": chunk.piece.rows}
             for number, chunk in enumerate(chunks)
             for more in [{"shape": state.tables[chunk.table][1], "snapshot": name}]
         )
-        return _result(state.planned(chunks, after), items, 0)
+        return Planned(state.planned(chunks, after), items, 0)
 
-    def _next_range(self, state: Capture, end: LogEnd) -> PollResult:
+    def _next_range(self, state: Capture, end: LogEnd) -> Planned:
         if not state.until:
             # Commits that a snapshot contains were logged before it was taken.
             state = evolve(state, until=str(end.inserted))
@@ -89,7 +103,7 @@ class Planner:
                 "from a backup, or a replica took over before it had all of the log. Start a new job"
             )
         if state.stop and start >= Lsn.parse(state.stop):
-            return _result(state, (), None)
+            return Planned(state, (), None)
         if start >= until and state.marks:
             state = evolve(state, marks=())
         # For each range the server reads its log from the restart position on: with a long transaction, small ranges
@@ -101,7 +115,7 @@ class Planner:
         if state.stop:
             last = min(last, Lsn.parse(state.stop).value)
         if last <= start.value:
-            return _result(state, (), POLL_MS)
+            return Planned(state, (), POLL_MS)
         wanted = LogRange(
             start=start,
             end=Lsn(last),
@@ -110,8 +124,4 @@ class Planner:
             oids=tuple(each.oid for each in state.published),
             marks=state.marks,
         )
-        return _result(evolve(state, reading=str(wanted.end)), (wanted.body(),), _WAIT_MS)
-
-
-def _result(state: Capture, items: tuple[DiscoveredObject, ...], again_ms: int | None) -> PollResult:
-    return PollResult(items=items, cursor=state.record(), again_ms=again_ms)
+        return Planned(evolve(state, reading=str(wanted.end)), (wanted.body(),), _WAIT_MS)

@@ -1,4 +1,4 @@
-"""Which changed rows of the log the snapshot of their chunk contains already."""
+"""Detection of changed rows that the snapshot of their chunk already contains."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,13 +10,12 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.connectors.change_data.chunk_keys import intervals_of
+from seatunnel_core.connectors.change_data.emitted import Flags
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.postgres_cdc.cursor import Mark, marks_of
 from seatunnel_core.connectors.postgres_log.snapshot_mark import SnapshotMark
-
-Flags = npt.NDArray[np.bool_]
 
 
 @frozen(kw_only=True)

@@ -21,12 +21,13 @@ from seatunnel_core.connector_api.source import (
     Source,
 )
 from seatunnel_core.connector_api.values import Split
-from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
+from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
 from seatunnel_core.connectors.jdbc.reading import only_shown
 from seatunnel_core.connectors.postgres_cdc import options as opt
-from seatunnel_core.connectors.postgres_cdc.chunk_reading import ChunkEnd, chunk_rows
+from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
 from seatunnel_core.connectors.postgres_cdc.planner import Planner
@@ -51,9 +52,6 @@ from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import TableName, publication
 from seatunnel_core.connectors.postgres_log.slots import advance_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
-
-_ROW_BYTES = 100
-"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
 
 _SERVER = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
 
@@ -161,14 +159,14 @@ class PostgresCdcSource(Source):
                     lambda: snapshot.name(self._settings.sql(), state.least),
                     lambda: log_end(connection, self._settings.slot, flush=self._settings.stops),
                 )
-            after = Capture.from_record(found.cursor)
+            after = found.state
             if after.reading and found.items and after.published:
                 self._require_published(connection, after)
             if after.until:
                 snapshot.close()
             if not found.items and not after.reading and after.log:
                 self._confirm(connection, planner.confirmed)
-            return found
+            return PollResult(items=found.items, cursor=after.record(), again_ms=found.again_ms)
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         """Return the cursor with the marks of chunks and the ends of ranges that were read."""
@@ -263,19 +261,8 @@ class PostgresCdcSource(Source):
 
     def _chunk(self, body: Mapping[str, Any], context: ReadContext, where: str) -> Iterator[Batch]:
         (table,) = in_order(self._tables, [(body["table"], body["shape"])])
-        found, first = table.found, 1
-        schema = found.schema()
-        rows = chunk_rows(self._dialect, found, body, body["snapshot"])
-        with closing(rows):
-            for each in rows:
-                if isinstance(each, ChunkEnd):
-                    context.report_fact({"chunk": body["number"], "mark": each.mark})
-                    continue
-                named = f"{self._settings.address}, {where}"
-                fitting = each.fitting(first, named, schema.primary_key, context, nulls=False)
-                first += each.rows.num_rows
-                if fitting.num_rows:
-                    yield Batch(table=schema.table, rows=fitting)
+        rows = chunk_rows(self._dialect, table.found, body, body["snapshot"])
+        return chunk_batches(table.found, rows, body["number"], f"{self._settings.address}, {where}", context)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [_described(split.body) for split in splits]
@@ -318,7 +305,7 @@ def _server(connection: Any) -> str:
 def _split(index: int, item: DiscoveredObject) -> Split:
     if "chunk" in item:
         rows = int(item["rows"])
-        return Split(index=index, weight_bytes=rows * _ROW_BYTES, rows=rows, body={"chunk": item["chunk"]})
+        return Split(index=index, weight_bytes=rows * ROW_BYTES, rows=rows, body={"chunk": item["chunk"]})
     wanted = LogRange.of(item)
     return Split(index=index, weight_bytes=wanted.end.value - wanted.start.value, rows=1, body=item)
 

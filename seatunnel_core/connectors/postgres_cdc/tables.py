@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.options import CONFIGURED_TABLE
@@ -121,12 +121,6 @@ def _found(
             )
             if known is not None and known.row_filter:
                 found = evolve(found, reading=evolve(found.reading, where=known.row_filter))
-            key, column = found.schema().primary_key, found.split_column
-            if column is not None and column.name not in key:
-                raise SourceError(
-                    f"option 'table-names-config': {column.name} cannot divide {found.reading.name}, because it is not "
-                    f"part of its key ({', '.join(key)})"
-                )
             yield table, found
 
 

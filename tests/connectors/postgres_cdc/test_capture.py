@@ -126,7 +126,11 @@ def polled(state: Capture, *, inserted: int, flushed: int | None = None, reads_l
     end = LogEnd(inserted=Lsn(inserted), flushed=Lsn(inserted if flushed is None else flushed), **more)
     found = planner.next(state, None, lambda: None, lambda: end)
     assert len(found.items) < 2
-    return Capture.from_record(found.cursor), LogRange.of(found.items[0]) if found.items else None, found.again_ms
+    return (
+        Capture.from_record(found.state.record()),
+        LogRange.of(found.items[0]) if found.items else None,
+        found.again_ms,
+    )
 
 
 def test_the_log_waits_for_the_last_chunk() -> None:

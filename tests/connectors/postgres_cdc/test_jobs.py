@@ -1,7 +1,7 @@
 """Whole jobs from PostgreSQL to PostgreSQL while clients write: the target is the source, row by row."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 
 from seatunnel_core.connectors.postgres_cdc import range_reading, seen, source
-from seatunnel_core.connectors.postgres_cdc.chunk_reading import ChunkEnd, chunk_rows
+from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.job.restoring import Restore
 from seatunnel_core.reporting.report import JobOutcome
@@ -149,6 +149,16 @@ def _positions(batch: Any, changes: Any) -> Any:
     return commits[np.searchsorted(numbers, changes.transactions)]
 
 
+def _read(rows: Generator[Any, None, str]) -> tuple[list[Any], str]:
+    """Return all rows of a chunk, and its mark."""
+    marks: list[str] = []
+
+    def marked() -> Iterator[Any]:
+        marks.append((yield from rows))
+
+    return [*marked()], marks[0]
+
+
 def _commit_waits(storm: Storm) -> bool:
     return bool(storm.captured.run(SOURCE, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
 
@@ -164,9 +174,9 @@ def test_a_commit_that_is_logged_and_not_visible_yet_is_not_lost(
     def set_standby(name: str) -> None:
         captured.run(SOURCE, f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", "SELECT pg_reload_conf()")
 
-    def rows(dialect: Any, found: Any, body: Any, snapshot: str) -> Iterator[Any]:
+    def rows(dialect: Any, found: Any, body: Any, snapshot: str) -> Generator[Any, None, str]:
         if "credit" not in body["table"]:
-            position, read = "0/0", list(chunk_rows(dialect, found, body, snapshot))
+            position, (read, mark) = "0/0", _read(chunk_rows(dialect, found, body, snapshot))
         else:
             insert = "INSERT INTO credit (id, amount) VALUES (2000000000, 0)"
             writer = threading.Thread(target=captured.run, args=(SOURCE, insert))
@@ -175,12 +185,12 @@ def test_a_commit_that_is_logged_and_not_visible_yet_is_not_lost(
                 writer.start()
                 wait_until(lambda: _commit_waits(storm), WAIT_S, "a commit that waits")
                 position = captured.run(SOURCE, "SELECT pg_current_wal_flush_lsn()::text")[0][0]
-                read = list(chunk_rows(dialect, found, body, GONE))
+                read, mark = _read(chunk_rows(dialect, found, body, GONE))
             finally:
                 set_standby("")
                 writer.join()
-        for each in read:
-            yield ChunkEnd(position) if by_position and isinstance(each, ChunkEnd) else each
+        yield from read
+        return position if by_position else mark
 
     monkeypatch.setattr(source, "chunk_rows", rows)
     if by_position:

@@ -1,0 +1,33 @@
+"""Rows of a chunk as batches of a source, and the report of its mark."""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.jdbc.fetched import Fetched
+from seatunnel_core.connectors.jdbc.reading import Found
+
+ChunkRows = Generator[Fetched, None, object]
+"""Batches of the rows of a chunk; the generator returns the mark, whose ``str`` the source can parse."""
+
+
+def chunk_batches(found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
+    """Yield the rows of a chunk, and then report ``{"chunk": number, "mark": …}`` as a fact.
+
+    Args:
+        found: The table.
+        rows: The rows. They are closed, because they hold a connection.
+        number: Number of the chunk in the cursor of the source.
+        where: The database and the chunk, for messages.
+        context: Decides whether rows with misfits are skipped.
+    """
+    with closing(_reported(rows, number, context)) as reported:
+        for fitting in found.fitted(reported, where, context, nulls=False):
+            if fitting.num_rows:
+                yield Batch(table=found.schema().table, rows=fitting)
+
+
+def _reported(rows: ChunkRows, number: int, context: ReadContext) -> Generator[Fetched, None, None]:
+    mark = yield from rows
+    context.report_fact({"chunk": number, "mark": str(mark)})
