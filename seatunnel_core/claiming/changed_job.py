@@ -6,11 +6,14 @@ it fits the state itself.
 
 from collections.abc import Iterator
 
+from seatunnel_core.checkpoint.state.vertex_state import VertexStates
+from seatunnel_core.connector_api.capabilities import SupportsRestoreCheck
+from seatunnel_core.connector_api.errors import ConnectorError
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.binding import differences
 from seatunnel_core.job.columns import column_options
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_core.planning.plan import PlannedJob, PlannedSource
+from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSource
 
 
 def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
@@ -85,3 +88,15 @@ def _other_input(source: PlannedSource, before: str | None) -> str:
         f"The source {source.name!r} no longer watches {before}, and reads all files at {now}, including any that "
         "were already read under another path"
     )
+
+
+def unreadable(pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
+    """Yield a sentence for each source that no longer has the data behind an earlier state."""
+    for planned in pipeline.sources:
+        state = states.sources.get(planned.name)
+        if state is None or not state.memory or not isinstance(planned.source, SupportsRestoreCheck):
+            continue
+        try:
+            planned.source.require_readable(state.memory)
+        except ConnectorError as error:
+            yield f"the source {planned.name!r}: {error}"

@@ -15,7 +15,7 @@ from seatunnel_core.checkpoint.decisions.matching import Comparison, fitted, not
 from seatunnel_core.checkpoint.errors import RestoreRefusedError, StateFormatError
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
-from seatunnel_core.claiming.changed_job import other_columns, other_inputs
+from seatunnel_core.claiming.changed_job import other_columns, other_inputs, unreadable
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, Claim, put_first
 from seatunnel_core.connector_api.sink import FrameSink
 from seatunnel_core.errors import UsageError
@@ -125,6 +125,9 @@ class _Moving:
         job = self._plan(_seats_of(old))
         states = self._states(savepoint, _same_targets(job, old))
         self._compare(job, old, states)
+        for pipeline in job.pipelines:
+            gone = unreadable(pipeline, states.get(pipeline.id, VertexStates()))
+            self._problems += [f"the savepoint cannot be restored: {each}" for each in gone]
         stands = self._stands(self._source, old, savepoint)
         self._require_one_owner(job, old, stands)
         if self._problems:

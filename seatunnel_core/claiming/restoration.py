@@ -23,7 +23,7 @@ from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.claiming.asked import AskedCheckpoints, Findings, going_back
 from seatunnel_core.claiming.bound import Bound, left_behind
-from seatunnel_core.claiming.changed_job import other_columns, other_inputs
+from seatunnel_core.claiming.changed_job import other_columns, other_inputs, unreadable
 from seatunnel_core.connector_api.capabilities import can_roll_back
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.manifest import Manifest
@@ -194,6 +194,7 @@ class _Restoring:
         if base.info is latest:
             self._notes.append(f"{pipeline.heading} starts from {base.ref}, its latest.")
             return
+        self._problems += [f"{which} cannot be restored: {each}" for each in unreadable(pipeline, states)]
         newest = read[latest]
         known = {name for name, sink in states.sinks.items() if not sink.save_mode_pending}
         self._saved[pipeline.id] = _acted(pipeline, newest) - known

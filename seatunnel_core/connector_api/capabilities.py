@@ -20,6 +20,7 @@ __all__ = [
     "SupportsFacts",
     "SupportsProbe",
     "SupportsPublishedQuery",
+    "SupportsRestoreCheck",
     "SupportsRollback",
     "SupportsSaveMode",
     "can_roll_back",
@@ -138,6 +139,23 @@ class SupportsPublishedQuery(Protocol):
 
         Raises:
             SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.
+        """
+
+
+@runtime_checkable
+class SupportsRestoreCheck(Protocol):
+    """An unbounded source whose data may be removed, and that can determine whether an earlier state is still usable."""
+
+    @abstractmethod
+    def require_readable(self, cursor: PollCursor) -> None:
+        """Check that the system still has the data behind the cursor.
+
+        Called in the driver when a checkpoint or savepoint is chosen for a restore, before the job's state changes: if
+        this raises, the job can still resume from its latest checkpoint.
+
+        Raises:
+            SourceChangedError: Data behind the cursor was removed, or the cursor belongs to another system.
+            SourceError: The system cannot be read.
         """
 
 

@@ -20,7 +20,8 @@ def control_folder(environment: Mapping[str, str]) -> Path:
     """Return the user's folder for sockets, created if missing.
 
     Socket paths have a small maximum length. If the paths of the user's directories are too long, the folder is created
-    in the system's directory for temporary files. Its owner and permissions are always checked.
+    in the directory for temporary files, or in ``/tmp`` if that path is too long as well. Its owner and permissions are
+    always checked.
 
     Raises:
         PlatformError: The folder belongs to another user, others may access it, or its path contains a
@@ -30,8 +31,9 @@ def control_folder(environment: Mapping[str, str]) -> Path:
     state = state if os.path.isabs(state) else os.path.join(environment.get("HOME") or str(Path.home()), ".local/state")
     candidates = [Path(runtime, "seatunnel")] if os.path.isabs(runtime) and os.path.isdir(runtime) else []
     candidates.append(Path(state, "seatunnel", "run"))
+    candidates.append(Path(tempfile.gettempdir(), f"seatunnel-{os.getuid()}"))
     fitting = [each for each in candidates if len(os.fsencode(each)) + 1 + _NAME_LENGTH <= _LONGEST]
-    folder = fitting[0] if fitting else Path(tempfile.gettempdir(), f"seatunnel-{os.getuid()}")
+    folder = fitting[0] if fitting else Path("/tmp", f"seatunnel-{os.getuid()}")
     try:
         require_own_links(str(folder))
     except OSError as error:

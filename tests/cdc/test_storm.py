@@ -33,7 +33,7 @@ def test_a_storm_keeps_its_sum_and_a_difference_is_found(captured: Captured) -> 
     wait_until(lambda: storm.committed > 300 or storm.errors, 60, "300 transactions")
     storm.end()
     assert snapshot_arrived(storm, SOURCE)
-    assert watcher.looks
+    wait_until(lambda: watcher.looks > 0, 60, "a look of the watcher")
     assert not watcher.broken
     captured.recreate(COPY)
     for table in TABLES:

@@ -84,13 +84,14 @@ class Played:
         base: CheckpointRef | None = None,
         uncommitted: int = 0,
         retracting: CheckpointRef | None = None,
+        memory: Mapping[str, Any] | None = None,
     ) -> CheckpointRef:
         waiting = tuple(
             Committable(id=f"0-{epoch}-{unit}", epoch=epoch, unit=unit, source=table, rows=1, bytes=1, body={})
             for unit in range(1, 1 + uncommitted)
         )
         states = VertexStates(
-            sources={table: SourceState(attachment=self.frozen, cursor=rows, total=9)},
+            sources={table: SourceState(attachment=self.frozen, cursor=rows, total=9, memory=memory)},
             tasks={table: TaskState(next_unit=rows + 1)},
             sinks={f"{table}_out": SinkState(save_mode_pending=False, rows_committed=rows, uncommitted=waiting)},
             retracting=retracting,

@@ -9,6 +9,9 @@ from attrs import evolve
 
 from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, Claim, claim_again
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connector_api.source import PollCursor
+from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.filesystems.staged_name import staging_folder
 from seatunnel_core.errors import UsageError
 from seatunnel_core.job.restoring import Asked, Restore
@@ -76,6 +79,24 @@ def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
     one.store(5, 8)
     said = "checkpoint 100000-3 is not the latest: 100000-5 is newer, and up to 2 rows"
     assert said in one.refusal(at("3"))
+
+
+def test_a_state_whose_data_the_source_no_longer_has_is_refused_before_anything_changes(
+    one: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def require_readable(_self: FakeSource, cursor: PollCursor) -> None:
+        if cursor["offset"] < 5:
+            raise SourceChangedError(f"the messages before 5 were removed, and reading continues at {cursor['offset']}")
+
+    monkeypatch.setattr(FakeSource, "require_readable", require_readable, raising=False)
+    for number, offset in ((4, 4), (5, 5), (6, 6)):
+        one.store(number, 3, memory={"offset": offset})
+    stored = one.storage.get_manifest(JOB)
+    said = one.refusal(at("4", accept_duplicates=True))
+    assert "checkpoint 100000-4 of pipeline 1 (a -> a_out) cannot be restored: the source 'a': the messages" in said
+    assert "reading continues at 4" in said
+    assert one.storage.get_manifest(JOB) == stored
+    assert one.restore(at("5", accept_duplicates=True)).restores[1].rewind is Rewind.ACCEPTED
 
 
 def test_rows_are_taken_back_only_from_sinks_that_can(one: Played) -> None:

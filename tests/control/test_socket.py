@@ -128,11 +128,19 @@ def test_where_the_users_folder_has_a_long_name_it_is_one_for_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("seatunnel_core.control.sockets._LONGEST", len(str(tmp_path)) + 60)
     folder = control_folder({"HOME": "/" + "long/" * 30})
     assert folder == tmp_path / f"seatunnel-{os.getuid()}"
     folder.chmod(0o777)
     with pytest.raises(PlatformError, match="only you can read and write"):
         control_folder({"HOME": "/" + "long/" * 30})
+
+
+def test_where_that_one_has_a_long_name_as_well_it_is_one_that_is_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("long" * 30)))
+    assert control_folder({"HOME": "/" + "long/" * 30}) == Path("/tmp", f"seatunnel-{os.getuid()}")
 
 
 def test_a_job_that_cannot_listen_runs_all_the_same(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import Batch, TableSchema
-from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
@@ -210,6 +210,20 @@ class KafkaSource(Source):
         for topic, expected in _known_ids(memory).items():
             require_same(self._cluster, topic, expected, ids.get(topic), "of the checkpoint")
         return ids
+
+    def require_readable(self, cursor: PollCursor) -> None:
+        """Raise ``SourceChangedError`` if a topic was created again, or messages behind the cursor were removed."""
+        known, _ = _known(cursor)
+        with errors_of_source():
+            self._same_topics(known, (), cursor)
+            firsts = self._starting.firsts(list(known))
+        for place, offset in known.items():
+            if offset < firsts[place]:
+                topic, partition = place
+                raise SourceChangedError(
+                    f"{self._cluster.names}: topic {topic}, partition {partition} begins at offset {firsts[place]}, and "
+                    f"the checkpoint continues at {offset}: the topic's retention removed the messages between them"
+                )
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Commit the resume offset of each partition: the start of its first unpublished range, or its end."""

@@ -132,11 +132,7 @@ class MySQLCdcSource(Source):
         assert self._state is not None
         names: bytes = cursor["tables"] if cursor else recorded(tables)
         progress = Progress.of(cursor) if cursor else self._first()
-        if progress.server != self._server.identity(self._state):
-            raise SourceChangedError(
-                f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
-                "of its log mean nothing there. Restore the url, or start a new job"
-            )
+        self._require_same(progress, self._state)
         warnings: list[str | None] = [] if cursor else [*self.planned_reading()]
         if self._planner is None:
             captured = same_tables(names, tables)
@@ -163,6 +159,20 @@ class MySQLCdcSource(Source):
         for fact in facts:
             progress = progress.with_fact(fact)
         return {**cursor, **progress.cursor()}
+
+    def require_readable(self, cursor: PollCursor) -> None:
+        """Raise ``SourceChangedError`` if the log behind the cursor was removed, or the server is another one."""
+        progress = Progress.of(cursor)
+        self._require_same(progress, self._server.require_capturable())
+        self._server.require_retained(progress.log)
+
+    def _require_same(self, progress: Progress, state: ServerState) -> None:
+        """Raise an error if the server is another one than that of a cursor."""
+        if progress.server != self._server.identity(state):
+            raise SourceChangedError(
+                f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
+                "of its log mean nothing there. Restore the url, or start a new job"
+            )
 
     def _first(self) -> Progress:
         """Return the start of the job."""

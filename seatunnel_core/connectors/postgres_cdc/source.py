@@ -50,7 +50,7 @@ from seatunnel_core.connectors.postgres_cdc.tables import (
 from seatunnel_core.connectors.postgres_log.errors import LogError
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import TableName, publication
-from seatunnel_core.connectors.postgres_log.slots import advance_slot, slot_state
+from seatunnel_core.connectors.postgres_log.slots import advance_slot, required_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
 _SERVER = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
@@ -191,6 +191,15 @@ class PostgresCdcSource(Source):
     def close(self) -> None:
         if self._snapshot is not None:
             self._snapshot.close()
+
+    def require_readable(self, cursor: PollCursor) -> None:
+        """Raise ``SourceChangedError`` if the slot was confirmed beyond the cursor, or the server is another one."""
+        state = Capture.from_record(cursor)
+        with self._connected() as connection:
+            self._require_same(connection, state)
+            if state.log:
+                slot = required_slot(connection, self._settings.slot)
+                slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
 
     def _first(self, connection: Any) -> Capture:
         """Return the state at the start of the job; create the slot and the publication."""
