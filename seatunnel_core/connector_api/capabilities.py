@@ -144,7 +144,7 @@ class SupportsPublishedQuery(Protocol):
 
 @runtime_checkable
 class SupportsRestoreCheck(Protocol):
-    """An unbounded source whose data may be removed, and that can determine whether an earlier state is still usable."""
+    """An unbounded source that can determine whether an earlier state is still usable."""
 
     @abstractmethod
     def require_readable(self, cursor: PollCursor) -> None:

@@ -221,8 +221,8 @@ class KafkaSource(Source):
             if offset < firsts[place]:
                 topic, partition = place
                 raise SourceChangedError(
-                    f"{self._cluster.names}: topic {topic}, partition {partition} begins at offset {firsts[place]}, and "
-                    f"the checkpoint continues at {offset}: the topic's retention removed the messages between them"
+                    f"{self._cluster.names}: topic {topic}, partition {partition} begins at offset {firsts[place]}, "
+                    f"and the checkpoint continues at {offset}: the topic's retention removed the messages between them"
                 )
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
