@@ -47,7 +47,7 @@ def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int)
 
 
 def counted(checkpoints: Sequence[CheckpointInfo]) -> tuple[CheckpointInfo, ...]:
-    """Return the checkpoints that count for ``max_retained``, and so expire one day.
+    """Return the checkpoints that count towards ``max_retained``, and therefore expire at some time.
 
     Args:
         checkpoints: All checkpoints of a pipeline, in the order of a listing.

@@ -1,7 +1,7 @@
 """The interface of a checkpoint storage: its guarantees for an engine, and the obligations of a plugin.
 
 A *job* consists of *pipelines*, numbered from 1. Starting a pipeline claims an *epoch*, a number larger than all before
-it, and puts a *marker*. A *checkpoint* has an ID that grows within its epoch, and its *base* is the checkpoint from
+it, and stores its *marker*. A *checkpoint* has an ID that grows within its epoch, and its *base* is the checkpoint from
 which its epoch continued: the latest, those before it in its epoch, its base and so on are *live*, all others
 *orphaned* (``lineage``). A *savepoint* is kept until a user removes it; a *completed point* is the last checkpoint of a
 finished pipeline. The *manifest* describes the parts of the job; *attachments* are objects shared by many checkpoints.
@@ -14,8 +14,8 @@ operation on four primitives. Any other kind implements the abstract methods bel
 2.  *Sealed*: a flipped, missing or extra byte is ``CheckpointCorruptedError``, never wrong data.
 3.  *Latest is the largest (epoch, id)* that exists: never a clock, a file time or the order of a listing.
 4.  *Fallback is explicit*: absence is ``None`` or empty; damage and failure raise.
-5.  *max-retained* holds in each pipeline, across restarts; savepoints and the newest completed point stay, and of each
-    epoch between a live savepoint and now the newest live one: without it the savepoint would be orphaned.
+5.  *max-retained* holds in each pipeline, across restarts; savepoints and the newest completed point stay, and so does
+    the newest live checkpoint of each epoch since a live savepoint, because otherwise the savepoint would be orphaned.
 6.  *The namespace ends with "/"*, and no id leads out of it.
 7.  *Store is idempotent* and never overwrites.
 8.  *Fenced without a lock service*, see below.

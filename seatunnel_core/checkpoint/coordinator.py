@@ -48,12 +48,12 @@ from seatunnel_storage_api.state import CheckpointType
 
 
 class Coordinator:
-    """Coordinator of one pipeline's consistent cuts, after Chandy and Lamport; acts only on durable and fenced ones.
+    """Coordinator of one pipeline's checkpoints, which take effect only when they are durable and fenced.
 
-    A checkpoint is a distributed snapshot in their sense. The coordinator injects a barrier (their marker) at every
-    source. Each vertex that receives it records its state, reports that with ``Acknowledge`` and forwards the barrier
-    on every channel. The channels' state is what is in flight in a task: units that run, wait or are held back for
-    order (R2). The last acknowledgement completes the cut. It is stored, and when the storage reports that it is
+    A checkpoint is a distributed snapshot of Chandy and Lamport. The coordinator injects a barrier (their marker) at
+    every source. Each vertex that receives it records its state, reports that with ``Acknowledge`` and forwards the
+    barrier on every channel. The channels' state is what is in flight in a task: units that run, wait or are held back
+    for order (R2). The last acknowledgement completes the cut. It is stored, and when the storage reports that it is
     durable and this epoch is still the newest (R5), the sinks may publish what it contains (R1).
 
     K. M. Chandy and L. Lamport, "Distributed Snapshots: Determining Global States of Distributed Systems", ACM

@@ -151,7 +151,7 @@ class Increments(Protocol):
 
     @property
     def reads(self) -> Mapping[str, str]:
-        """Return the data for which a cursor is valid only for the same description., as in ``Window.reads``."""
+        """Return the description of the data and the cursor column, as in ``Window.reads``."""
 
 
 IncrementsT = TypeVar("IncrementsT", bound=Increments)

@@ -1,12 +1,12 @@
 """The interface of a source plugin (entry-point group ``seatunnel.source``).
 
-A source is planned in three steps, so that the driver never opens data:
+A source is planned in three steps, so that the driver never has to open data:
 
 1. ``discover`` runs in the driver and only lists (names, sizes, times).
 2. ``inspect`` runs in Spark tasks, once per discovered object, and examines it (headers, footers, offsets).
 3. ``enumerate`` runs in the driver and turns the inspected items into schemas and splits.
 
-The enumeration is frozen: it is written once and every restart reads it back (protocol rule R12).
+The enumeration is fixed: it is stored once, and every restart reads the stored one (protocol rule R12).
 ``read`` then runs in Spark tasks, once per split, and again for each retry.
 
 A source that never ends by itself is unbounded (``bounded`` is false). Its enumeration returns the schemas and the

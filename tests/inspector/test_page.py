@@ -25,7 +25,7 @@ def test_the_example_runs(made: Made) -> None:
 
 
 def test_every_function_of_the_page_is_there_and_the_other_way_round() -> None:
-    (table,) = re.findall(r"^\| function \| what \|\n(.*?)\n\n", PAGE, re.MULTILINE | re.DOTALL)
+    (table,) = re.findall(r"^\| function \| purpose \|\n(.*?)\n\n", PAGE, re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"`(\w+)[.(]", table))
     functions = {name for name in inspector.__all__ if name[0].islower()} - {"seems_to_run", "record"}
     assert functions <= named

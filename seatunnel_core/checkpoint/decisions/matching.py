@@ -69,7 +69,7 @@ def fitted(
         is_published: True if all committables of the sinks in ``states`` are published, as after a savepoint.
 
     Raises:
-        RestoreRefusedError: Some vertices do not fit; the message contains their names and the remedy.
+        RestoreRefusedError: Some vertices do not match; the message contains their names and the remedy.
     """
     if not states.sources or states.sources.keys() != states.tasks.keys():
         raise RestoreRefusedError(

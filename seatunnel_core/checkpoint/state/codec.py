@@ -7,8 +7,8 @@ the same checkpoint twice is detected. It contains no executable content. It can
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
-The state of a source with cursor parts has version 2: a program without support for parts rejects
-it, so it can neither omit them from a copy nor remove them as garbage. So has the state of a task with facts.
+The state of a source with cursor parts has version 2: a program without support for parts rejects it, so it can neither
+omit them from a copy nor remove them as garbage. The state of a task with facts has version 2 for the same reason.
 
 A restore point that rolls back what was published after its base also contains that base:
 ``"retracting": {"epoch": 1, "checkpoint_id": 7}``.

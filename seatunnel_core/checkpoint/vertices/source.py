@@ -188,8 +188,8 @@ class SourceVertex:
     def _absorbed(self, facts: int) -> None:
         """Let the task drop the oldest facts, this many, because the cursor contains them.
 
-        The message follows every barrier that passed with the cursor before, and precedes every later one: a cut has
-        each fact in one place (R17).
+        The message is sent after every barrier with the previous cursor, and before every barrier with the new one, so
+        a cut contains each fact in one place only (R17).
         """
         if facts:
             self._task.send(FactsAbsorbed(facts))

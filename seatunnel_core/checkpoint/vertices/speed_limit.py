@@ -8,7 +8,7 @@ SAVED_UP_MS = 200
 
 @frozen(kw_only=True)
 class TokenBucket:
-    """Token bucket that may go into debt: each split is charged in full, and the next one waits until the debt is paid.
+    """Token bucket with debt: each split is charged in full, and the next one waits until the level is not negative.
 
     An idle period saves at most ``burst_ms`` worth of tokens. Excess charges are refunded in full, regardless of when:
     the bucket has waited for data that was not read. Integers only: rounding errors cannot accumulate.

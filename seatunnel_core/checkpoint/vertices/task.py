@@ -45,8 +45,8 @@ class TaskVertex:
     """The vertex between a source and its sinks: its content is the channel state of R2.
 
     A barrier is recorded and forwarded at once, even while units are running: a unit's description is a few hundred
-    bytes, and a checkpoint never waits for a unit. Back-pressure is by credit (R3): a split keeps its credit until the
-    result of the unit is forwarded, while a finished unit releases its execution slot at once.
+    bytes, and a checkpoint never waits for a unit. Back pressure works by credit (R3): a split keeps its credit until
+    the result of the unit is forwarded, while a finished unit releases its execution slot at once.
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -336,7 +336,7 @@ class TaskVertex:
         self._lent -= len(flight.unit.splits)
 
     def _lend(self) -> None:
-        """Give the source all free credits; none while a sink is full (R1)."""
+        """Grant the source all free credits; none while a sink is full (R1)."""
         free = self._limits.credits_per_source - self._lent
         if not self._begun or self._full_sinks or self._source_ended or free <= 0:
             return

@@ -83,7 +83,7 @@ class _Life:
         self._ended = False
 
     def live(self, *, epoch: int, kill_at: int | None = None) -> Killing:
-        """Run a process that restores the latest checkpoint, and creates a checkpoint after each unit."""
+        """Run a process that restores the latest checkpoint, and takes a checkpoint after each unit."""
         with Killing(code_of(self._suite.sink_class, Sink), kill_at) as killing:
             self._run(epoch)
         return killing
