@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any
 
 from attrs import define, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.connectors.jdbc.databases.mysql_connection import mysql_connection
 from seatunnel_core.connectors.jdbc.databases.mysql_session import session_of
 from seatunnel_core.connectors.mysql_cdc.server import Server
 from seatunnel_core.connectors.mysql_log.captured_tables import Tables
@@ -101,12 +101,10 @@ class LogReader:
             raise self.server.failed("its log cannot be read", error) from error
 
     def _connected(self, start: LogPosition | GtidSet) -> ServerStream:
-        import pymysql
-
         dialect = self.server.dialect
-        parameters: dict[str, Any] = dict(session_of(dialect.address, dialect.literal).parameters)
+        session = session_of(dialect.address, dialect.literal)
         try:
-            connection = pymysql.connect(**parameters)
+            connection = mysql_connection(session.parameters)
         except Exception as error:
             raise self.server.failed("its log cannot be read", error) from error
         return ServerStream(connection, DumpRequest(start=start, server_id=_ANONYMOUS, until_now=True))

@@ -240,7 +240,7 @@ class MySQLCdcSource(Source):
 
     def _read_chunk(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         body = split.body
-        found = self._of(stored.text(body, "table"))
+        (found,) = self._of([stored.text(body, "table")])
         assert self._state is not None
         reader = ChunkReader(
             server=self._server,
@@ -260,7 +260,7 @@ class MySQLCdcSource(Source):
             raise self._server.failed(f"{where} cannot be read", error) from error
 
     def _range_reader(self, body: Mapping[str, Any]) -> RangeReader:
-        tables = [self._of(name) for name in stored.texts(body, "tables")]
+        tables = self._of(stored.texts(body, "tables"))
         return RangeReader(
             server=self._server,
             tables={each.reading.name: each for each in tables},
@@ -279,11 +279,14 @@ class MySQLCdcSource(Source):
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [_described(split.body) for split in splits]
 
-    def _of(self, table: str) -> Found:
-        for found in self._tables:
-            if found.reading.name == table:
-                return found
-        raise SourceError(f"the table {table!r} is no longer captured; restore it in the options, or start a new job")
+    def _of(self, names: Sequence[str]) -> list[Found]:
+        """Return captured tables by their names."""
+        known = {each.reading.name: each for each in self._tables}
+        if unknown := [name for name in names if name not in known]:
+            raise SourceError(
+                f"the table {unknown[0]!r} is no longer captured; restore it in the options, or start a new job"
+            )
+        return [known[name] for name in names]
 
 
 class MariaDBCdcSource(MySQLCdcSource):

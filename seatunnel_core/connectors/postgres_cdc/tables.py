@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from attrs import evolve, frozen
@@ -48,12 +49,12 @@ class Captured:
     path: TableName
     found: Found
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Path of the table in rows."""
         return self.found.reading.name
 
-    @property
+    @cached_property
     def shape(self) -> str:
         """Short string that differs for other columns or another key."""
         schema = self.found.schema()

@@ -16,6 +16,7 @@ from attrs import evolve
 from seatunnel_core.connectors.jdbc.column import Column, DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.column_type import column_type
 from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
+from seatunnel_core.connectors.jdbc.databases.mysql_connection import mysql_connection
 from seatunnel_core.connectors.jdbc.databases.mysql_session import Reader, Session, session_of
 from seatunnel_core.connectors.jdbc.databases.mysql_values import (
     MOMENT,
@@ -88,13 +89,12 @@ class MySQL(Dialect):
     # -- connections ----------------------------------------------------------------------------------------------
 
     def engine(self) -> Any:
-        import pymysql
         import sqlalchemy as sa
 
         session = self.session()
 
         def opened() -> Any:
-            found = pymysql.connect(**session.parameters)
+            found = mysql_connection(session.parameters)
             note_version(self.address, found.get_server_info())
             with found.cursor() as cursor:
                 for statement in session.statements:
