@@ -12,6 +12,7 @@ from seatunnel_core.cli.terminal.pipeline_table import (
     PipelineTable,
     RateMeter,
     checkpoint,
+    source_lines,
     splits,
     state,
     summary,
@@ -131,6 +132,7 @@ def _parts(view: PipelineView, rows_per_second: float) -> list[str]:
         rate(rows_per_second),
         f"splits {splits(view)}",
         f"checkpoint {checkpoint(view)}",
+        *source_lines(view),
     ]
 
 

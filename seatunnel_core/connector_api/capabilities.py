@@ -10,6 +10,7 @@ from typing import Protocol, TypeGuard, runtime_checkable
 
 from seatunnel_core.connector_api.sink_context import SinkContext
 from seatunnel_core.connector_api.source import Fact, PollCursor
+from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.retraction import Retraction
 
@@ -19,6 +20,7 @@ __all__ = [
     "SupportsDryRun",
     "SupportsFacts",
     "SupportsProbe",
+    "SupportsProgress",
     "SupportsPublishedQuery",
     "SupportsRestoreCheck",
     "SupportsRollback",
@@ -105,6 +107,23 @@ class SupportsFacts(Protocol):
 
         Called in the driver before a poll. Must be a pure function: after a crash it is called again with an older
         cursor and the facts that were reported since.
+        """
+
+
+@runtime_checkable
+class SupportsProgress(Protocol):
+    """An unbounded source that reads a log, and shows how far it is."""
+
+    @abstractmethod
+    def progress(self, cursor: PollCursor) -> SourceProgress | None:
+        """Return the progress at a cursor; ``None`` if it is unknown, such as before the first poll.
+
+        Called in the driver whenever a user displays the job, in any thread and during polls. So it must be fast and
+        ask no server: it uses what the last poll has learned.
+
+        Args:
+            cursor: Cursor of the last poll, with the facts of the splits that were read since, and with names instead
+                of ``bytes``.
         """
 
 

@@ -15,6 +15,7 @@ from attrs import frozen
 from seatunnel_core import stored
 from seatunnel_core.checkpoint.commands import AbortKind
 from seatunnel_core.clock import wall_clock
+from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.reporting.metrics import Durations, JobMetrics, PipelineMetrics
 from seatunnel_core.work.failure import FailureKind
@@ -126,6 +127,20 @@ def _sizes(pipeline: PipelineMetrics) -> Measured:
     return [("_sum", {}, pipeline.checkpoint_bytes_total), ("_count", {}, pipeline.checkpoints_completed)]
 
 
+def _of_sources(name: str, help: str, read: Callable[[SourceProgress], float | None]) -> Family:
+    """Return a gauge family that has a sample for each source that reads a log, once its value is known."""
+
+    def measure(pipeline: PipelineMetrics) -> Measured:
+        found = ((source, read(progress)) for source, progress in pipeline.sources.items())
+        return [("", {"source": source}, value) for source, value in found if value is not None]
+
+    return Family(name, "gauge", help, ("source",), measure=measure)
+
+
+def _of_snapshots(name: str, help: str, read: Callable[[SnapshotProgress], float]) -> Family:
+    return _of_sources(name, help, lambda each: None if each.snapshot is None else read(each.snapshot))
+
+
 def _age_s(pipeline: PipelineMetrics) -> float | None:
     return None if pipeline.last_checkpoint_age_ms is None else pipeline.last_checkpoint_age_ms / 1000
 
@@ -223,6 +238,19 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family("seatunnel_checkpoint_size_bytes", "summary", "The size of completed checkpoints.", measure=_sizes),
     _gauge("seatunnel_checkpoint_last_size_bytes", "The size of the last one.", lambda each: each.checkpoint_bytes),
+    _of_sources(
+        "seatunnel_source_lag_bytes",
+        "Size of the log that a source has not read yet. Grows while tables are read for the first time.",
+        lambda each: each.lag_bytes,
+    ),
+    _of_sources(
+        "seatunnel_source_lag_seconds",
+        "Age of the newest data of which a source has read all earlier data; 0 at the end of the log.",
+        lambda each: each.lag_seconds,
+    ),
+    _of_snapshots("seatunnel_snapshot_tables", "Tables that are read before their changes.", lambda each: each.tables),
+    _of_snapshots("seatunnel_snapshot_tables_done", "Completely read tables.", lambda each: each.tables_done),
+    _of_snapshots("seatunnel_snapshot_chunks_done", "Completely read chunks of tables.", lambda e: e.chunks_done),
     Family("cluster_info", "gauge", "1, for the jobs of one user on one machine.", ("cluster", "master")),
     Family("cluster_time", "gauge", "Current time of this machine, in milliseconds since 1970.", ("cluster",)),
     Family("node_count", "gauge", "Processes that run jobs.", ("cluster",)),

@@ -27,7 +27,8 @@ _SHOWN = {
 def pipeline_record(view: PipelineView) -> dict[str, Any]:
     """Return the displayed values of a pipeline; they do not change while the pipeline is idle."""
     shown = {key: getattr(view, name) for key, name in _SHOWN.items()}
-    return {**shown, "checkpoints_failed": view.checkpoints_failed, "warnings": list(view.warnings)}
+    sources = {"sources": {name: each.record() for name, each in view.sources.items()}} if view.sources else {}
+    return {**shown, "checkpoints_failed": view.checkpoints_failed, "warnings": list(view.warnings), **sources}
 
 
 def measured_record(view: PipelineMetrics) -> dict[str, Any]:
@@ -83,5 +84,5 @@ def pipeline_view(block: Mapping[str, Any]) -> PipelineView:
         StoredValueError: the value is not such a record.
     """
     given = {name: stored.member(block, key) for key, name in _SHOWN.items()}
-    warnings = {"warnings": block["warnings"]} if "warnings" in block else {}
-    return PipelineView(**read_fields(PipelineView, {**given, **warnings}, partial=True))
+    more = {key: block[key] for key in ("warnings", "sources") if key in block}
+    return PipelineView(**read_fields(PipelineView, {**given, **more}, partial=True))

@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from seatunnel_core import stored_fields
+from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.quantity import count, duration, pick
 from seatunnel_core.reporting import html
 
@@ -84,6 +85,9 @@ class PipelineView:
 
     table_rows: Mapping[str, int] = field(factory=dict)
     """Committed rows of each table, for all sinks together; empty for pipelines of a single table."""
+
+    sources: Mapping[str, SourceProgress] = field(factory=dict)
+    """Progress of each source that reads a log, by name."""
 
     def __repr__(self) -> str:
         figures = f"{pick(self.rows_read, 'row')} read, {count(self.rows_committed)} committed"

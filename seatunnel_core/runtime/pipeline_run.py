@@ -111,6 +111,7 @@ class PipelineRun:
         """Begin an epoch."""
         self._waiting = None
         self._counted = self._progress()
+        self._work.sources.progress.restarted()
         self._epoch = EpochRun(
             protocol=self._protocol_of(self._restarts),
             work=self._work,
@@ -225,6 +226,7 @@ class PipelineRun:
             failure=self.failure.message if self.failure else "",
             code=self.failure.code if self.failure else "",
             warnings=self._metrics.warnings,
+            sources=self._work.sources.progress.shown(),
         )
         progress = self._progress()
         if progress is None:

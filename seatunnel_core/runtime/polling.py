@@ -67,6 +67,7 @@ class SourcePolling:
 
         def found() -> None:
             self._notices.warned(command.source, news.warnings)
+            self._sources.progress.polled(command.source, news.cursor, command.facts)
             self._deliver(
                 lambda now: events.Found(
                     now_ms=now, source=command.source, splits=splits, memory=news.cursor, again_ms=news.again_ms

@@ -23,6 +23,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.enumeration import freeze, thaw
 from seatunnel_core.runtime.kept_parts import KeptParts
+from seatunnel_core.runtime.source_progress import ProgressOfSources
 from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.failure import retried
 from seatunnel_core.work.fact import Fact
@@ -45,6 +46,10 @@ class SourceIO:
 
     _parts: KeptParts = field(
         init=False, repr=False, default=Factory(lambda self: KeptParts(self.storage, self.job_id), takes_self=True)
+    )
+
+    progress: ProgressOfSources = field(
+        init=False, repr=False, default=Factory(lambda self: ProgressOfSources(self.planned), takes_self=True)
     )
 
     def __len__(self) -> int:

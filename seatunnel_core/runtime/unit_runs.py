@@ -140,6 +140,8 @@ class UnitRuns:
             named = {"job": self._work.job_id, "pipeline": self._work.planned.id, "task": order.task}
             record_span("unit", now_ms() - begun_ms, {**named, "rows": result.rows_read}, error=failed)
             self._count_ended((order.task, order.attempt.id), result.vertices)
+        if result.facts:
+            self._work.sources.progress.read(self._chains[order.task].source_name, result.facts)
         for note in result.notes:
             self._metrics.warned(note)
             _log.warning("pipeline %d, %s", result.pipeline_id, note)

@@ -11,6 +11,7 @@ from rich.console import Console
 from seatunnel_core.cli.progress import PlainDisplay, TerminalDisplay
 from seatunnel_core.cli.terminal.pipeline_table import RateMeter
 from seatunnel_core.cli.terminal.text import in_colour, wrapped
+from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.reporting.report import JobProgress, PipelineView
 
 
@@ -75,6 +76,15 @@ class TestPlainDisplay:
         clock.now += 9.9
         display.show(progress(running))
         assert len(lines) == 1
+
+    def test_a_source_that_reads_a_log_shows_how_far_it_is(self) -> None:
+        clock = Clock()
+        lines: list[Any] = []
+        display = PlainDisplay(lines.append, interval_s=10, clock=clock)
+        sources = {"in": SourceProgress(position="0/10", lag_bytes=32)}
+        clock.now += 10
+        display.show(progress(view(sources=sources)))
+        assert lines[0].endswith(", checkpoint none yet, in: log 0/10, 32 B behind")
 
     def test_news_come_at_once_and_only_once(self) -> None:
         lines: list[str] = []

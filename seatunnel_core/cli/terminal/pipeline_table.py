@@ -9,6 +9,7 @@ from attrs import frozen
 
 from seatunnel_core.quantity import count, duration, pick, rate, size
 from seatunnel_core.reporting.report import PipelineView
+from seatunnel_core.reporting.source_words import source_words
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -90,12 +91,14 @@ class PipelineTable:
 
         rates = {view.id: self._rates.rows_per_second(view) for view in pipelines}
         in_lines = self._console.width < NARROWEST
-        room = max(1, (self._console.height - 5) // (3 if in_lines else 1))
+        extra = max((len(view.sources) for view in pipelines), default=0)
+        room = max(1, (self._console.height - 5) // ((3 if in_lines else 1) + extra))
         shown = sorted(sorted(pipelines, key=lambda view: (_urgency(view), view.id))[:room], key=lambda view: view.id)
         body = self._lines(shown, rates) if in_lines else self._cells(shown, rates)
-        if len(shown) == len(pipelines):
-            return body
-        return Group(body, Text(summary(pipelines, sum(rates.values())), style="italic dim"))
+        below = [Text(line, overflow="ellipsis", no_wrap=True) for view in shown for line in source_lines(view)]
+        if len(shown) < len(pipelines):
+            below.append(Text(summary(pipelines, sum(rates.values())), style="italic dim"))
+        return Group(body, *below) if below else body
 
     def _lines(self, shown: Sequence[PipelineView], rates: Mapping[int, float]) -> "RenderableType":
         from rich.text import Text
@@ -167,6 +170,13 @@ def splits(view: PipelineView) -> str:
         return count(view.splits_done)
     total = "?" if view.splits_total is None else count(view.splits_total)
     return f"{count(view.splits_done)}/{total}"
+
+
+def source_lines(view: PipelineView) -> list[str]:
+    """Return a line for each source of a running pipeline that reads a log."""
+    if view.phase in ENDED:
+        return []
+    return [f"{name}: {source_words(progress)}" for name, progress in view.sources.items()]
 
 
 def checkpoint(view: PipelineView) -> str:

@@ -70,6 +70,12 @@ class Chunks:
     _pieces: list[Piece] = field(factory=list, init=False)
     """Chunks of the current table that were not returned yet."""
 
+    taken: dict[int, int] = field(factory=dict, init=False)
+    """Number of returned chunks of each table."""
+
+    sizes: dict[int, int | None] = field(factory=dict, init=False)
+    """Number of chunks of each table from the first returned one on; ``None`` while it is unknown."""
+
     def take(self, start: ChunkStart, most: int, connection: Any) -> tuple[list[Chunk], ChunkStart]:
         """Return the next chunks, and the start behind them. At the end its table is the number of tables.
 
@@ -82,14 +88,22 @@ class Chunks:
         while len(taken) < most and start.table < len(self._tables):
             found = self._tables[start.table]
             self._require_pieces(found, start, connection)
+            before = len(taken)
             for piece in islice(self._pieces, most - len(taken)):
                 after = ChunkStart(table=start.table, order=piece.order, low=piece.high)
                 if piece.high is None:
                     after = ChunkStart(table=start.table + 1)
                 taken.append(Chunk(table=start.table, found=found, piece=piece, next=after))
-            del self._pieces[: sum(1 for each in taken if each.table == start.table)]
+            self._count(start.table, len(taken) - before)
             start = taken[-1].next
         return taken, start
+
+    def _count(self, table: int, returned: int) -> None:
+        """Count returned chunks of the current table, and forget their pieces."""
+        self.taken[table] = self.taken.get(table, 0) + returned
+        is_whole = self._pieces[-1].high is None
+        self.sizes[table] = self.taken[table] + len(self._pieces) - returned if is_whole else None
+        del self._pieces[:returned]
 
     def _require_pieces(self, found: Found, start: ChunkStart, connection: Any) -> None:
         """Divide the rest of a table, unless it is already divided from there on."""

@@ -26,6 +26,8 @@ class Planned:
     progress: Progress
     bodies: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     again_ms: int | None = IDLE_MS
+    end: LogPosition | None = None
+    """End of the log, if it was queried."""
 
 
 @frozen(kw_only=True)
@@ -135,14 +137,14 @@ class Planner:
             progress = evolve(progress, stop=now)
         end = now if progress.stop is None else min(now, progress.stop)
         if progress.stop is not None and progress.log >= progress.stop:
-            return Planned(progress=progress, again_ms=None)
+            return Planned(progress=progress, again_ms=None, end=now)
         if end <= progress.log:
-            return Planned(progress=progress)
+            return Planned(progress=progress, end=now)
         self.server.require_retained(progress.log)
         body = self._body(progress, progress.log, end)
         if progress.since_ms is not None:
             body["since_ms"] = progress.since_ms
-        return Planned(progress=evolve(progress, reading=end), bodies=(body,))
+        return Planned(progress=evolve(progress, reading=end), bodies=(body,), end=now)
 
     def _body(self, progress: Progress, start: LogPosition, end: LogPosition) -> dict[str, Any]:
         """Return the body of a range. It names the tables, because more may match the options when it is read."""

@@ -73,6 +73,9 @@ class Progress:
     prepared: tuple[str, ...] = ()
     """Distributed transactions that are prepared at the end of the last range, and changed no captured table."""
 
+    committed_ms: int = 0
+    """Time of the last transaction that was read, in milliseconds since 1970; 0 before one was read."""
+
     stopped: str = ""
     """Message about a definition of a captured table, at which reading stopped."""
 
@@ -88,6 +91,7 @@ class Progress:
             "stop": None if self.stop is None else str(self.stop),
             "since_ms": self.since_ms,
             "prepared": [*self.prepared],
+            "committed_ms": self.committed_ms,
             "stopped": self.stopped,
         }
 
@@ -105,6 +109,7 @@ class Progress:
             stop=_position(cursor, "stop"),
             since_ms=None if cursor["since_ms"] is None else stored.number(cursor, "since_ms"),
             prepared=tuple(stored.texts(cursor, "prepared")),
+            committed_ms=stored.number(cursor, "committed_ms") if "committed_ms" in cursor else 0,
             stopped=stored.text(cursor, "stopped"),
         )
 
@@ -118,7 +123,8 @@ class Progress:
             number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))
             window = (evolve(each, mark=mark) if each.number == number else each for each in self.window)
             return evolve(self, window=tuple(window))
-        found = evolve(self, prepared=tuple(stored.texts(fact, "prepared")))
+        committed_ms = stored.number(fact, "committed_ms") if "committed_ms" in fact else self.committed_ms
+        found = evolve(self, prepared=tuple(stored.texts(fact, "prepared")), committed_ms=committed_ms)
         if "read" not in fact:  # a range between windows, which is always read completely
             return evolve(found, reading=None)
         read = position_of(stored.text(fact, "read"))

@@ -47,11 +47,13 @@ class RangeReader:
         """
         window = WindowFilter.of(self.body)
         limit = LIMIT_BYTES if window is None else None
-        read, stopped = self.start, ""
+        read, stopped, committed = self.start, "", dict[str, int]()
         distributed = Distributed(set(stored.texts(self.body, "prepared")))
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
             yield from self._emitted(batch, window, context)
             inside = [each for each in batch.transactions if each.begin < self.end]
+            if inside:
+                committed = {"committed_ms": inside[-1].timestamp * 1000}
             is_beyond = len(inside) < len(batch.transactions)
             read = self._end_of(inside) if is_beyond else batch.position
             stopped = self._redefined(batch)
@@ -59,11 +61,12 @@ class RangeReader:
                 break
         prepared = sorted(distributed.prepared)
         if window is None:
-            context.report_fact({"read": str(max(read, self.start)), "stopped": stopped, "prepared": prepared})
+            read_to = str(max(read, self.start))
+            context.report_fact({"read": read_to, "stopped": stopped, "prepared": prepared, **committed})
         elif stopped:
             raise SourceChangedError(stopped)
         else:
-            context.report_fact({"prepared": prepared})
+            context.report_fact({"prepared": prepared, **committed})
 
     def _end_of(self, inside: Sequence[Transaction]) -> LogPosition:
         """Return the end of the range if a transaction behind it was read, too: the log also has other events."""

@@ -237,7 +237,16 @@ class Server:
 
     def files(self) -> list[str]:
         """Return the names of the files of the log, the oldest first."""
-        return [_text(row[0]) for row in self.ask("SHOW BINARY LOGS")]
+        return [*self.file_sizes()]
+
+    def file_sizes(self) -> dict[str, int]:
+        """Return the files of the log with their sizes in bytes, the oldest first."""
+        return {_text(row[0]): int(row[1]) for row in self.ask("SHOW BINARY LOGS")}
+
+    def clock_ms(self) -> int:
+        """Return the time on the server, in milliseconds since 1970, with a resolution of one second."""
+        ((seconds,),) = self.ask("SELECT UNIX_TIMESTAMP()")
+        return int(seconds) * 1000
 
     def identity(self, state: ServerState) -> str:
         """Return a text that differs between servers; positions of a log are valid for one server only."""

@@ -1,6 +1,7 @@
 """The sources ``MySQL-CDC`` and ``MariaDB-CDC``."""
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from seatunnel_core.connector_api.source import (
     ReadContext,
     Source,
 )
+from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import options as shared
 from seatunnel_core.connectors.change_data.captured_table import captured_table
@@ -33,11 +35,12 @@ from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc import options as opt
+from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.mysql_cdc.chunk_places import DIVISIBLE
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, path_of
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
-from seatunnel_core.connectors.mysql_cdc.planning import Planner
+from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import later_tables, recorded, same_tables
@@ -64,6 +67,8 @@ class MySQLCdcSource(Source):
     bounded = False
     waits = False
     ordered = True
+    acknowledges = True
+    acknowledges_oldest = True
     caveat = (
         "Exception: the server removed a part of its log before the job had read it, which is an error; and with sinks "
         "that write directly, rows that are deleted while tables are copied may stay after a failure"
@@ -92,10 +97,12 @@ class MySQLCdcSource(Source):
         self._tables: tuple[Found, ...] = ()
         self._state: ServerState | None = None
         self._planner: Planner | None = None
+        self._observed: Observed | None = None
+        self._oldest: LogPosition | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         tables = tuple(_for_tasks(each) for each in self._tables)
-        return {**self.__dict__, "options": None, "_planner": None, "_tables": tables, "_jdbc": None}
+        return {**self.__dict__, "options": None, "_planner": None, "_observed": None, "_tables": tables, "_jdbc": None}
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -137,15 +144,20 @@ class MySQLCdcSource(Source):
         if self._planner is None:
             captured = same_tables(names, tables)
             warnings.append(later_tables(captured, tables))
+            chunks = (SteppedChunks if self._state.is_5_7 else Chunks)(captured)
+            listed = [each.reading.name for each in captured]
+            ahead_ms = self._server.clock_ms() - round(time.time() * 1000)
+            self._observed = Observed(tables=listed, chunks=chunks, ahead_ms=ahead_ms)
             self._planner = Planner(
                 server=self._server,
                 state=self._state,
-                tables=[each.reading.name for each in captured],
-                chunks=(SteppedChunks if self._state.is_5_7 else Chunks)(captured),
+                tables=listed,
+                chunks=chunks,
                 parallelism=planning.parallelism,
                 stops_at_end=self.options[opt.STOP_MODE] == "latest",
             )
         planned = self._planner.plan(progress)
+        self._observe(planned, is_first=not cursor)
         return PollResult(
             items=planned.bodies,
             cursor={**planned.progress.cursor(), "tables": names},
@@ -173,6 +185,25 @@ class MySQLCdcSource(Source):
                 f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
                 "of its log mean nothing there. Restore the url, or start a new job"
             )
+
+    def progress(self, cursor: PollCursor) -> SourceProgress | None:
+        """Return the progress at a cursor; ``None`` before the first poll."""
+        observed = self._observed
+        return None if observed is None else capture_progress(Progress.of(cursor), observed, self._oldest)
+
+    def _observe(self, planned: Planned, *, is_first: bool) -> None:
+        """Record the end of the log, for the progress; query it unless the poll did."""
+        assert self._observed is not None, "the planner exists"
+        assert self._state is not None, "the tables are known"
+        end = planned.end or self._server.position(self._state)
+        starts_now = is_first and self.options[opt.STARTUP_MODE] in ("initial", "latest")
+        self._observed = self._observed.and_end(planned.progress, end, self._server.file_sizes, starts_now=starts_now)
+
+    def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
+        """Record from where the oldest retained checkpoint continues to read the log."""
+        starts = [stored.text(each.body, "log" if "chunk" in each.body else "from") for each in unread]
+        starts += [stored.text(cursor, "log")] if cursor else []
+        self._oldest = min(map(position_of, starts), default=None)
 
     def _first(self) -> Progress:
         """Return the start of the job."""

@@ -82,6 +82,9 @@ class Capture:
     reading: str = ""
     """End of the range of the log that is being read; empty if none is."""
 
+    committed_ms: int = 0
+    """Time of the last commit that was read from the log, in milliseconds since 1970; 0 before one was read."""
+
     stop: str = ""
     """Position at which the job ends; empty if it is not known, or the job never ends."""
 
@@ -100,6 +103,7 @@ class Capture:
             "marks": [each.record() for each in self.marks],
             "until": self.until,
             "reading": self.reading,
+            "committed_ms": self.committed_ms,
             "stop": self.stop,
         }
 
@@ -126,6 +130,7 @@ class Capture:
             marks=tuple(map(Mark.from_record, stored.items(record, "marks"))),
             until=stored.text(record, "until"),
             reading=stored.text(record, "reading"),
+            committed_ms=stored.number(record, "committed_ms") if "committed_ms" in record else 0,
             stop=stored.text(record, "stop"),
         )
 
@@ -155,9 +160,9 @@ class Capture:
             marks.append(mark)
         return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
 
-    def logged(self, end: str) -> "Capture":
-        """Return the state after the log was read up to a position."""
-        return evolve(self, log=end, reading="")
+    def logged(self, end: str, committed_ms: int = 0) -> "Capture":
+        """Return the state after the log was read up to a position; the time is 0 if it had no commit."""
+        return evolve(self, log=end, reading="", committed_ms=committed_ms or self.committed_ms)
 
 
 def marks_of(marks: Sequence[Mark], table: int) -> list[Mark]:

@@ -24,6 +24,9 @@ from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
+_EPOCH_MS = 946_684_800_000
+"""Time from which PostgreSQL counts, 2000, in milliseconds since 1970."""
+
 _REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
 
 
@@ -86,6 +89,9 @@ class RangeReader:
     _shapes: dict[int, object] = field(init=False, factory=dict)
     """Last shape of each table that was found to be the planned one."""
 
+    committed_ms: int = field(init=False, default=0)
+    """Time of the last commit that was read, in milliseconds since 1970; 0 before the first one."""
+
     def __attrs_post_init__(self) -> None:
         self._numbers = {table.path: number for number, table in enumerate(self._tables)}
 
@@ -110,6 +116,9 @@ class RangeReader:
             if wanted.confirm <= wanted.start:
                 reader.confirm(wanted.confirm)
             for batch in reader.batches(wanted.end):
+                for each in batch.transactions:
+                    if each.complete:
+                        self.committed_ms = each.time_us // 1000 + _EPOCH_MS
                 for changes in batch.changes:
                     made = self._batch(connection, batch, changes)
                     if made is not None:

@@ -28,7 +28,8 @@ SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_repl
             ELSE pg_catalog.pg_current_wal_insert_lsn() END::text,
        CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
             ELSE pg_catalog.pg_current_wal_flush_lsn() END::text, pg_catalog.pg_is_in_recovery(),
-       (SELECT restart_lsn::text FROM pg_catalog.pg_replication_slots WHERE slot_name = %s)
+       (SELECT restart_lsn::text FROM pg_catalog.pg_replication_slots WHERE slot_name = %s),
+       (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint
 """
 _NO_SLOT = (
     "option 'startup.mode': committed-offset continues the replication slot {name}, which does not exist; use initial, "
@@ -70,6 +71,9 @@ class LogEnd:
     replica: bool = False
     """True if the server is a replica: after a restart it repeats a part of the log."""
 
+    at_ms: int = 0
+    """Time on the server, in milliseconds since 1970."""
+
 
 def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
     """Return how far the server has written its log.
@@ -79,15 +83,16 @@ def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
         slot: Name of the slot; it need not exist.
         flush: True to make all of it durable. A quiet server does that only with the next commit.
     """
-    ((inserted, flushed, replica, restart),) = run(connection, _WRITTEN, (slot,))
+    ((inserted, flushed, replica, restart, at_ms),) = run(connection, _WRITTEN, (slot,))
     if flush and inserted != flushed:
         run(connection, _COMMIT)
-        ((_, flushed, replica, restart),) = run(connection, _WRITTEN, (slot,))
+        ((_, flushed, replica, restart, at_ms),) = run(connection, _WRITTEN, (slot,))
     return LogEnd(
         inserted=Lsn.parse(inserted),
         flushed=Lsn.parse(flushed),
         restart=None if restart is None else Lsn.parse(restart),
         replica=replica,
+        at_ms=at_ms,
     )
 
 

@@ -20,6 +20,7 @@ from seatunnel_core.connector_api.source import (
     ReadContext,
     Source,
 )
+from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
@@ -27,6 +28,7 @@ from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
 from seatunnel_core.connectors.jdbc.reading import only_shown
 from seatunnel_core.connectors.postgres_cdc import options as opt
+from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
@@ -38,7 +40,7 @@ from seatunnel_core.connectors.postgres_cdc.published_tables import (
     require_published,
 )
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
-from seatunnel_core.connectors.postgres_cdc.server import log_end, prepare, problems_of, slot_note
+from seatunnel_core.connectors.postgres_cdc.server import LogEnd, log_end, prepare, problems_of, slot_note
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import (
     Captured,
@@ -54,6 +56,8 @@ from seatunnel_core.connectors.postgres_log.slots import advance_slot, required_
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
 _SERVER = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
+
+_ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None}
 
 _log = logging.getLogger(__name__)
 
@@ -87,12 +91,13 @@ class PostgresCdcSource(Source):
         self._tables: tuple[Captured, ...] = ()
         self._snapshot: HeldSnapshot | None = HeldSnapshot()
         self._planner: Planner | None = None
+        self._observed: Observed | None = None
         self._published: Lsn | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for a task, without connections and without what only the driver needs."""
         tables = tuple(evolve(table, found=only_shown(table.found)) for table in self._tables)
-        return {**self.__dict__, "options": None, "_tables": tables, "_snapshot": None, "_planner": None}
+        return {**self.__dict__, "options": None, "_tables": tables, "_snapshot": None, **_ONLY_IN_DRIVER}
 
     @classmethod
     def meet(cls, sources: Sequence[Source]) -> None:
@@ -150,16 +155,22 @@ class PostgresCdcSource(Source):
                 self._require_same(connection, state)
             planner = self._planner_of(state)
             planner.confirmed = self._published or planner.confirmed
-            snapshot = self._snapshot
+            snapshot, ends = self._snapshot, list[LogEnd]()
             assert snapshot is not None, "only the driver polls"
+
+            def end() -> LogEnd:
+                ends.append(log_end(connection, self._settings.slot, flush=self._settings.stops))
+                return ends[-1]
+
             with self._dialect.pool.lend() as own:
                 found = planner.next(
                     state,
                     own,
                     lambda: snapshot.name(self._settings.sql(), state.least),
-                    lambda: log_end(connection, self._settings.slot, flush=self._settings.stops),
+                    end,
                 )
             after = found.state
+            self._observe(connection, after, ends, is_first=not cursor)
             if after.reading and found.items and after.published:
                 self._require_published(connection, after)
             if after.until:
@@ -175,8 +186,21 @@ class PostgresCdcSource(Source):
             if "chunk" in fact:
                 state = state.read(int(fact["chunk"]), str(fact["mark"]))
             else:
-                state = state.logged(str(fact["read"]))
+                state = state.logged(str(fact["read"]), int(fact.get("committed_ms", 0)))
         return state.record()
+
+    def progress(self, cursor: PollCursor) -> SourceProgress | None:
+        """Return the progress at a cursor; ``None`` before the first poll."""
+        observed = self._observed
+        return None if observed is None else capture_progress(Capture.from_record(cursor), observed)
+
+    def _observe(self, connection: Any, state: Capture, ends: Sequence[LogEnd], *, is_first: bool) -> None:
+        """Record the end of the log, for the progress; query it unless the poll did."""
+        assert self._observed is not None, "the planner exists"
+        if state.log:
+            end = ends[-1] if ends else log_end(connection, self._settings.slot)
+            starts_now = is_first and self._settings.startup in ("initial", "latest")
+            self._observed = self._observed.and_end(state, end, starts_now=starts_now)
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Allow the next range to confirm the position of the cursor to the slot."""
@@ -236,8 +260,10 @@ class PostgresCdcSource(Source):
     def _planner_of(self, state: Capture) -> Planner:
         if self._planner is None:
             self._tables = in_order(self._tables_of_server(), state.tables)
+            chunks = Chunks([table.found for table in self._tables])
+            self._observed = Observed(chunks=chunks, reads_tables=self._settings.reads_tables)
             self._planner = Planner(
-                Chunks([table.found for table in self._tables]),
+                chunks,
                 len(self._tables),
                 self._settings.reads_log,
                 self._settings.stops,
@@ -265,8 +291,9 @@ class PostgresCdcSource(Source):
             else:
                 wanted = LogRange.of(split.body)
                 tables = in_order(self._tables, wanted.tables)
-                yield from RangeReader(self._settings, self._dialect, tables, wanted, context).batches()
-                context.report_fact({"read": str(wanted.end)})
+                reader = RangeReader(self._settings, self._dialect, tables, wanted, context)
+                yield from reader.batches()
+                context.report_fact({"read": str(wanted.end), "committed_ms": reader.committed_ms})
 
     def _chunk(self, body: Mapping[str, Any], context: ReadContext, where: str) -> Iterator[Batch]:
         (table,) = in_order(self._tables, [(body["table"], body["shape"])])

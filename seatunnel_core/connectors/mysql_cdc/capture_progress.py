@@ -1,0 +1,84 @@
+"""Progress of a capture, for users: chunks of the tables, and the distance to the end of the log."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connector_api.source_progress import SourceProgress
+from seatunnel_core.connectors.change_data.chunks import Chunks
+from seatunnel_core.connectors.change_data.log_times import LogTimes
+from seatunnel_core.connectors.change_data.snapshot_progress import snapshot_progress
+from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+
+
+@frozen(kw_only=True)
+class Observed:
+    """What polls have learned of the server."""
+
+    tables: Sequence[str] = field(repr=False)
+    """Names of the captured tables, in order."""
+
+    chunks: Chunks = field(repr=False)
+    ahead_ms: int
+    """Difference of the server's clock to that of this machine."""
+
+    times: LogTimes[LogPosition] | None = field(default=None, repr=False)
+    """``None`` before the first poll."""
+
+    sizes: Mapping[str, int] = field(factory=dict, repr=False)
+    """Sizes of the files of the log, as far as a distance depends on them."""
+
+    def and_end(
+        self, progress: Progress, end: LogPosition, file_sizes: Callable[[], Mapping[str, int]], *, starts_now: bool
+    ) -> "Observed":
+        """Return what is known after a poll.
+
+        Args:
+            progress: State after the poll.
+            end: End of the log.
+            file_sizes: Returns the sizes of the files of the log.
+            starts_now: True if the job has just started, at the end that the log had.
+        """
+        at_ms = round(time.time() * 1000) + self.ahead_ms
+        times = self.times or LogTimes(((progress.log if starts_now else end, at_ms),))
+        sizes = {} if progress.log.file == end.file else file_sizes()
+        return evolve(self, times=times.and_one(end, at_ms).since(progress.log), sizes=sizes)
+
+
+def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition | None) -> SourceProgress | None:
+    """Return the progress at a state of the source; ``None`` before the first poll.
+
+    Args:
+        progress: The state.
+        observed: What polls have learned.
+        oldest: Position from which the oldest retained checkpoint continues; ``None`` if it is unknown.
+    """
+    times = observed.times
+    if times is None:
+        return None
+    snapshot = None
+    if progress.start is not None or progress.chunks:
+        unread = (chunk.table for chunk in progress.window if chunk.mark is None)
+        snapshot = snapshot_progress(observed.tables, observed.chunks, progress.start, progress.chunks, unread)
+    return SourceProgress(
+        snapshot=snapshot,
+        position=str(progress.log),
+        end=str(max(times.end, progress.log)),
+        oldest=str(progress.log if oldest is None else min(oldest, progress.log)),
+        lag_bytes=_distance(progress.log, times.end, observed.sizes),
+        lag_seconds=times.lag_seconds(progress.log, progress.committed_ms),
+    )
+
+
+def _distance(start: LogPosition, end: LogPosition, sizes: Mapping[str, int]) -> int | None:
+    """Return the number of bytes between two positions; ``None`` if the size of a file is unknown."""
+    if end <= start:
+        return 0
+    if start.file == end.file:
+        return end.offset - start.offset
+    if start.file not in sizes:
+        return None
+    between = (size for file, size in sizes.items() if start <= LogPosition(file, 0) < LogPosition(end.file, 0))
+    return sizes[start.file] - start.offset + sum(between) + end.offset

@@ -1,0 +1,60 @@
+"""Progress of a capture, for users: chunks of the tables, and the distance to the end of the log."""
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connector_api.source_progress import SourceProgress
+from seatunnel_core.connectors.change_data.chunks import Chunks
+from seatunnel_core.connectors.change_data.log_times import LogTimes
+from seatunnel_core.connectors.change_data.snapshot_progress import snapshot_progress
+from seatunnel_core.connectors.postgres_cdc.cursor import Capture
+from seatunnel_core.connectors.postgres_cdc.server import LogEnd
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+
+
+@frozen(kw_only=True)
+class Observed:
+    """What polls have learned of the server."""
+
+    chunks: Chunks = field(repr=False)
+    reads_tables: bool
+    times: LogTimes[Lsn] | None = field(default=None, repr=False)
+    """``None`` if the log is not read."""
+
+    restart: Lsn | None = None
+    """Start of the log that the server keeps for the slot; ``None`` without a slot."""
+
+    def and_end(self, state: Capture, end: LogEnd, *, starts_now: bool) -> "Observed":
+        """Return what is known after a poll.
+
+        Args:
+            state: State after the poll.
+            end: End of the log, and the time on the server.
+            starts_now: True if the job has just started, at the end that the log had.
+        """
+        position = Lsn.parse(state.log)
+        times = self.times
+        if times is None:
+            times = LogTimes(((position if starts_now else end.flushed, end.at_ms),))
+        times = times.and_one(end.flushed, end.at_ms).since(position)
+        return evolve(self, times=times, restart=end.restart)
+
+
+def capture_progress(state: Capture, observed: Observed) -> SourceProgress:
+    """Return the progress at a state of the source."""
+    snapshot = None
+    if observed.reads_tables:
+        names = [name for name, _ in state.tables]
+        unread = (mark.table for mark in state.waiting if not mark.snapshot)
+        snapshot = snapshot_progress(names, observed.chunks, state.chunks, state.next, unread)
+    times = observed.times
+    if times is None:
+        return SourceProgress(snapshot=snapshot)
+    position = Lsn.parse(state.log)
+    return SourceProgress(
+        snapshot=snapshot,
+        position=str(position),
+        end=str(max(times.end, position)),
+        oldest=str(observed.restart or position),
+        lag_bytes=max(0, times.end.value - position.value),
+        lag_seconds=times.lag_seconds(position, state.committed_ms),
+    )

@@ -1,0 +1,88 @@
+"""Progress of the sources of a pipeline, between two polls and over restarts."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connector_api.capabilities import SupportsFacts, SupportsProgress
+from seatunnel_core.connector_api.source import PollCursor
+from seatunnel_core.connector_api.source_progress import SourceProgress
+from seatunnel_core.planning.plan import PlannedPipeline
+from seatunnel_core.work.fact import Fact
+
+
+@frozen(kw_only=True)
+class _Polled:
+    """State of a source since its last poll."""
+
+    cursor: PollCursor = field(repr=False)
+    at: float
+    """Time of the poll on the monotonic clock, in seconds."""
+
+    facts: tuple[Fact, ...] = field(default=(), repr=False)
+    """Facts that the cursor does not contain."""
+
+
+class ProgressOfSources:
+    """Sources of a pipeline that implement ``SupportsProgress``.
+
+    The loop's thread writes; any thread may read, because values are replaced whole.
+    """
+
+    def __init__(self, planned: PlannedPipeline, clock: Callable[[], float] = time.monotonic) -> None:
+        self._sources = {
+            each.name: each.source for each in planned.sources if isinstance(each.source, SupportsProgress)
+        }
+        self._clock = clock
+        self._polled: Mapping[str, _Polled] = {}
+        self._shown: Mapping[str, tuple[_Polled, SourceProgress | None]] = {}
+        """Last computed progress, and the state for which it was computed."""
+
+        self._outdated: frozenset[str] = frozenset()
+        """Sources whose last poll was in an earlier epoch: its cursor may contain facts that are reported again."""
+
+    def polled(self, source: str, cursor: PollCursor, absorbed: Sequence[Fact]) -> None:
+        """Store the cursor of a poll, which received the facts ``absorbed``."""
+        if source in self._sources:
+            had = self._polled.get(source)
+            left = () if had is None else tuple(fact for fact in had.facts if fact not in absorbed)
+            self._polled = {**self._polled, source: _Polled(cursor=cursor, at=self._clock(), facts=left)}
+            self._outdated -= {source}
+
+    def read(self, source: str, facts: Sequence[Fact]) -> None:
+        """Store the facts of a finished work unit."""
+        had = self._polled.get(source)
+        if facts and had is not None and source not in self._outdated:
+            self._polled = {**self._polled, source: evolve(had, facts=(*had.facts, *facts))}
+
+    def restarted(self) -> None:
+        """Drop the facts of an earlier epoch: its units run again."""
+        self._outdated = frozenset(self._polled)
+        self._polled = {name: evolve(each, facts=()) for name, each in self._polled.items()}
+
+    def shown(self) -> dict[str, SourceProgress]:
+        """Return the progress of each source that has been polled."""
+        found = {}
+        for name, polled in self._polled.items():
+            progress = self._computed(name, polled)
+            if progress is not None:
+                found[name] = self._aged(progress, polled)
+        return found
+
+    def _computed(self, name: str, polled: _Polled) -> SourceProgress | None:
+        known = self._shown.get(name)
+        if known is not None and known[0] is polled:
+            return known[1]
+        source, cursor = self._sources[name], polled.cursor
+        if polled.facts and isinstance(source, SupportsFacts):
+            cursor = source.absorb(cursor, polled.facts)
+        progress = source.progress(cursor)
+        self._shown = {**self._shown, name: (polled, progress)}
+        return progress
+
+    def _aged(self, progress: SourceProgress, polled: _Polled) -> SourceProgress:
+        """Return the progress now: a lag grows until the next poll, which may be late because sinks are slow."""
+        if not progress.lag_seconds:
+            return progress
+        return evolve(progress, lag_seconds=round(progress.lag_seconds + self._clock() - polled.at, 1))

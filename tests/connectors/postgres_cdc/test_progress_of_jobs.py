@@ -1,0 +1,65 @@
+"""Progress of a job that captures PostgreSQL: its snapshot ends, and its lag grows under a storm and falls to zero."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress
+from seatunnel_core.runtime.job_run import JobRun
+from tests.cdc.captured import COPY, CapturedPostgres
+from tests.cdc.storm import Storm, wait_until
+from tests.runtime.ground import ground_in
+
+pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(120)]
+SOURCE = "cdc_progress"
+WAIT_S = 60
+
+
+@pytest.fixture
+def storm() -> Iterator[Storm]:
+    captured = CapturedPostgres()
+    captured.release(SOURCE)
+    made = Storm(captured=captured, database=SOURCE, rows=500, per_second=200)
+    made.make_tables()
+    captured.recreate(COPY)
+    yield made
+    made.over.set()
+    captured.release(SOURCE)
+
+
+def shown(run: JobRun) -> SourceProgress:
+    """Return the progress of the only source, as metrics have it."""
+    (pipeline,) = run.metrics().pipelines
+    return next(iter(pipeline.sources.values()), SourceProgress())
+
+
+def snapshot(run: JobRun) -> SnapshotProgress:
+    return shown(run).snapshot or SnapshotProgress(tables=0, tables_done=0, chunks_done=0)
+
+
+def test_the_snapshot_ends_and_the_lag_falls_to_zero(storm: Storm, tmp_path: Path) -> None:
+    source = storm.captured.source_block(SOURCE, storm.tables, SOURCE, "snapshot.split.size = 50")
+    env = "job.mode = STREAMING, parallelism = 2, checkpoint.interval = 200"
+    text = f"env {{ {env} }}\nsource {{{source}\n}}\nsink {{{storm.captured.sink_block(COPY)}\n}}\n"
+    with ground_in(tmp_path) as ground, ground.run(text) as run:
+
+        def until(condition: object, what: str) -> None:
+            assert callable(condition)
+            wait_until(lambda: condition() or run.wait(0.01), WAIT_S, what)
+            assert run.wait(0.01) is None, run.wait(0.01)
+
+        run.start()
+        until(lambda: snapshot(run).tables == len(storm.tables) and snapshot(run).is_done, "the snapshot")
+        chunks = snapshot(run).chunks_done
+        assert chunks > 20
+        assert snapshot(run).listed == ()
+        storm.begin()
+        until(lambda: (shown(run).lag_bytes or 0) > 0, "a lag under the storm")
+        storm.end()
+        until(lambda: shown(run).lag_bytes == 0, "the end of the lag")
+        found = shown(run)
+        assert (found.lag_seconds, found.position) == (0, found.end)
+        assert found.oldest
+        assert snapshot(run).chunks_done == chunks
+        run.kill()
