@@ -16,7 +16,7 @@ def private_folder(folder: Path) -> None:
     """Create a folder with mode 700, and missing parents with mode 755; do not change an existing folder.
 
     Raises:
-        OSError: The folder cannot be created, or its path contains a link of another user.
+        OSError: The folder cannot be created, or its path contains a symbolic link owned by another user.
     """
     require_own_links(str(folder))
     for above in reversed(folder.parents):
@@ -30,7 +30,7 @@ def open_private(path: Path, mode: str = "ab", **more: Any) -> Any:
     """Open a file as ``open`` does; a new file is created with mode 600.
 
     Raises:
-        OSError: The file cannot be opened, belongs to another user, or its path contains a link of another user.
+        OSError: The file cannot be opened, belongs to another user, or its path contains another user's symbolic link.
     """
     return open(path, mode, opener=_opened, **more)
 
@@ -39,7 +39,7 @@ def read_private(path: Path) -> str:
     """Return the text of a file that belongs to this user or root.
 
     Raises:
-        OSError: The file cannot be read, belongs to another user, or its path contains a link of another user.
+        OSError: The file cannot be read, belongs to another user, or its path contains another user's symbolic link.
         UnicodeDecodeError: The file is not UTF-8.
     """
     with open_private(path, "r", encoding="utf-8") as file:

@@ -155,7 +155,7 @@ def _servers(
 
 
 def _require_own_logs(config: NodeConfig) -> None:
-    """Check that the path of the log folder contains no link of another user.
+    """Check that the path of the log folder contains no symbolic link owned by another user.
 
     Raises:
         UsageError: The path contains such a link.

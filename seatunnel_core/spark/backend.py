@@ -196,7 +196,7 @@ class SparkBackend:
         return self._pickles.pack_chain(chain)
 
     def run(self, batches: Sequence[TaskBatch], tag: str) -> list[Result]:
-        """Run one Spark job with one task per batch, and return the results of all works in order.
+        """Run one Spark job with one task per batch, and return the results of all work items in order.
 
         Raises:
             PacketLostError: The whole job failed, or ``cancel(tag)`` stopped it.
@@ -210,7 +210,7 @@ class SparkBackend:
         """Run one Spark job with one task, which requests each unit from ``listener`` and reports each result to it.
 
         Returns:
-            The results that could not be reported to ``listener``, with the indices of their works.
+            The results that could not be reported to ``listener``, with the indices of their work items.
 
         Raises:
             PacketLostError: As in ``run``. By then a task that writes at once has ended, or its executor was declared
@@ -393,7 +393,7 @@ class SparkBackend:
         self._requests.ask(list(zip(works, packed, strict=True)), SinkError)
 
     def _run_together(self, works: Sequence[tuple[Work, PackedObject]]) -> list[Result]:
-        """Run the works as one Spark job, with enough task batches to keep all slots busy."""
+        """Run the work items as one Spark job, with enough task batches to keep all slots busy."""
         tasks = min(len(works), 2 * self._slots)
         cuts = [len(works) * task // tasks for task in range(tasks + 1)]
         batches = [batch_of(works[start:end]) for start, end in itertools.pairwise(cuts)]

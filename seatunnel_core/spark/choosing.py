@@ -28,7 +28,7 @@ class Paces:
         return self._paces.get(chain, Pace())
 
     def predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with a duration predicted from the measurements made since it was submitted.
+        """Return the unit with its duration predicted again from newer measurements.
 
         All units of a source may have been submitted before the first of them ran.
         """

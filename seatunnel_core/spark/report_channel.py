@@ -33,7 +33,7 @@ from seatunnel_core.work.vertex_work import VertexWork
 logger = logging.getLogger("seatunnel.spark")
 
 Numbered = tuple[int, UnitResult]
-"""A result and the index of its work in the batch."""
+"""A result and the index of its work item in the batch."""
 
 _YES, _NO = b"+", b"-"
 _KEY_BYTES = 200
@@ -59,13 +59,13 @@ class TaskListener(Protocol):
         """Record that a task of the batch has connected to the driver."""
 
     def begins(self, number: int) -> bool:
-        """Return True if a work may begin, and record that it has begun."""
+        """Return True if a work item may begin, and record that it has begun."""
 
     def ended(self, results: Sequence[Numbered]) -> None:
         """Record the results since the last call, in order of completion."""
 
     def progress(self, number: int, work: Mapping[str, VertexWork]) -> None:
-        """Record the progress of a running work, by vertex."""
+        """Record the progress of a running work item, by vertex."""
 
 
 @define(eq=False)
@@ -215,9 +215,9 @@ class ReportChannel:
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
         """Connect to the driver, if there is an address.
 
-        Works begin even if the driver cannot be reached, unless each may begin only ``once`` and the task was
+        Items begin even if the driver cannot be reached, unless each may begin only ``once`` and the task was
         attempted before (``again``) or the channel broke: then another task may have received them. If the driver no
-        longer runs the batch, no work begins.
+        longer runs the batch, no item begins.
         """
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
@@ -241,7 +241,7 @@ class ReportChannel:
             self._disconnect()
 
     def may_begin(self, number: int) -> bool:
-        """Request permission to begin a work; without a response, decide as described in ``__init__``."""
+        """Request permission to begin a work item; without a response, decide as described in ``__init__``."""
         answer = self._answer(self._send({"begin": number}))
         return self._may_go_on if answer is None else answer == _YES
 
@@ -256,7 +256,7 @@ class ReportChannel:
         return self._answer(self._send({"ended": ended})) == _YES
 
     def progress(self, work: Mapping[int, Mapping[str, VertexWork]]) -> None:
-        """Report the progress of running works to the driver, by number and vertex."""
+        """Report the progress of running items to the driver, by number and vertex."""
         said = [[number, _vertices_json(vertices)] for number, vertices in work.items()]
         self._answer(self._send({"progress": said}))
 

@@ -95,7 +95,7 @@ class Reports:
             self._ended.append((number, result))
 
     def unreceived(self) -> list[Numbered]:
-        """Return the results that the driver has not received, in order of the works; Spark returns them instead."""
+        """Return the results that the driver has not received, in order of the items; Spark returns them instead."""
         return sorted(self._unreceived, key=lambda each: each[0])
 
     def _report_progress(self) -> None:

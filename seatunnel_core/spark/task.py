@@ -1,8 +1,8 @@
-"""Code of a Spark task: runs a batch of works in sequence or concurrently, each with its own result.
+"""Code of a Spark task: runs a batch of work items in sequence or concurrently, each with its own result.
 
-Importing this module does not import Spark, so tests can call its functions directly. An error in a work becomes that
-work's result, so that the other works of the batch continue (protocol rule R15). A failure that cannot be caught, such
-as a killed process, fails the batch; the driver knows which units had begun, and runs them again separately.
+Importing this module does not import Spark, so tests can call its functions directly. An error in a work item
+becomes its result, so that the other items of the batch continue (protocol rule R15). A failure that cannot be caught,
+such as a killed process, fails the batch; the driver knows which units had begun, and runs them again separately.
 """
 
 import pickle
@@ -38,7 +38,7 @@ from seatunnel_core.work.unit import UnitAttempt
 
 
 def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
-    """Run the batch of one task, and yield the unreported results with the indices of their works.
+    """Run the batch of one task, and yield the unreported results with the indices of their work items.
 
     Spark calls this in every task of a job: ``task`` is the index of the task and the batch. The partition has no
     meaning.
@@ -53,9 +53,9 @@ def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[obj
 def run_batch(
     batch: TaskBatch, task_attempt: int, channel: ReportChannel | None = None, *, again: bool = False
 ) -> Iterator[tuple[int, Result]]:
-    """Run the works, and yield the results that ``channel`` could not report, with the indices of their works.
+    """Run the work items, and yield the results that ``channel`` could not report, with the indices of their items.
 
-    Without reader threads the works run in sequence. Making staged rows durable mostly waits for the disk, so it
+    Without reader threads the items run in sequence. Making staged rows durable mostly waits for the disk, so it
     continues in threads while the next unit is read: only ``SinkWriter.finish`` of a unit overlaps with other units,
     never two reads or two transforms.
     """
@@ -70,7 +70,7 @@ def run_batch(
 
 
 def _in_turn(batch: TaskBatch, task_attempt: int, reports: Reports) -> Iterator[tuple[int, Result]]:
-    """Run the works in sequence, and yield the results of those that are not units."""
+    """Run the work items in sequence, and yield the results of those that are not units."""
     with ThreadPoolExecutor(_FINISHING) as pool:
         ending: deque[Future[None]] = deque()
         for number, work in enumerate(batch.works):

@@ -1,6 +1,6 @@
-"""Short works for which a caller waits: inspecting a discovered object, probing a sink.
+"""Short work items for which a caller waits: inspecting a discovered object, probing a sink.
 
-Concurrent works of several threads share Spark jobs.
+Concurrent work items of several threads share Spark jobs.
 """
 
 import queue
@@ -22,7 +22,7 @@ _MOST_TOGETHER = 1000
 
 @frozen
 class _Request:
-    """A work, and the future for its result."""
+    """A work item, and the future for its result."""
 
     work: Work
     packed: PackedObject
@@ -33,7 +33,7 @@ class TaskRequests:
     """Queue of works: those that arrive while a Spark job runs form the next job. Thread-safe."""
 
     def __init__(self, run: Callable[[Sequence[tuple[Work, PackedObject]]], list[Result]]) -> None:
-        """Create the queue; ``run`` runs works as one Spark job and returns their results in order."""
+        """Create the queue; ``run`` runs work items as one Spark job and returns their results in order."""
         self._run = run
         self._waiting: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -45,11 +45,10 @@ class TaskRequests:
         self._threads.clear()
 
     def ask(self, wanted: Sequence[tuple[Work, PackedObject]], kind: type[SeaTunnelError]) -> list[Any]:
-        """Run the works, wait for them, and return their results in order.
+        """Run the work items, wait for them, and return their results in order.
 
         Raises:
-            SeaTunnelError: A work failed; the error has the class ``kind``. If the Spark job itself fails, its error is
-                raised.
+            SeaTunnelError: An item failed; the error is a ``kind``. If the Spark job fails, its error is raised.
         """
         while len(self._threads) < _THREADS:
             thread = threading.Thread(target=self._serve, name="seatunnel-requests", daemon=True)

@@ -62,14 +62,14 @@ class Address:
 
 @frozen(kw_only=True)
 class TaskBatch:
-    """Works of one Spark task."""
+    """Work items of one Spark task."""
 
     works: tuple[Work, ...]
     carriers: Mapping[str, Any] = field(repr=False)
-    """Pickled objects that the works need, by key; a large one is a Spark broadcast of its pickle."""
+    """Pickled objects that the work items need, by key; a large one is a Spark broadcast of its pickle."""
 
     reader_threads: Mapping[str, int] = field(factory=dict)
-    """Number of reader threads by key of the chain. If empty, the works run one after the other."""
+    """Number of reader threads by key of the chain. If empty, the items run one after the other."""
 
     channel: Address | None = None
     """Address at which the task requests each unit from the driver; ``None`` if it does not."""

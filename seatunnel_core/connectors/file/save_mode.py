@@ -51,9 +51,7 @@ class Fence:
     def shut_out_older(self) -> None:
         """Prevent earlier processes from moving anything out of the target.
 
-        Pipelines of one process wait for each other.
-
-        Pipelines of this process wait for each other.
+        Pipelines of the same process wait for each other.
         """
         if self._context.process == 1:  # the first of the job
             return

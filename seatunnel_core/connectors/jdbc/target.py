@@ -226,9 +226,9 @@ class Target:
 
 
 def require_filling(dialect: Dialect) -> None:
-    """Raise ``SinkError`` if the server, to which a connection was opened, cannot fill in values that did not arrive.
+    """Raise ``SinkError`` if the server cannot fill in absent values. A connection must have been opened before.
 
-    It lacks window functions then.
+    This requires window functions.
     """
     require_windows(dialect.address, "use MySQL 8, or let the source log whole rows (binlog_row_image = FULL)")
 

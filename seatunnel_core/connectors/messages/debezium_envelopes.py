@@ -1,8 +1,8 @@
-"""Encode changed rows as Debezium's messages in JSON: the rows of ``format = COMPATIBLE_DEBEZIUM_JSON``.
+"""Encode changed rows as Debezium messages in JSON, for ``format = COMPATIBLE_DEBEZIUM_JSON``.
 
 Each message is a row with the columns of ``MESSAGES``, which the sink ``Kafka`` with the same format sends unchanged.
-The values have the forms of Debezium's defaults: base64 for bytes and decimals, days for dates, microseconds for times,
-and for timestamps milliseconds, microseconds or nanoseconds, by the unit of the column.
+Values are represented as with Debezium's default settings: bytes and decimals in base64, dates in days, times in
+microseconds, and timestamps in milliseconds, microseconds or nanoseconds, depending on the column.
 """
 
 import base64
@@ -53,19 +53,19 @@ _UNITS = {
 
 @frozen(kw_only=True)
 class DebeziumFormat:
-    """Form of the messages of a source; picklable."""
+    """Format of the messages of a source; picklable."""
 
     connector: str
     """``mysql``, ``mariadb`` or ``postgresql``."""
 
     server: str
-    """Name of the server, with which the names of topics begin."""
+    """Name of the server: prefix of the topic names."""
 
     key_schemas: bool = True
-    """True to write the schema with each key: ``key.converter.schemas.enable``."""
+    """True to include the schema in each key (``key.converter.schemas.enable``)."""
 
     value_schemas: bool = True
-    """True to write the schema with each value: ``value.converter.schemas.enable``."""
+    """True to include the schema in each value (``value.converter.schemas.enable``)."""
 
     tombstones: bool = False
     """True to send a message without a value after each deletion, so that Kafka can compact the topic."""
@@ -83,8 +83,8 @@ class DebeziumFormat:
         Args:
             batch: The rows. An update is one message, or a deletion and an insertion if it changes the key.
             schema: The schema of the table.
-            source: For each row, where it comes from: ``db``, ``schema`` (PostgreSQL), ``table``, ``ts_ms`` and its
-                position, as in Debezium's block ``source``.
+            source: Origin of each row, as in Debezium's block ``source``: ``db``, ``schema`` (PostgreSQL), ``table``,
+                ``ts_ms`` and the position.
             ts_ms: The current time, in milliseconds.
             snapshot: True for rows of a snapshot.
 
@@ -239,7 +239,7 @@ def _schema_of(kind: pa.DataType) -> dict[str, Any]:
 
 
 def _encoded(batch: Batch, old: pa.BooleanArray) -> pa.RecordBatch:
-    """Return the rows with their values in the forms of Debezium.
+    """Return the rows with their values in Debezium's representation.
 
     Args:
         batch: The rows.

@@ -1,9 +1,9 @@
 """Reader of the binary log of MySQL and MariaDB: from the network stream to Arrow batches of changed rows.
 
 ``server_stream`` reads events from a server and ``log_file`` from a file; ``log_decoder`` turns either into objects of
-``change_batch``. ``captured_tables`` decides what is captured. Nothing here belongs to the engine, and nothing starts a
-thread.
+``change_batch``. ``captured_tables`` selects the captured tables. This package does not depend on the engine, and
+starts no threads.
 
-Tested with MySQL 5.7.22, MySQL 8.0.15 and MariaDB 10.11. Written from the documentation, and not tested with a server:
-compressed transactions of MySQL 8.0.20 (``payload``), tagged GTIDs of MySQL 8.3, and newer servers as a whole.
+Tested with MySQL 5.7.22, MySQL 8.0.15 and MariaDB 10.11. Implemented from the documentation and not tested with a
+server: compressed transactions of MySQL 8.0.20 (``payload``), tagged GTIDs of MySQL 8.3, and newer servers in general.
 """

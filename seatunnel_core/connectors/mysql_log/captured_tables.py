@@ -1,4 +1,4 @@
-"""Choice of captured tables, and treatment of statements."""
+"""Selection of captured tables and of relevant statements."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,25 +11,26 @@ _IDENTIFIER = re.compile(r"[\w$]+")
 
 
 class Tables(Protocol):
-    """Decides what is captured."""
+    """Selection of tables and statements to capture."""
 
     def columns(self, database: str, table: str) -> Sequence[DeclaredColumn] | None:
         """Return the declared columns of a captured table, and ``None`` for other tables.
 
-        An empty sequence means that the log describes the columns completely (``binlog_row_metadata = FULL``), which it
-        does except for MariaDB's types ``inet4``, ``inet6`` and ``uuid``: they are bytes then. It is called once for
-        each shape of a table in the log, and again after a definition that ended a batch and names the table.
+        An empty sequence means that the log describes the columns completely (``binlog_row_metadata = FULL``), except
+        for MariaDB's types ``inet4``, ``inet6`` and ``uuid``, which are then read as bytes. It is called once for each
+        version of a table's schema in the log, and again after a DDL statement that ended a batch and refers to the
+        table.
         """
 
     def may_change_rows(self, statement: QueryEvent) -> bool:
         """Return True if a statement whose rows are not in the log might have changed a captured table."""
 
     def concerned_by(self, statement: QueryEvent) -> bool:
-        """Return True if a definition of tables or other objects is to end a batch, and to be returned with it."""
+        """Return True if a DDL statement must end a batch and be returned with it."""
 
 
 class CapturedTables(Tables):
-    """A fixed list of captured tables, by database and name. All definitions are returned."""
+    """A fixed list of captured tables, by database and name. All DDL statements are returned."""
 
     def __init__(self, tables: Mapping[tuple[str, str], Sequence[DeclaredColumn]]) -> None:
         self._tables = dict(tables)
@@ -42,8 +43,8 @@ class CapturedTables(Tables):
     def may_change_rows(self, statement: QueryEvent) -> bool:
         """Return True unless the statement neither changes nor names a captured table or database.
 
-        MySQL logs the changed databases; for MariaDB, the session's database counts, and all names in the text. A
-        trigger or a function of another database that changes a captured table cannot be seen on MariaDB.
+        MySQL logs the changed databases. For MariaDB, the session's database and all names in the statement are
+        compared; a trigger or function of another database that changes a captured table cannot be detected.
         """
         if statement.databases is not None:
             return any(each.lower() in self._databases for each in statement.databases)

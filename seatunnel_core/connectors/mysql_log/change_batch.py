@@ -28,22 +28,22 @@ class Outcome(enum.Enum):
     """End of a transaction in the log."""
 
     OPEN = "open"
-    """Its end follows in a later batch."""
+    """The transaction ends in a later batch."""
 
     COMMITTED = "committed"
     PREPARED = "prepared"
-    """The first phase of a distributed transaction: a later XA_COMMITTED or XA_ROLLED_BACK decides."""
+    """First phase of a distributed transaction; a later ``XA_COMMITTED`` or ``XA_ROLLED_BACK`` ends it."""
 
     XA_COMMITTED = "xa committed"
-    """It has no rows; those of the prepared transaction with the same ``xa`` become valid."""
+    """Commit of the prepared transaction with the same ``xa``, which has the rows."""
 
     XA_ROLLED_BACK = "xa rolled back"
-    """It has no rows; those of the prepared transaction with the same ``xa`` become void."""
+    """Rollback of the prepared transaction with the same ``xa``, whose rows must be discarded."""
 
 
 @define(eq=False)
 class Transaction:
-    """A transaction of the log. A later batch contains the same object again while it is open."""
+    """A transaction of the log. While it is open, the next batch contains the same object again."""
 
     number: int
     """Number in the stream, from 0."""
@@ -54,7 +54,7 @@ class Transaction:
     """Time of its first event on the server, in seconds since 1970."""
 
     _gtid_event: bytes = b""
-    """Its GTID event, or nothing."""
+    """Body of its GTID event; empty if there is none."""
 
     end_file: str = ""
     end_offset: int = 0
@@ -86,7 +86,7 @@ class Transaction:
 
     @property
     def end(self) -> LogPosition:
-        """Position behind its last event. Valid unless it is open."""
+        """Position after its last event. Valid once the transaction has ended."""
         return LogPosition(self.end_file, self.end_offset)
 
     @property
@@ -97,9 +97,9 @@ class Transaction:
 
 @frozen(kw_only=True, eq=False)
 class LogTable:
-    """A table of the log in one shape.
+    """A table of the log with one version of its schema; another version is another object.
 
-    Another shape of the same table is another object. So is a table after a definition that ended a batch and names it.
+    After a DDL statement that ended a batch and refers to the table, there is also a new object.
     """
 
     database: str
@@ -113,7 +113,7 @@ class LogTable:
 
     schema: pa.Schema = field(repr=False)
     fingerprint: str = ""
-    """Text that differs for other shapes of the table in the log: its columns and their metadata in the log."""
+    """String that identifies the version of the schema: the columns and their metadata in the log."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -123,19 +123,19 @@ class TableChanges:
     table: LogTable
     rows: pa.RecordBatch = field(repr=False)
     kinds: npt.NDArray[np.int8] = field(repr=False)
-    """A number of ``RowKind`` for each row. An update has two neighbours: the row before and after it."""
+    """``RowKind`` of each row, as a number. An update has two consecutive rows: before and after the change."""
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
-    """For each row the ``number`` of its transaction."""
+    """``number`` of the transaction of each row."""
 
     events: npt.NDArray[np.int64] = field(repr=False)
-    """For each row the number of its event in the stream, which orders rows of several tables."""
+    """Number of the event of each row in the stream, which defines the order of rows of several tables."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """True for columns that the event contains: a row for each layout, a column for each column of the table."""
+    """True for the columns that an event contains: one row per layout, one column per column of the table."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
-    """For each row the index of its layout in ``layouts``."""
+    """Index of the layout of each row in ``layouts``."""
 
     misfits: Mapping[int, str] = field(factory=dict, repr=False)
     """Messages by row index for values that Arrow cannot represent; such a value is null."""
@@ -153,30 +153,30 @@ class TableChanges:
 
 @frozen(kw_only=True)
 class Statement:
-    """A statement that is no change of rows: the definition of a table, a TRUNCATE, a GRANT."""
+    """A statement that is not logged as changed rows: DDL, such as CREATE TABLE, TRUNCATE or GRANT."""
 
     kind: StatementKind
     database: str
-    """Default database of the session; names without a database in the text mean this one."""
+    """Default database of the session, for names without a database in the statement."""
 
     text: str = field(repr=False)
     databases: tuple[str, ...] | None
-    """Databases that it changes, as MySQL logs them; ``None`` if they are not known."""
+    """Databases that the statement changes, as logged by MySQL; ``None`` if unknown."""
 
     transaction: Transaction
-    """Its own transaction, or the one that it is a part of."""
+    """Transaction that contains the statement."""
 
 
 class Reason(enum.Enum):
-    """Cause of the end of a batch."""
+    """Reason for the end of a batch."""
 
     FULL = "full"
     STATEMENT = "statement"
     IDLE = "idle"
-    """The server has no further events at the moment; the batch may be empty."""
+    """The server currently has no further events; the batch may be empty."""
 
     STOP = "stop"
-    """The transaction after which reading was to stop has ended."""
+    """The last transaction to read has ended."""
 
     END = "end"
     """The stream has ended."""
@@ -188,13 +188,13 @@ class ChangeBatch:
 
     reason: Reason
     position: LogPosition
-    """Position behind the last complete transaction: reading may start again here."""
+    """Position after the last complete transaction, from which reading can be resumed."""
 
     transactions: tuple[Transaction, ...]
     """Transactions that began or ended in the batch or have rows in it, in order; only the last one may be open."""
 
     changes: tuple[TableChanges, ...] = ()
-    """Rows, once for each table and shape."""
+    """Rows, grouped by table and version of its schema."""
 
     statement: Statement | None = None
     """The statement that ends the batch."""

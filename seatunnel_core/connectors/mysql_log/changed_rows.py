@@ -1,4 +1,4 @@
-"""Changed rows of all captured tables that wait for their conversion to Arrow."""
+"""Changed rows of all captured tables, before their conversion to Arrow."""
 
 from hashlib import sha256
 
@@ -17,23 +17,23 @@ from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompre
 
 _ID_END = HEADER_BYTES + 6
 _BODY = HEADER_BYTES + 8
-"""Offset behind the table id and the flags of an event."""
+"""Offset after the table ID and the flags of an event."""
 
 _NO_TABLE = b"\xff\xff\xff\0\0\0"
-"""Table id of an event without rows that ends a statement."""
+"""Table ID of an event without rows that ends a statement."""
 
 _FORMS = {
     kind: (kind in et.WITH_EXTRA_DATA, kind in et.UPDATES, kind in et.COMPRESSED_ROWS)
     for kind in (*et.INSERTS, *et.UPDATES, *et.DELETES)
 }
-"""For each type of event whether it has extra data, images before and after an update, and compressed rows."""
+"""Flags by type of event: extra data, images before and after an update, compressed rows."""
 
 _MOST_IDS = 10_000
-"""Number of table ids from which on they are forgotten at the beginning of a transaction."""
+"""Number of table IDs above which they are dropped at the beginning of a transaction."""
 
 
 class ChangedRows:
-    """Rows by table, and the descriptions of tables in the log."""
+    """Rows by table, and the table maps of the log."""
 
     def __init__(self, captured: Tables, rules: ValueRules) -> None:
         self._captured, self._rules = captured, rules
@@ -48,15 +48,15 @@ class ChangedRows:
         """Number of rows since ``taken``."""
 
         self.bytes = 0
-        """Size of their events."""
+        """Size of their events, in bytes."""
 
     def forget_ids(self) -> None:
-        """Forget table ids if there are many. Table maps precede the rows of each statement."""
+        """Drop table IDs if there are many: the rows of each statement are preceded by table maps."""
         if len(self._by_id) > _MOST_IDS:
             self._by_id.clear()
 
     def forget_tables(self, statement: str) -> None:
-        """Forget tables that a definition names, because it may have changed what the log does not describe.
+        """Drop the tables in a DDL statement, because it may change properties that the log does not contain.
 
         Raises:
             AssertionError: Rows were added since ``taken``.
@@ -65,14 +65,14 @@ class ChangedRows:
         text = statement.lower().replace("``", "`")
         for shape, collector in [*self._by_shape.items()]:
             if collector is None or collector.table.name.lower() in text:
-                del self._by_shape[shape]  # One that was not captured may be captured now.
+                del self._by_shape[shape]  # A table that was not captured may be captured now.
         self._by_id.clear()
 
     def describe(self, data: bytes, start: int, end: int) -> None:
         """Read a table map event.
 
         Raises:
-            LogError: A captured table has a shape that is not supported or not declared.
+            LogError: A captured table has columns that are not supported or not declared.
         """
         shape = data[start + _BODY : end]
         if shape not in self._by_shape:
@@ -84,8 +84,8 @@ class ChangedRows:
 
         Args:
             data: A buffer.
-            start: Offset of the event's header in it.
-            end: Offset behind the event.
+            start: Offset of the event's header in the buffer.
+            end: Offset after the event.
             transaction: Number of its transaction; ``None`` if none has begun.
 
         Returns:
@@ -125,7 +125,7 @@ class ChangedRows:
         raise MalformedLogError("no table map described its table; the start is inside of a transaction")
 
     def taken(self) -> tuple[TableChanges, ...]:
-        """Return all rows in Arrow, and forget them."""
+        """Return all rows as Arrow data, and drop them."""
         found = tuple(collector.taken() for collector in self._filled if collector.rows)
         self._filled = []
         self.rows = self.bytes = 0

@@ -26,36 +26,36 @@ from seatunnel_core.connectors.mysql_log.values.charsets import BINARY, charset_
 from seatunnel_core.connectors.mysql_log.values.converted import Convert, Converted
 
 _HIDDEN = re.compile(r"[0-9a-f]{32}")
-"""Names that MySQL 8.0.13 to 8.0.16 give to the columns of functional indexes."""
+"""Pattern of the names of functional-index columns in MySQL 8.0.13 to 8.0.16."""
 
 _OF_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "inet4", "inet6", "uuid")
 """Declared types whose values are bytes in the log."""
 
 _BEYOND_BMP = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
-"""Character sets with characters that the catalogue of MySQL 5.7 shows as ``?``."""
+"""Character sets with characters that the catalog of MySQL 5.7 returns as ``?``."""
 
 _ADDRESSES: Mapping[str, Callable[[bytes], str]] = {
     "inet4": addresses.inet4_text,
     "inet6": addresses.inet6_text,
     "uuid": addresses.uuid_text,
 }
-"""Types of MariaDB that are bytes in the log, by declared type."""
+"""Formatters of MariaDB types that the log contains as bytes, by declared type."""
 
 _REMEDY = "run SET GLOBAL binlog_row_metadata = 'FULL' on the server, or declare the columns"
 
 
 @frozen(kw_only=True)
 class ValueRules:
-    """Representation of values; the same as in the source ``Jdbc`` with the same options."""
+    """Rules for representing values, the same as in the source ``Jdbc`` with the same options."""
 
     zone: str = field(default="UTC")
-    """Time zone in which TIMESTAMP values are shown, that of the session: a name or an offset such as ``+05:30``."""
+    """Session time zone of TIMESTAMP values: a name or an offset such as ``+05:30``."""
 
     zero_is_null: bool = False
-    """True if the date 0000-00-00 becomes null; otherwise it is a misfit."""
+    """True to read the date 0000-00-00 as null; if False, it is a misfit."""
 
     json_of_5_7: bool = False
-    """True if whole doubles in JSON documents have no decimal point, as MySQL 5.7 shows them: 1 instead of 1.0."""
+    """True to write integral doubles in JSON documents without a decimal point, like MySQL 5.7: 1 instead of 1.0."""
 
     @zone.validator
     def _require_known(self, _: object, zone: str) -> None:
@@ -77,19 +77,19 @@ class LogColumn:
     unsigned: bool
     arrow: pa.DataType
     convert: Convert = field(repr=False, eq=False)
-    """Converts the values of rows to Arrow."""
+    """Function that converts the values of rows to Arrow."""
 
     hidden: bool = False
-    """True if it is the column of a functional index, which no SELECT shows."""
+    """True for the column of a functional index, which SELECT does not return."""
 
 
 def columns_of(table: TableMap, declared: Sequence[DeclaredColumn], rules: ValueRules) -> tuple[LogColumn, ...]:
     """Return the columns of a table.
 
     Args:
-        table: The table as the log describes it.
-        declared: Its columns as the database declares them; empty if the log is to describe them completely.
-        rules: How values are represented.
+        table: The table map in the log.
+        declared: The columns according to the database; empty if the log must describe them completely.
+        rules: The rules for representing values.
 
     Raises:
         TableShapeError: The declaration differs from the log, or neither describes the columns completely.
@@ -112,7 +112,7 @@ def columns_of(table: TableMap, declared: Sequence[DeclaredColumn], rules: Value
 
 
 def _require_count(name: str, table: TableMap, declared: Sequence[DeclaredColumn], hidden: Sequence[bool]) -> None:
-    """Raise an error if the log has another number of columns than the declaration."""
+    """Raise an error if the numbers of columns in the log and in the declaration differ."""
     logged = len(hidden) - sum(hidden)
     if not declared or len(declared) == logged:
         return
@@ -126,9 +126,9 @@ def _require_count(name: str, table: TableMap, declared: Sequence[DeclaredColumn
 
 
 def _is_hidden(name: str | None, declared: set[str]) -> bool:
-    """Return True if a name is one that MySQL gives to the column of a functional index.
+    """Return True if a name has the form that MySQL uses for the column of a functional index.
 
-    Before MySQL 8.0.17 these names have no mark, so a user's column may have one if no columns are declared.
+    Before MySQL 8.0.17, such names are not distinguishable from a user's names, unless columns are declared.
     """
     if name is None or name in declared:
         return False
@@ -164,7 +164,7 @@ def _require_same(table: str, number: int, raw: RawColumn, known: DeclaredColumn
 
 
 def _differs(kind: str, raw: RawColumn, lengths: Sequence[int]) -> bool:
-    """Return True if the lengths in a declaration differ from the metadata of the log."""
+    """Return True if the lengths in a declaration differ from the metadata in the log."""
     if kind == "decimal":
         return tuple([*lengths, 10, 0][:1] + ([*lengths, 0] if len(lengths) < 2 else list(lengths))[1:2]) != raw.meta
     if kind == "bit":
@@ -172,7 +172,7 @@ def _differs(kind: str, raw: RawColumn, lengths: Sequence[int]) -> bool:
     if raw.type in (ct.TIME2, ct.DATETIME2, ct.TIMESTAMP2):
         return [*lengths, 0][0] != raw.meta[0]
     if raw.type in (ct.TIME, ct.DATETIME, ct.TIMESTAMP):
-        return bool(lengths and lengths[0])  # The format of MariaDB 5.3 with fractions has no size in the log.
+        return bool(lengths and lengths[0])  # MariaDB 5.3 does not log the size of its format with fractions.
     return False
 
 
@@ -202,7 +202,7 @@ def _declared(raw: RawColumn, *, unsigned: bool, charset: str) -> str:
 
 
 def _charset(where: str, raw: RawColumn, known: DeclaredColumn | None) -> str:
-    """Return the character set of a column, ``binary`` for bytes."""
+    """Return the character set of a column; ``binary`` for bytes."""
     if raw.type not in (*ct.TEXTS, ct.ENUM, ct.SET):
         return "binary"
     if raw.collation is not None:
@@ -230,7 +230,7 @@ def _members(where: str, raw: RawColumn, known: DeclaredColumn | None, charset: 
 def _conversion(
     raw: RawColumn, arrow: pa.DataType, rules: ValueRules, *, unsigned: bool, charset: str, members: Sequence[str]
 ) -> Convert:
-    """Return the conversion of values of a column."""
+    """Return the function that converts the values of a column."""
     kind, meta = raw.type, raw.meta
     if kind in ct.INTEGERS and kind != ct.INT24:
         return partial(numbers.truth if pa.types.is_boolean(arrow) else numbers.plain, arrow=arrow)
@@ -263,7 +263,7 @@ def _conversion(
 
 
 def _text(raw: RawColumn, arrow: pa.DataType, charset: str) -> Convert:
-    """Return the conversion of texts or bytes."""
+    """Return the function that converts strings or bytes."""
     convert: Convert
     if charset == "binary":
         convert = partial(texts.binary, arrow=arrow, length=raw.meta[0] if raw.type == ct.STRING else 0)

@@ -1,4 +1,4 @@
-"""Declared types of columns, and the types of the log that can contain them."""
+"""Declared column types, and the corresponding types in the log."""
 
 import re
 
@@ -10,21 +10,21 @@ from seatunnel_core.connectors.mysql_log import column_types as ct
 
 @frozen(kw_only=True)
 class DeclaredColumn:
-    """A column of a captured table, as ``information_schema.COLUMNS`` describes it."""
+    """A column of a captured table, from ``information_schema.COLUMNS``."""
 
     name: str
     declared: str
     """``COLUMN_TYPE``, such as ``int(10) unsigned`` or ``enum('a','b')``."""
 
     charset: str = ""
-    """``CHARACTER_SET_NAME`` of a text, an ENUM or a SET; ``""`` for other types."""
+    """``CHARACTER_SET_NAME`` of a string, an ENUM or a SET; ``""`` for other types."""
 
     arrow: pa.DataType | None = None
-    """Arrow type of its values; ``None`` for the type that the source ``Jdbc`` uses."""
+    """Arrow type of the values; ``None`` for the type that the source ``Jdbc`` uses."""
 
     hidden: bool = False
-    """True for the column of a functional index. ``information_schema`` does not show it, but its ``ORDINAL_POSITION``
-    is missing there. It needs no entry if the log has names (``binlog_row_metadata = FULL``).
+    """True for the column of a functional index. It is not listed in ``information_schema``, which only has a gap in
+    ``ORDINAL_POSITION``. It need not be declared if the log contains names (``binlog_row_metadata = FULL``).
     """
 
 
@@ -58,7 +58,7 @@ TYPES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("inet4", "inet6", "uuid"), _BYTES),
     **dict.fromkeys((*_GEOMETRY, "geometrycollection", "geomcollection"), (ct.GEOMETRY,)),
 }
-"""Types of the log by declared type."""
+"""Types in the log, by declared type."""
 
 _OF_BYTES, _OF_TEXT = ("binary", "varbinary", "blob"), ("char", "varchar", "text")
 
@@ -69,13 +69,13 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "Z": "\x1a"}
 
 
 def kind_of(declared: str) -> str:
-    """Return the name of a declared type: ``int`` for ``int(10) unsigned``."""
+    """Return the name of a declared type, such as ``int`` for ``int(10) unsigned``."""
     found = _KIND.match(declared)
     return found[0] if found else ""
 
 
 def numbers_of(declared: str) -> list[int]:
-    """Return the numbers in the parentheses of a declared type: 10 and 2 for ``decimal(10,2)``."""
+    """Return the numbers in parentheses in a declared type, such as 10 and 2 for ``decimal(10,2)``."""
     found = _NUMBERS.search(declared)
     return [int(each) for each in found[1].split(",")] if found else []
 
@@ -91,12 +91,12 @@ def _unescaped(text: str) -> str:
 
 
 def is_unsigned(declared: str) -> bool:
-    """Return True if a declared number has no negative values."""
+    """Return True if a declared numeric type is unsigned."""
     return "unsigned" in declared or "zerofill" in declared
 
 
 def type_text(kind: int, meta: tuple[int, ...], *, unsigned: bool, binary: bool) -> str:
-    """Return a declared type for a type of the log, for messages and for columns without a declaration."""
+    """Return the declared type for a type in the log, for messages and for undeclared columns."""
     if kind in (ct.STRING, *_VARYING, *_LONG):
         names = _OF_BYTES if binary else _OF_TEXT
         return names[0 if kind == ct.STRING else 1 if kind in _VARYING else 2]

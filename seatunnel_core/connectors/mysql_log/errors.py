@@ -12,15 +12,15 @@ class MalformedLogError(LogError):
 
 
 class UnsupportedLogError(LogError):
-    """The log contains an event, a column or a value that this reader does not know."""
+    """The log contains an event, a column or a value that this reader does not support."""
 
 
 class StatementLoggedError(LogError):
-    """A change of rows was logged as the text of a statement, so its rows are not in the log."""
+    """Changed rows were logged as a statement, so the rows themselves are not in the log."""
 
 
 class TableShapeError(LogError):
-    """The columns of a table in the log differ from the declared ones, or are not known."""
+    """The columns of a table in the log differ from the declared ones, or are unknown."""
 
 
 class LogServerError(LogError):

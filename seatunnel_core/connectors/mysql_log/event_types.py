@@ -1,4 +1,4 @@
-"""Type codes of events, and what becomes of each."""
+"""Type codes of events, grouped by how they are handled."""
 
 QUERY, STOP, ROTATE, INTVAR, SLAVE_EVENT, APPEND_BLOCK, DELETE_FILE = 2, 3, 4, 5, 7, 9, 11
 RAND, USER_VAR, FORMAT_DESCRIPTION, XID, BEGIN_LOAD_QUERY, EXECUTE_LOAD_QUERY, TABLE_MAP = 13, 14, 15, 16, 17, 18, 19
@@ -15,7 +15,7 @@ UPDATES = (UPDATE_ROWS, UPDATE_ROWS_V1, UPDATE_ROWS_COMPRESSED, UPDATE_ROWS_COMP
 DELETES = (DELETE_ROWS, DELETE_ROWS_V1, DELETE_ROWS_COMPRESSED, DELETE_ROWS_COMPRESSED_V1)
 
 WITH_EXTRA_DATA = (WRITE_ROWS, UPDATE_ROWS, DELETE_ROWS, PARTIAL_UPDATE_ROWS, *range(169, 172))
-"""Events of rows that have extra data behind their flags."""
+"""Row events that have extra data after their flags."""
 
 COMPRESSED_ROWS = tuple(range(166, 172))
 
@@ -23,10 +23,10 @@ WITHOUT_ROWS = (
     *(INTVAR, SLAVE_EVENT, APPEND_BLOCK, DELETE_FILE, RAND, USER_VAR, BEGIN_LOAD_QUERY, IGNORABLE, ROWS_QUERY),
     *(PREVIOUS_GTIDS, TRANSACTION_CONTEXT, VIEW_CHANGE, ANNOTATE_ROWS, BINLOG_CHECKPOINT, MARIA_GTID_LIST),
 )
-"""Events that change no row by themselves. The context of a statement precedes its text, which is not ignored."""
+"""Events that do not change rows. They may describe the context of the next statement, which is not ignored."""
 
 IGNORABLE_FLAG = 0x80
-"""Flag of events that a reader may ignore if it does not know them."""
+"""Flag of events that a reader may ignore if their type is unknown."""
 
 NAMES = {
     0: "unknown",
@@ -41,7 +41,7 @@ NAMES = {
     INCIDENT: "incident",
     START_ENCRYPTION: "start encryption",
 }
-"""Names of events that are refused."""
+"""Names of unsupported events."""
 
 
 def name_of(kind: int) -> str:

@@ -1,4 +1,4 @@
-"""Events of the log that are not rows: their fields, without their header and checksum."""
+"""Parsers of log events other than row events, without header and checksum."""
 
 import struct
 
@@ -56,17 +56,17 @@ def _has_checksum_field(server: str) -> bool:
 
 @frozen(kw_only=True)
 class QueryEvent:
-    """A statement, or a part of a transaction that is written as one: BEGIN, COMMIT, SAVEPOINT."""
+    """A logged statement, including BEGIN, COMMIT and SAVEPOINT."""
 
     database: str
     """Default database of the session."""
 
     text: str = field(repr=False)
     databases: tuple[str, ...] | None = None
-    """Databases that the statement changes, as MySQL logs them; ``None`` if they are not known."""
+    """Databases that the statement changes, as logged by MySQL; ``None`` if unknown."""
 
     error_code: int = 0
-    """Error on the server if a part of the statement's work was logged, else 0."""
+    """Error code of the statement on the server if it failed after changing some rows; else 0."""
 
 
 _SIZES = {0: 4, 1: 8, 3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 130: 2}
@@ -93,7 +93,7 @@ def query_of(body: bytes) -> QueryEvent:
 
 
 def _decoded(text: bytes, collation: int) -> str:
-    """Return the text of a statement, which may contain bytes as a literal."""
+    """Return a statement as a string; it may contain arbitrary bytes in literals."""
     try:
         charset = charset_of(collation, "a statement")
         return decoder_of("utf8mb4" if charset == "binary" else charset)(text)
@@ -102,7 +102,7 @@ def _decoded(text: bytes, collation: int) -> str:
 
 
 def _status(fields: Fields) -> tuple[int, tuple[str, ...] | None]:
-    """Return the collation of the text, and the changed databases."""
+    """Return the collation of the statement, and the changed databases."""
     collation, databases = _UTF8, None
     while fields.left:
         code = fields.integer(1)
@@ -122,20 +122,20 @@ def _status(fields: Fields) -> tuple[int, tuple[str, ...] | None]:
             fields.sized()
         elif code in _SIZES:
             fields.take(_SIZES[code])
-        else:  # The size of an unknown variable is unknown, too.
+        else:  # The size of an unknown variable is also unknown.
             break
     return collation, databases
 
 
 def rotate_of(body: bytes) -> tuple[str, int]:
-    """Parse a rotate event: name of the next file, and offset of its first event."""
+    """Parse a rotate event; return the name of the next file, and the offset of its first event."""
     fields = Fields(body, "a rotate event")
     offset = fields.integer(8)
     return fields.rest().decode(), offset
 
 
 def incident_of(body: bytes) -> str:
-    """Parse an incident event: the server's message."""
+    """Parse an incident event; return the server's message."""
     fields = Fields(body, "an incident event")
     number = fields.integer(2)
     return f"incident {number}: {fields.sized().decode('utf-8', 'replace')}"
@@ -155,7 +155,7 @@ class XaId:
 
 
 def xa_prepare_of(body: bytes) -> tuple[XaId, bool]:
-    """Parse an XA prepare event: its identifier, and True if it commits in one phase."""
+    """Parse an XA prepare event; return its identifier, and True if it is a one-phase commit."""
     fields = Fields(body, "an XA prepare event")
     one_phase = bool(fields.integer(1))
     format_id, first, second = fields.integer(4), fields.integer(4), fields.integer(4)

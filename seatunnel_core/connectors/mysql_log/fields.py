@@ -1,22 +1,22 @@
-"""Cursor over the fields of an event: little-endian integers, packed integers, texts and bitmaps."""
+"""Reader of the fields of an event: little-endian integers, packed integers, strings and bitmaps."""
 
 import struct
 
 from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 
 DAMAGED = (IndexError, struct.error)
-"""Exceptions that reading beyond the end of a buffer may raise."""
+"""Exceptions raised by reads beyond the end of a buffer."""
 
 
 class Fields:
-    """Bytes that are read from the beginning to the end. Reading beyond the end raises ``MalformedLogError``."""
+    """Sequential reader of bytes. Reading beyond the end raises ``MalformedLogError``."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data, self._at, self._what = data, 0, what
 
     @property
     def left(self) -> int:
-        """Number of bytes that were not read yet."""
+        """Number of unread bytes."""
         return len(self._data) - self._at
 
     def take(self, count: int) -> bytes:
@@ -31,7 +31,7 @@ class Fields:
         return found
 
     def rest(self) -> bytes:
-        """Return all bytes that were not read yet."""
+        """Return all unread bytes."""
         return self.take(self.left)
 
     def integer(self, size: int) -> int:
@@ -39,7 +39,7 @@ class Fields:
         return int.from_bytes(self.take(size), "little")
 
     def packed(self) -> int:
-        """Return an integer of one to nine bytes, whose first byte states its size."""
+        """Return a packed integer of one to nine bytes; its first byte encodes its size."""
         first = self.integer(1)
         if first < 251:
             return first
@@ -48,11 +48,11 @@ class Fields:
         return self.integer({252: 2, 253: 3, 254: 8}[first])
 
     def sized(self, size_bytes: int = 1) -> bytes:
-        """Return bytes that follow their length, which is an integer of ``size_bytes`` bytes."""
+        """Return bytes preceded by their length, an integer of ``size_bytes`` bytes."""
         return self.take(self.integer(size_bytes))
 
     def packed_bytes(self) -> bytes:
-        """Return bytes that follow their length, which is a packed integer."""
+        """Return bytes preceded by their length, a packed integer."""
         return self.take(self.packed())
 
     def until_nul(self) -> bytes:
@@ -66,7 +66,7 @@ class Fields:
 
 
 def packed_at(data: bytes, at: int) -> tuple[int, int]:
-    """Return a packed integer in a buffer, and the offset behind it."""
+    """Return the packed integer at an offset of a buffer, and the offset after it."""
     first = data[at]
     if first < 251:
         return first, at + 1

@@ -1,4 +1,4 @@
-"""Global transaction identifiers of MySQL and MariaDB, and sets of them."""
+"""Global transaction identifiers (GTIDs) of MySQL and MariaDB, and sets of GTIDs."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from seatunnel_core.connectors.mysql_log.errors import LogError, MalformedLogErr
 from seatunnel_core.connectors.mysql_log.fields import Fields
 
 Interval = tuple[int, int]
-"""First and last number, both included."""
+"""First and last number, both inclusive."""
 
 _TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
@@ -19,10 +19,10 @@ _MOST = (1 << 63) - 1
 
 @frozen(order=True)
 class Gtid:
-    """A transaction of MySQL: ``uuid:number``, or ``uuid:tag:number``."""
+    """GTID of a MySQL transaction: ``uuid:number``, or ``uuid:tag:number``."""
 
     source: str
-    """UUID of the server on which it was committed first."""
+    """UUID of the server on which the transaction was first committed."""
 
     tag: str
     """Tag of MySQL 8.3 and later, or ``""``."""
@@ -35,7 +35,7 @@ class Gtid:
 
 @frozen
 class GtidSet:
-    """A set of transactions of MySQL, as ``@@gtid_executed`` shows it."""
+    """A set of MySQL transactions, such as ``@@gtid_executed``."""
 
     intervals: Mapping[tuple[str, str], tuple[Interval, ...]] = field(factory=dict)
     """Disjoint intervals in ascending order, by UUID and tag."""
@@ -70,7 +70,7 @@ class GtidSet:
         return self - (self - other)
 
     def contains(self, other: "GtidSet") -> bool:
-        """Return True if every transaction of the other set is in this one."""
+        """Return True if this set contains every transaction of the other one."""
         return not other - self
 
     def plus(self, gtid: Gtid) -> "GtidSet":
@@ -78,10 +78,10 @@ class GtidSet:
         return self | GtidSet({(gtid.source, gtid.tag): ((gtid.number, gtid.number),)})
 
     def encoded(self) -> bytes:
-        """Return the form in the command COM_BINLOG_DUMP_GTID.
+        """Return the encoding for the command COM_BINLOG_DUMP_GTID.
 
         Raises:
-            LogError: A transaction has a tag, whose form is not known here.
+            LogError: A transaction has a tag, whose encoding is not supported.
         """
         if any(tag for _, tag in self.intervals):
             raise LogError(f"tagged GTIDs cannot be sent to a server: {self}")
@@ -93,10 +93,10 @@ class GtidSet:
 
 
 def gtid_set_of(text: str) -> GtidSet:
-    """Return the set that MySQL writes as ``uuid:1-5:7,uuid:tag:1-3``.
+    """Parse a set in MySQL's notation: ``uuid:1-5:7,uuid:tag:1-3``.
 
     Raises:
-        LogError: The text is no set.
+        LogError: The string is not a GTID set.
     """
     found: dict[tuple[str, str], list[Interval]] = {}
     for part in "".join(text.split()).split(","):
@@ -125,7 +125,7 @@ def _uuid(written: str, text: str) -> str:
 
 
 def _merged(intervals: Iterable[Interval]) -> Iterator[Interval]:
-    """Yield disjoint intervals in ascending order; neighbours become one."""
+    """Yield disjoint intervals in ascending order, with adjacent ones merged."""
     low = high = -1
     for each in sorted(intervals):
         if each[0] > high + 1:
@@ -139,7 +139,7 @@ def _merged(intervals: Iterable[Interval]) -> Iterator[Interval]:
 
 
 def _without(intervals: Iterable[Interval], removed: Iterable[Interval]) -> Iterator[Interval]:
-    """Yield what is left of intervals without others; both are disjoint and in ascending order."""
+    """Yield the difference of two sets of intervals, both of which are disjoint and in ascending order."""
     removed = list(removed)
     for low, high in intervals:
         for other_low, other_high in removed:
@@ -154,7 +154,7 @@ def _without(intervals: Iterable[Interval], removed: Iterable[Interval]) -> Iter
 
 @frozen(order=True)
 class MariaGtid:
-    """A transaction of MariaDB: ``domain-server-sequence``."""
+    """GTID of a MariaDB transaction: ``domain-server-sequence``."""
 
     domain: int
     server: int
@@ -166,7 +166,7 @@ class MariaGtid:
 
 @frozen
 class MariaGtidPosition:
-    """The last transaction of each domain of MariaDB, as ``@@gtid_binlog_pos`` shows it."""
+    """The last transaction of each MariaDB domain, such as ``@@gtid_binlog_pos``."""
 
     last: Mapping[int, MariaGtid] = field(factory=dict)
 
@@ -183,10 +183,10 @@ class MariaGtidPosition:
 
 
 def maria_position_of(text: str) -> MariaGtidPosition:
-    """Return the position that MariaDB writes as ``0-1-5,1-2-3``.
+    """Parse a position in MariaDB's notation: ``0-1-5,1-2-3``.
 
     Raises:
-        LogError: The text is no position.
+        LogError: The string is not a GTID position.
     """
     found: dict[int, MariaGtid] = {}
     for part in "".join(text.split()).split(","):
@@ -203,7 +203,7 @@ def maria_position_of(text: str) -> MariaGtidPosition:
 
 
 def gtid_of_event(body: bytes) -> Gtid | None:
-    """Return the identifier in a GTID event of MySQL; ``None`` in an anonymous one."""
+    """Return the GTID in a GTID event of MySQL; ``None`` for an anonymous transaction."""
     fields = Fields(body, "a GTID event")
     fields.take(1)
     source, number = UUID(bytes=fields.take(16)), fields.integer(8)
@@ -211,11 +211,11 @@ def gtid_of_event(body: bytes) -> Gtid | None:
 
 
 _COMMIT_TIME_AT = 42
-"""Offset of the time of commit in a GTID event of MySQL 8.0 and later."""
+"""Offset of the commit time in a GTID event of MySQL 8.0 and later."""
 
 
 def commit_time_of_event(body: bytes) -> int | None:
-    """Return the time of commit on this server in a GTID event of MySQL, in microseconds since 1970.
+    """Return the commit time on this server from a GTID event of MySQL, in microseconds since 1970.
 
     It is ``None`` before MySQL 8.0.
     """
@@ -224,9 +224,9 @@ def commit_time_of_event(body: bytes) -> int | None:
 
 
 def gtid_of_tagged_event(body: bytes) -> Gtid | None:
-    """Return the identifier in a tagged GTID event of MySQL 8.3 and later. Written from its documentation."""
+    """Return the GTID in a tagged GTID event of MySQL 8.3 and later. Implemented from its documentation."""
     fields = Fields(body, "a tagged GTID event")
-    _variable(fields), _variable(fields), _variable(fields)  # version, size, last field that must be known
+    _variable(fields), _variable(fields), _variable(fields)  # version, size, last mandatory field
     source, tag, number = "", "", 0
     while fields.left:
         field_id = _variable(fields)
@@ -247,7 +247,7 @@ def gtid_of_tagged_event(body: bytes) -> Gtid | None:
 
 
 def _variable(fields: Fields) -> int:
-    """Return an unsigned integer whose first byte has a 1 bit at its end for each byte that follows."""
+    """Return an unsigned variable-length integer; the trailing 1 bits of its first byte count the further bytes."""
     first = fields.integer(1)
     more = 0
     while more < 8 and first >> more & 1:
@@ -257,13 +257,13 @@ def _variable(fields: Fields) -> int:
 
 
 def _signed(fields: Fields) -> int:
-    """Return an integer whose sign is its lowest bit."""
+    """Return a signed variable-length integer, with the sign in the lowest bit."""
     found = _variable(fields)
     return ~(found >> 1) if found & 1 else found >> 1
 
 
 def maria_gtid_of_event(body: bytes, server: int) -> MariaGtid:
-    """Return the identifier in a GTID event of MariaDB."""
+    """Return the GTID in a GTID event of MariaDB."""
     fields = Fields(body, "a GTID event")
     sequence, domain = fields.integer(8), fields.integer(4)
     return MariaGtid(domain, server, sequence)

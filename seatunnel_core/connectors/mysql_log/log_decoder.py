@@ -35,26 +35,26 @@ from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_o
 from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed_part
 
 Event = tuple[bytes, int, int]
-"""A buffer, and the offsets of an event's header and of its end in it."""
+"""A buffer, and the offsets of an event's header and of the event's end in it."""
 
 _FORGETTING = 4_096
-"""Number of transactions after which table ids may be forgotten."""
+"""Number of transactions after which table IDs may be dropped."""
 
 _STANDALONE = 1
-"""Flag of a MariaDB transaction that is one statement, without COMMIT."""
+"""Flag of a MariaDB transaction that consists of one statement without COMMIT."""
 
 _HEADER = HEADER.unpack_from
 _CHECKED = 0x2144DF1C
-"""CRC-32 of bytes that their own CRC-32 follows."""
+"""CRC-32 of any bytes followed by their own CRC-32."""
 
 _OF_FILES = (et.FORMAT_DESCRIPTION, et.ROTATE)
-"""Events that begin and end files. A server also sends them where they are not, with or without a checksum."""
+"""Events at the beginning and end of files. A server also sends artificial ones, with or without a checksum."""
 
 _FIRST_OFFSET = 4
 
 
 class LogDecoder:
-    """Turns the events of a log into batches. It keeps at most one batch in memory."""
+    """Converts the events of a log to batches, with at most one batch in memory."""
 
     def __init__(
         self,
@@ -69,20 +69,20 @@ class LogDecoder:
         """Prepare to decode.
 
         Args:
-            tables: Decides what is captured.
-            start: Position of the first event, which must not lie inside of a transaction.
-            rules: How values are represented.
-            batch_rows: Number of rows at which a batch ends, even inside of a transaction. An event of rows is never
-                divided, so a batch may have more.
-            batch_bytes: Size of the events of rows at which a batch ends.
-            stop: Called at the end of each transaction. If it returns True, the stream ends there.
+            tables: Selects the tables to capture.
+            start: Position of the first event; must not be inside a transaction.
+            rules: The rules for representing values.
+            batch_rows: Number of rows at which a batch ends, even inside a transaction. A row event is never divided,
+                so a batch may have more.
+            batch_bytes: Size of the row events at which a batch ends, in bytes.
+            stop: Called at the end of each transaction; the stream ends if it returns True.
         """
         self._captured, self._stop = tables, stop
         self._batch_rows, self._batch_bytes = batch_rows, batch_bytes
         self._rows = ChangedRows(tables, rules or ValueRules())
         self._file, self._offset = start.file, start.offset
         self._stopped = False
-        self._tail = 0  # size of the checksum behind each event, in bytes
+        self._tail = 0  # size of the checksum after each event, in bytes
         self._transaction: Transaction | None = None
         self._explicit = self._has_rows = False
         self._next_transaction = 0
@@ -113,13 +113,13 @@ class LogDecoder:
         """Decode events.
 
         Args:
-            events: Events in the order of the log; ``None`` if there is none at the moment, which ends a batch.
+            events: Events in the order of the log; ``None`` if none is currently available, which ends a batch.
 
         Yields:
-            Batches, and a last one at the end of the stream.
+            Batches, including a last one at the end of the stream.
 
         Raises:
-            LogError: The log cannot be decoded; the message has the position.
+            LogError: The log cannot be decoded; the message contains the position.
         """
         for event in events:
             found = self._batch(Reason.IDLE) if event is None else self._event(event)
@@ -158,7 +158,7 @@ class LogDecoder:
             raise self._located(error, data, start) from None
 
     def _located(self, error: Exception, data: bytes, start: int) -> LogError:
-        """Return an error with the position and the type of the event."""
+        """Return an error that contains the position and the type of the event."""
         kind = data[start + 4] if len(data) > start + 4 else 0
         where = f"{self._file}, the event {et.name_of(kind)} ({kind}) that ends at {self._offset}"
         if isinstance(error, NotImplementedError):
@@ -171,7 +171,7 @@ class LogDecoder:
         return MalformedLogError(f"{where}: it is damaged, or ends early: {error}")
 
     def _payload(self, data: bytes, start: int, end: int) -> Iterator[ChangeBatch]:
-        """Decode the events of a compressed transaction. Written from MySQL's documentation."""
+        """Decode the events of a compressed transaction. Implemented from MySQL's documentation."""
         try:
             for inner, first, last in payload_events(data[start + HEADER_BYTES : end]):
                 timestamp, kind, _, _, _, flags = _HEADER(inner, first)
@@ -184,7 +184,7 @@ class LogDecoder:
             raise self._located(error, data, start) from None
 
     def _batch(self, reason: Reason) -> ChangeBatch:
-        """Return what was collected, and forget it."""
+        """Return the collected batch, and start a new one."""
         rows = self._rows.rows
         self._stopped = reason is Reason.STOP
         found = ChangeBatch(
@@ -323,7 +323,7 @@ class LogDecoder:
         found = format_description_of(data[start + HEADER_BYTES : end])
         if found.checksums:
             body = bytearray(data[start : end - CHECKSUM_BYTES])
-            body[17] &= 0xFE  # The flag of a file in use is not part of the checksum.
+            body[17] &= 0xFE  # The checksum does not include the flag for a file in use.
             if crc32(body) != int.from_bytes(data[end - CHECKSUM_BYTES : end], "little"):
                 raise MalformedLogError("its checksum is wrong")
         self._tail = CHECKSUM_BYTES if found.checksums else 0
@@ -342,7 +342,7 @@ class LogDecoder:
 
 
 def _require_ignorable(flags: int) -> None:
-    """Raise an error for an unknown event unless its flags allow to ignore it."""
+    """Raise an error for an unknown event unless its flags allow readers to ignore it."""
     if not flags & et.IGNORABLE_FLAG:
         raise UnsupportedLogError("such events are not supported, and might change rows")
 
@@ -352,13 +352,13 @@ def _ignored(data: bytes, start: int, end: int, timestamp: int) -> None:
 
 
 def _is_begin(data: bytes, body: int, end: int) -> bool:
-    """Return True if the text of a query event that ends with BEGIN consists of this word only."""
+    """Return True if the statement of a query event that ends with ``BEGIN`` is exactly ``BEGIN``."""
     status_length = data[body + 11] | data[body + 12] << 8
     return body + 13 + status_length + data[body + 8] + 6 == end
 
 
 def _plain_query(kind: int, body: bytes) -> bytes:
-    """Return the body of a query event from one of its other forms."""
+    """Return the plain body of a query event that is logged in another form."""
     if kind == et.EXECUTE_LOAD_QUERY:
         return body[:13] + body[26:]
     if kind == et.QUERY_COMPRESSED:

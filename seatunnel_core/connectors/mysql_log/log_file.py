@@ -1,4 +1,4 @@
-"""Events from a file of the log, or from the inside of a compressed transaction."""
+"""Read events from a log file or from a compressed transaction."""
 
 import struct
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ _MAGIC = b"\xfebin"
 _CHUNK_BYTES = 1 << 20
 _SIZE = struct.Struct("<I").unpack_from
 _MOST_BYTES = 1 << 30
-"""Maximum size of an event, the server's largest ``max_allowed_packet``."""
+"""Maximum size of an event in bytes: the maximum of the server's ``max_allowed_packet``."""
 
 
 def file_events(file: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
-    """Return the events of a file of the log.
+    """Return the events of a log file.
 
     Raises:
-        MalformedLogError: It is no file of the log, or ends inside of an event.
+        MalformedLogError: The file is not a log file, or ends inside an event.
     """
     if file.read(len(_MAGIC)) != _MAGIC:
         raise MalformedLogError("the file does not begin as a file of a binary log does")
@@ -28,10 +28,10 @@ def file_events(file: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
 
 
 def events_of(file: Any) -> Iterator[tuple[bytes, int, int]]:
-    """Yield events that follow each other, as buffers and offsets.
+    """Yield consecutive events, as buffers and offsets.
 
     Raises:
-        MalformedLogError: The last event is incomplete, or a size is impossible.
+        MalformedLogError: The last event is incomplete, or a size is invalid.
     """
     left = b""
     while chunk := _read(file):

@@ -1,6 +1,6 @@
 """MySQL's compressed transactions (``binlog_transaction_compression``).
 
-This module was written from MySQL's documentation, and was not tested with a server.
+This module is implemented from MySQL's documentation, and is not tested with a server.
 """
 
 from collections.abc import Iterator

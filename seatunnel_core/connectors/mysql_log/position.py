@@ -13,13 +13,13 @@ _NAME = re.compile(r"(.*)\.(\d+)", re.DOTALL)
 @total_ordering
 @frozen(order=False)
 class LogPosition:
-    """An offset in a file of the log of one server. Positions of two servers have no order."""
+    """An offset in a log file of one server. Positions of different servers are not comparable."""
 
     file: str
     """Name of the file, such as ``binlog.000042``."""
 
     offset: int
-    """Offset in the file, in bytes. Events start at 4."""
+    """Offset in the file, in bytes. The first event is at offset 4."""
 
     def __lt__(self, other: "LogPosition") -> bool:
         return (self._number(other), self.offset) < (other._number(self), other.offset)
@@ -28,7 +28,7 @@ class LogPosition:
         return f"{self.file}:{self.offset}"
 
     def _number(self, other: "LogPosition") -> int:
-        """Return the number of the file. Names grow: binlog.999999 is followed by binlog.1000000."""
+        """Return the number of the file; names may grow, as from ``binlog.999999`` to ``binlog.1000000``."""
         mine, its = _NAME.fullmatch(self.file), _NAME.fullmatch(other.file)
         if mine is None or its is None or mine[1] != its[1]:
             raise LogError(f"the positions {self} and {other} are of different logs, so they have no order")
@@ -36,10 +36,10 @@ class LogPosition:
 
 
 def position_of(text: str) -> LogPosition:
-    """Return the position that ``str`` wrote.
+    """Parse a position in the form that ``str`` returns.
 
     Raises:
-        LogError: The text is no position.
+        LogError: The string is not a position.
     """
     file, _, offset = text.rpartition(":")
     if not file or not offset.isdigit():
@@ -48,14 +48,14 @@ def position_of(text: str) -> LogPosition:
 
 
 _BACKWARDS = 1 << 24
-"""Maximum number of bytes that an offset may be below the expected one."""
+"""Maximum distance of an offset below the expected one, in bytes."""
 
 
 def unwrapped(expected: int, logged: int) -> int:
-    """Return the first offset from about ``expected`` on whose lower 32 bits are ``logged``.
+    """Return the smallest offset, not far below ``expected``, whose lower 32 bits are ``logged``.
 
     Files may be larger than 4 GiB, and a server may skip events. An event that is not in the file, such as a heartbeat,
-    has the offset of the last event and a size, so the offset may also be a little below the expected one.
+    has the offset of the last event but a size of its own, so the offset may also be slightly below the expected one.
     """
     difference = (logged - expected + _BACKWARDS) & 0xFFFFFFFF
     return expected + difference - _BACKWARDS

@@ -1,4 +1,4 @@
-"""Rows of a table that wait for their conversion to Arrow."""
+"""Rows of one table, before their conversion to Arrow."""
 
 from collections.abc import Sequence
 from itertools import repeat
@@ -22,29 +22,29 @@ _KINDS = {
     **dict.fromkeys(et.UPDATES, (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)),
     **dict.fromkeys(et.DELETES, (RowKind.DELETE,)),
 }
-"""Kinds of the images of a row by type of event."""
+"""Row kinds of the images of a row, by type of event."""
 
 
 @frozen(eq=False)
 class Layout:
-    """Columns in the images of an event's rows, and their compiled reader."""
+    """Columns in the row images of an event, and the compiled reader for these images."""
 
     number: int
     kinds: tuple[RowKind, ...]
     images: int
-    """Number of images of a row."""
+    """Number of images per row."""
 
     present: tuple[tuple[bool, ...], ...]
-    """For each image whether it contains each column."""
+    """For each image, True for each column that it contains."""
 
     program: RowProgram
     nowhere: tuple[int, ...]
-    """Columns that no image contains."""
+    """Indexes of columns that no image contains."""
 
 
 @define(eq=False)
 class RowCollector:
-    """Values of the rows of one table in one shape, by column."""
+    """Values of rows of one table with one version of its schema, by column."""
 
     table: LogTable
     rows: int = 0
@@ -53,13 +53,13 @@ class RowCollector:
     _values: list[list[Any]] = field(init=False, factory=list)
     _appends: list[Any] = field(init=False, factory=list)
     _runs: list[tuple[int, int, int, int]] = field(init=False, factory=list)
-    """For each event its layout, and the numbers of its rows, its event and its transaction."""
+    """For each event: its layout, its number of rows, its number, and the number of its transaction."""
 
     head_bytes: int = field(init=False)
-    """Size of the number of columns and of the bitmap of present ones in an event of rows."""
+    """Size of the column count and the bitmap of present columns in a row event, in bytes."""
 
     update_head_bytes: int = field(init=False)
-    """Size of both bitmaps and the number of columns in an event of updates."""
+    """Size of the column count and both bitmaps in an update event, in bytes."""
 
     def __attrs_post_init__(self) -> None:
         count = len(self.table.logged)
@@ -77,7 +77,7 @@ class RowCollector:
 
         Args:
             kind: Type of the event.
-            head: Its number of columns and bitmaps.
+            head: The column count and the bitmaps of the event.
         """
         found = self._layouts.get((kind, head))
         if found is None:
@@ -86,10 +86,10 @@ class RowCollector:
         return found
 
     def add(self, layout: Layout, data: bytes, start: int, end: int, event: int, transaction: int) -> int:
-        """Add the rows between two offsets of a buffer, and return their number; an update has two.
+        """Add the rows between two offsets of a buffer, and return their number; an update counts as two.
 
         Raises:
-            MalformedLogError: They do not end where the event ends.
+            MalformedLogError: The rows do not end at the end of the event.
         """
         rows, at = layout.program(data, start, end, self._appends)
         if at != end or not rows:
@@ -103,7 +103,7 @@ class RowCollector:
         return images
 
     def taken(self) -> TableChanges:
-        """Return the rows in Arrow, and forget them."""
+        """Return the rows as Arrow data, and drop them."""
         arrays, misfits = [], dict[int, str]()
         for column, values in zip(self.table.logged, self._values, strict=True):
             if column.hidden:
@@ -136,7 +136,7 @@ class RowCollector:
         return f"{self.table.database}.{self.table.name}"
 
     def _kinds_and_layouts(self, runs: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
-        """Return for each row its kind and the index of its layout; the images of an update alternate."""
+        """Return the kind and the index of the layout of each row; the two images of an update alternate."""
         firsts, kinds, number = [], list[RowKind](), 0
         for layout in self._by_number:
             firsts.append(number)

@@ -1,6 +1,6 @@
-"""Compiled readers of row images: Python code that is generated for the columns of a table.
+"""Compiled readers of row images: Python code generated for the columns of a table.
 
-The code consists of integers and fixed words only; nothing of the log becomes part of its text.
+The code consists of integers and fixed strings only; it never contains data of the log.
 """
 
 import struct
@@ -14,9 +14,9 @@ from seatunnel_core.connectors.mysql_log.table_map import RawColumn
 
 Append = Callable[[Any], None]
 RowProgram = Callable[[bytes, int, int, Sequence[Append]], tuple[int, int]]
-"""Read row images between two offsets of a buffer; append each value to its column.
+"""Function that reads row images between two offsets of a buffer, and appends each value to its column.
 
-Returns the number of rows, or of pairs of images, and the offset behind them.
+It returns the number of rows, or of pairs of images, and the offset after them.
 """
 
 _NUMBERS = {ct.TINY: "b", ct.SHORT: "h", ct.LONG: "i", ct.LONGLONG: "q"}
@@ -25,17 +25,17 @@ _FLOATS = {ct.FLOAT: "f", ct.DOUBLE: "d"}
 
 @frozen
 class Stored:
-    """Form of a value in a row."""
+    """Binary format of a value in a row."""
 
     code: str
-    """``struct`` code of a value of fixed size, or ``""``."""
+    """``struct`` code of a fixed-size value; ``""`` for others."""
 
     size: int
-    """Size in bytes; of the length that precedes the value, if its size is not fixed."""
+    """Size in bytes of a fixed-size value; otherwise, size of the length before the value."""
 
 
 def stored(column: RawColumn, *, unsigned: bool) -> Stored:
-    """Return the form of a column's values in rows."""
+    """Return the binary format of a column's values."""
     kind, meta = column.type, column.meta
     if kind in _NUMBERS:
         code = _NUMBERS[kind]
@@ -55,7 +55,7 @@ def stored(column: RawColumn, *, unsigned: bool) -> Stored:
 
 
 def _fixed(kind: int, meta: tuple[int, ...]) -> int:
-    """Return the size of a value that is read as bytes."""
+    """Return the size in bytes of a value that is read as bytes."""
     if kind == ct.NEWDECIMAL:
         return ct.decimal_bytes(*meta)
     if kind == ct.BIT:
@@ -68,27 +68,27 @@ def _fixed(kind: int, meta: tuple[int, ...]) -> int:
 
 @frozen
 class Image:
-    """Columns that a row image contains."""
+    """Columns in a row image."""
 
     present: tuple[int, ...]
     """Indexes of the columns, in order."""
 
     forms: tuple[Stored, ...]
-    """Forms of these columns."""
+    """Binary formats of these columns."""
 
     partial: tuple[int, ...] | None = None
-    """Indexes of all JSON columns of the table, if the image may have changes of documents instead of documents."""
+    """Indexes of all JSON columns of the table, if the image may contain partial updates of documents."""
 
     before: tuple[int, ...] = ()
-    """Columns of the image before the update, to which the changes of documents apply."""
+    """Columns of the image before the update, to which the partial updates apply."""
 
 
 def compiled(images: Sequence[Image], absent: Sequence[Sequence[int]], count: int) -> RowProgram:
-    """Return the reader of rows that consist of these images.
+    """Return the reader for rows that consist of these images.
 
     Args:
-        images: One image, or those before and after an update.
-        absent: For each image the columns that get null because only the other image has them.
+        images: One image, or the images before and after an update.
+        absent: For each image, the columns that become null because only the other image contains them.
         count: Number of columns of the table.
     """
     constants: dict[str, Any] = {"from_bytes": int.from_bytes}
@@ -123,7 +123,7 @@ def _image(image: Image, constants: dict[str, Any]) -> Iterator[str]:
 
 
 def _partial_bits(json_columns: Sequence[int]) -> Iterator[str]:
-    """Yield the lines that read which documents of an update are changes of documents."""
+    """Yield the lines that read which documents of an update are partial."""
     size = (len(json_columns) + 7) // 8
     yield "options = b[p]; p += 1"
     yield "partial = 0"
@@ -134,7 +134,7 @@ def _partial_bits(json_columns: Sequence[int]) -> Iterator[str]:
 
 
 def _without_nulls(image: Image, constants: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines that read an image without nulls: neighbours of fixed size are unpacked at once."""
+    """Yield the lines that read an image without nulls; adjacent fixed-size values are unpacked together."""
     run: list[tuple[int, Stored]] = []
     for number, form in zip(image.present, image.forms, strict=True):
         if form.code:
@@ -182,7 +182,7 @@ def _sized(number: int, form: Stored) -> Iterator[str]:
 
 
 def _unsigned(size: int) -> str:
-    """Return the expression of a little-endian integer at the current offset."""
+    """Return the expression that reads a little-endian integer at the current offset."""
     if size <= 3:
         return " | ".join(f"b[p + {byte}] << {8 * byte}" if byte else "b[p]" for byte in range(size))
     return f"from_bytes(b[p:p + {size}], 'little')"

@@ -1,4 +1,4 @@
-"""The log as a stream from a server, over a connection of PyMySQL."""
+"""Stream of log events from a server, over a PyMySQL connection."""
 
 import contextlib
 import time
@@ -15,29 +15,29 @@ _BINLOG_DUMP, _BINLOG_DUMP_GTID = 0x12, 0x1E
 _NON_BLOCKING = 1
 _THROUGH_GTID = 4
 _GTID_SLAVE = 4
-"""MariaDB's capability of a replica that knows GTID events."""
+"""MariaDB's capability flag of a replica that supports GTID events."""
 
 _OK, _EOF, _ERROR = 0x00, 0xFE, 0xFF
 _WHOLE_PACKET = 0xFFFFFF
-"""Size of a packet that a further one continues."""
+"""Size of a packet that is continued by the next one, in bytes."""
 
 _CHUNK_BYTES = 1 << 18
 _WRITE_TIMEOUT_S = 3_600
-"""Time for which the server waits for a reader whose sink is slow, in seconds. By default, it waits for one minute."""
+"""Time for which the server waits for a slow reader, in seconds; the server's default is one minute."""
 
 
 @frozen(kw_only=True)
 class DumpRequest:
-    """Start and end of a requested stream."""
+    """Parameters of a requested stream."""
 
     start: LogPosition | GtidSet | MariaGtidPosition
-    """A position; or the transactions that are not to be sent."""
+    """Start position, or the transactions that the server must not send."""
 
     server_id: int
-    """Id of the reader, which no other reader or replica of the server may use at the same time."""
+    """ID of the reader; must not be used by another reader or replica of the server at the same time."""
 
     until_now: bool = False
-    """True to end the stream with the last event that the log has, instead of waiting for further ones."""
+    """True to end the stream at the current end of the log instead of waiting for further events."""
 
     heartbeat_s: float = 10.0
     """Time without events after which the server sends a heartbeat, in seconds."""
@@ -45,10 +45,10 @@ class DumpRequest:
 
 @define
 class ServerStream:
-    """Events of a server. It owns the connection, on which no statement can be run any more."""
+    """Event stream of a server. It owns the connection, which can no longer run statements."""
 
     connection: Any
-    """An open connection of PyMySQL."""
+    """An open PyMySQL connection."""
 
     request: DumpRequest
     idle_s: float | None = None
@@ -58,10 +58,10 @@ class ServerStream:
     _socket: Any = field(init=False, default=None)
 
     def events(self) -> Iterator[tuple[bytes, int, int] | None]:
-        """Request the log, and return its events; ``None`` if there was none for ``idle_s`` seconds.
+        """Request the log, and yield its events; yield ``None`` after ``idle_s`` seconds without an event.
 
         Raises:
-            LogServerError: The server refuses the request, or ends the stream with an error.
+            LogServerError: The server rejects the request, or ends the stream with an error.
             LogError: The connection is lost, or the server sends nothing for too long.
         """
         self._prepare()
@@ -75,7 +75,7 @@ class ServerStream:
             self.connection._force_close()
 
     def _prepare(self) -> None:
-        """Set what the server reads from the session: it is to send checksums and heartbeats."""
+        """Set the session variables that make the server send checksums and heartbeats."""
         is_maria = "mariadb" in self.connection.get_server_info().lower()
         nanoseconds = int(self.request.heartbeat_s * 1e9)
         settings = ["@master_binlog_checksum = @@global.binlog_checksum", f"@master_heartbeat_period = {nanoseconds}"]
@@ -119,7 +119,7 @@ class ServerStream:
         self._socket.sendall(len(command).to_bytes(3, "little") + b"\0" + command)
 
     def _received(self) -> Iterator[tuple[bytes, int, int] | None]:
-        """Yield the events in packets. Buffers are not changed after they were yielded."""
+        """Yield the events in packets. A buffer is not changed after it was yielded."""
         data = b""
         while True:
             at, end = 0, len(data)
@@ -146,7 +146,7 @@ class ServerStream:
                 data += chunk
 
     def _large(self, data: bytes) -> tuple[tuple[bytes, int, int] | None, bytes]:
-        """Read the rest of an event that is larger than a chunk; return it, and what follows it."""
+        """Read the rest of an event that is larger than a chunk; return the event, and the bytes after it."""
         parts, more = [], True
         while more:
             while len(data) < 4:
@@ -185,7 +185,7 @@ class ServerStream:
                 return found
 
     def _chunk(self) -> bytes | None:
-        """Return received bytes; ``None`` if none arrived in time.
+        """Return received bytes; ``None`` if no bytes arrived in time.
 
         Raises:
             LogError: The connection is lost.

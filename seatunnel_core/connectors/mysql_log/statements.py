@@ -1,4 +1,4 @@
-"""Statements in the log, and their kinds."""
+"""Classification of logged statements."""
 
 import enum
 import re
@@ -24,13 +24,13 @@ class StatementKind(enum.Enum):
     XA_COMMIT = "xa commit"
     XA_ROLLBACK = "xa rollback"
     ROWS = "rows"
-    """It changes rows that are not in the log."""
+    """Statement that changes rows that are not in the log."""
 
     DEFINITION = "definition"
-    """It changes tables, databases, users or other objects.
+    """DDL statement, which changes tables, databases, users or other objects.
 
-    Rows may disappear by it, or appear: TRUNCATE, DROP, changes of partitions, and CREATE TABLE … SELECT on a server
-    without ``binlog_format = ROW``.
+    It may also remove or add rows: TRUNCATE, DROP, changes of partitions, and CREATE TABLE … SELECT on a server without
+    ``binlog_format = ROW``.
     """
 
 
@@ -47,7 +47,7 @@ _WORDS = {
 
 
 def kind_of_statement(text: str) -> StatementKind:
-    """Return the kind of a statement. Words that are not known change no rows of existing tables."""
+    """Return the kind of a statement. Unknown statements are assumed not to change rows of existing tables."""
     first, second, third = _words(text)
     if first == "ROLLBACK":
         return StatementKind.ROLLBACK_TO if "TO" in (second, third) else StatementKind.ROLLBACK
@@ -63,7 +63,7 @@ def kind_of_statement(text: str) -> StatementKind:
 
 
 def _words(text: str) -> tuple[str, str, str]:
-    """Return the first three words in capital letters, without comments."""
+    """Return the first three words in upper case, without comments."""
     found: list[str] = []
     at = 0
     while len(found) < 3:
@@ -81,10 +81,10 @@ def _words(text: str) -> tuple[str, str, str]:
 
 
 def xa_id_of(text: str) -> XaId:
-    """Return the identifier in a statement such as ``XA COMMIT X'6131',X'',1``.
+    """Return the XA identifier in a statement such as ``XA COMMIT X'6131',X'',1``.
 
     Raises:
-        UnsupportedLogError: The statement has no identifier of this form.
+        UnsupportedLogError: The statement has no such identifier.
     """
     found = _XA_ID.search(text)
     if found is None:

@@ -1,4 +1,4 @@
-"""Description of a table in the log, which precedes the rows of each statement."""
+"""Table map events, which describe a table before the rows of each statement."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,12 +10,12 @@ from seatunnel_core.connectors.mysql_log.fields import Fields
 
 _SIGNEDNESS, _DEFAULT_CHARSET, _COLUMN_CHARSET, _NAMES, _SET_MEMBERS, _ENUM_MEMBERS = 1, 2, 3, 4, 5, 6
 _KEY, _KEY_WITH_PREFIX, _MEMBER_DEFAULT_CHARSET, _MEMBER_COLUMN_CHARSET, _VISIBILITY = 8, 9, 10, 11, 12
-"""Types of optional metadata. Others (geometry types, vector dimensions) change no value."""
+"""Types of optional metadata. Other types (geometry types, vector dimensions) do not affect values."""
 
 
 @frozen(kw_only=True)
 class RawColumn:
-    """A column as the log describes it."""
+    """A column according to a table map."""
 
     type: int
     """Type code, with ENUM and SET resolved."""
@@ -25,40 +25,40 @@ class RawColumn:
 
     nullable: bool = True
     name: str | None = None
-    """``None`` unless the server has ``binlog_row_metadata = FULL``."""
+    """Name; ``None`` unless the server has ``binlog_row_metadata = FULL``."""
 
     unsigned: bool | None = None
-    """``None`` for columns without a sign, and if the server logs no metadata."""
+    """True for an unsigned number; ``None`` for other types, or if the server does not log this metadata."""
 
     collation: int | None = None
-    """Collation id of a text, an ENUM or a SET; ``None`` if the server does not log it."""
+    """Collation ID of a string, an ENUM or a SET; ``None`` if the server does not log it."""
 
     members: tuple[bytes, ...] | None = None
-    """Members of an ENUM or SET, in its character set."""
+    """Members of an ENUM or SET, encoded in its character set."""
 
     visible: bool = True
 
 
 @frozen(kw_only=True)
 class TableMap:
-    """A table as the log describes it."""
+    """A table according to a table map."""
 
     database: str
     table: str
     columns: tuple[RawColumn, ...] = field(repr=False)
     key: tuple[int, ...] | None = None
-    """Indexes of the primary key's columns; ``None`` if the server does not log them."""
+    """Indexes of the primary key columns; ``None`` if the server does not log them."""
 
 
 def table_map_of(body: bytes, *, of_maria: bool = False) -> TableMap:
-    """Parse a table map event behind its table id and flags.
+    """Parse the part of a table map event after its table ID and flags.
 
     Args:
         body: The bytes.
-        of_maria: True if MariaDB wrote them, whose metadata of signs contains YEAR columns, too.
+        of_maria: True for a log of MariaDB, whose signedness metadata also contains YEAR columns.
 
     Raises:
-        MalformedLogError: The bytes end early.
+        MalformedLogError: The bytes end too early.
         UnsupportedLogError: A column has an unknown type.
     """
     fields = Fields(body, "a table map event")
@@ -94,14 +94,14 @@ def _metas(codes: bytes, fields: Fields, table: str) -> Iterator[tuple[int, tupl
 
 
 def _string(first: int, second: int) -> tuple[int, tuple[int, ...]]:
-    """Return type and metadata of a CHAR, ENUM or SET, whose length may use two bits of the type's byte."""
+    """Return the type and metadata of a CHAR, ENUM or SET, whose length may use two bits of the type byte."""
     if first & 0x30 != 0x30:
         return first | 0x30, (second | (first & 0x30 ^ 0x30) << 4,)
     return first, (second,)
 
 
 def _optional(fields: Fields, columns: list[dict[str, object]], signed: Sequence[int]) -> tuple[int, ...] | None:
-    """Read optional metadata into the columns, and return the primary key."""
+    """Add optional metadata to the columns, and return the primary key."""
     key: tuple[int, ...] | None = None
     kinds = [each["type"] for each in columns]
     numbers = [number for number, kind in enumerate(kinds) if kind in signed]

@@ -16,43 +16,43 @@ from seatunnel_core.connectors.postgres_log.messages import LogicalMessage, Orig
 
 @define(eq=False)
 class Transaction:
-    """A committed transaction of the log. A later batch contains the same object again while its end was not read."""
+    """A committed transaction of the log. Until its end is read, the next batch contains the same object again."""
 
     number: int
     """Number in the stream, from 0."""
 
     xid: int
-    """32-bit id of the transaction; a snapshot is compared with it."""
+    """32-bit ID of the transaction, which is compared with snapshots."""
 
     commit_position: int
-    """Position of its commit in the log."""
+    """Position of the commit in the log."""
 
     time_us: int
-    """Time of its commit, in microseconds since 2000."""
+    """Commit time, in microseconds since 2000."""
 
     end_position: int = 0
-    """Position behind its commit; 0 while its end was not read."""
+    """Position after the commit; 0 until the end of the transaction is read."""
 
     origin: Origin | None = None
 
     @property
     def complete(self) -> bool:
-        """True if all of its changes were read."""
+        """True if all changes of the transaction have been read."""
         return self.end_position > 0
 
     @property
     def commit_lsn(self) -> Lsn:
-        """Position of its commit: it belongs to the range of a slot that contains this position."""
+        """Position of the commit. The transaction belongs to the range of the slot that contains this position."""
         return Lsn(self.commit_position)
 
     @property
     def end_lsn(self) -> Lsn:
-        """Position behind its commit, from which reading can continue. Valid if it is complete."""
+        """Position after the commit, from which reading can be resumed. Valid if the transaction is complete."""
         return Lsn(self.end_position)
 
     @property
     def time(self) -> datetime:
-        """Time of its commit on the server."""
+        """Commit time on the server."""
         return server_time(self.time_us)
 
 
@@ -63,21 +63,21 @@ class TableChanges:
     table: LogTable
     rows: pa.RecordBatch = field(repr=False)
     kinds: npt.NDArray[np.int8] = field(repr=False)
-    """A number of ``RowKind`` for each row. The row after an update follows the row before it, if that is in the log:
-    with REPLICA IDENTITY FULL, or, reduced to its key, if the key has changed.
+    """``RowKind`` of each row, as a number. The new row of an update follows its old row, if the log contains the old
+    row: with REPLICA IDENTITY FULL, or, with key columns only, if the key has changed.
     """
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
-    """For each row the ``number`` of its transaction."""
+    """``number`` of the transaction of each row."""
 
     numbers: npt.NDArray[np.int64] = field(repr=False)
-    """For each row the number of its message in the stream, which orders rows of several tables."""
+    """Number of the message of each row in the stream, which defines the order of rows of several tables."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """True for columns that the message contains: a row for each layout, a column for each column of the table."""
+    """True for the columns that a message contains: one row per layout, one column per column of the table."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
-    """For each row the index of its layout in ``layouts``."""
+    """Index of the layout of each row in ``layouts``."""
 
     misfits: Mapping[int, str] = field(factory=dict, repr=False)
     """Messages by row index for values that rows cannot represent; such a value is null."""
@@ -90,7 +90,7 @@ class TableChanges:
     def arrived(self, column: int) -> npt.NDArray[np.bool_]:
         """Return False for each row in which the value of a column is absent, and null in ``rows``.
 
-        Values are absent in two cases: unchanged large (TOAST) values, and columns outside of the key in old rows.
+        Absent are unchanged large (TOAST) values, and columns outside the key in old rows.
         """
         found: npt.NDArray[np.bool_] = self.layouts[self.layout, column]
         return found
@@ -98,7 +98,7 @@ class TableChanges:
 
 @frozen(kw_only=True, eq=False)
 class Truncation:
-    """TRUNCATE of tables, after all rows of its batch."""
+    """TRUNCATE of tables; it follows all rows of its batch."""
 
     transaction: Transaction
     tables: tuple[LogTable, ...]
@@ -108,27 +108,27 @@ class Truncation:
 
 @frozen(kw_only=True, eq=False)
 class EmittedMessage:
-    """A message that a client wrote to the log."""
+    """A logical message that a client has written to the log."""
 
     number: int
-    """Its place among the rows: before the one with the same number in ``TableChanges.numbers``."""
+    """Position among the rows: before the row with the same number in ``TableChanges.numbers``."""
 
     transaction: Transaction | None
-    """``None`` for a message that is not part of a transaction."""
+    """Transaction of the message; ``None`` for a non-transactional message."""
 
     message: LogicalMessage
 
 
 class Reason(enum.Enum):
-    """Cause of the end of a batch."""
+    """Reason for the end of a batch."""
 
     FULL = "full"
     TRUNCATION = "truncation"
     SHAPE = "shape"
-    """The rows that follow belong to another shape of a table in the batch."""
+    """The next rows belong to another schema version of a table in the batch."""
 
     IDLE = "idle"
-    """The server has no further messages at the moment; the batch may be empty."""
+    """The server currently has no further messages; the batch may be empty."""
 
     END = "end"
     """The end of the range was reached."""
@@ -140,13 +140,13 @@ class ChangeBatch:
 
     reason: Reason
     position: Lsn
-    """All transactions that were committed before it were read: reading may start again here."""
+    """Position from which reading can be resumed: all transactions that were committed before it have been read."""
 
     transactions: tuple[Transaction, ...]
     """Transactions that began or ended in the batch or have rows in it, in order; only the last one may be open."""
 
     changes: tuple[TableChanges, ...] = ()
-    """Rows, once for each table."""
+    """Rows, grouped by table."""
 
     truncation: Truncation | None = None
     """The TRUNCATE that ends the batch."""

@@ -1,4 +1,4 @@
-"""Types of logged columns: what the source ``Jdbc`` makes of the same columns."""
+"""Types of logged columns, which are those of the source ``Jdbc``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -31,34 +31,34 @@ class BaseType:
     """Name in the catalog, such as ``int4``, or ``_int4`` for its array."""
 
     declared: str
-    """The type as the server writes it: ``numeric(8,2)``."""
+    """Declared type in the server's notation, such as ``numeric(8,2)``."""
 
     modifier: int
     kind: str = "b"
     """``typtype`` of the catalog."""
 
     delimiter: str = ","
-    """Character between elements of its arrays."""
+    """Character between the elements of an array of this type."""
 
 
 class TypeCatalog(Protocol):
-    """Knows the types of columns."""
+    """Source of column types."""
 
     def base_types(self, columns: Sequence[tuple[int, int]]) -> Sequence[BaseType | None]:
-        """Return the types for pairs of a type's oid and modifier; ``None`` for types that do not exist."""
+        """Return the types for pairs of a type OID and a modifier; ``None`` for types that do not exist."""
 
 
 @define
 class ServerTypes:
-    """Types in the catalog of a server. Types that were found once are not requested again."""
+    """Types in the catalog of a server, cached by OID and modifier."""
 
     _connection: Any
-    """A connection of psycopg in autocommit mode."""
+    """A psycopg connection in autocommit mode."""
 
     _known: dict[tuple[int, int], BaseType] = field(factory=dict, init=False)
 
     def base_types(self, columns: Sequence[tuple[int, int]]) -> Sequence[BaseType | None]:
-        """Return the types for pairs of a type's oid and modifier; ``None`` for types that do not exist (any more)."""
+        """Return the types for pairs of a type OID and a modifier; ``None`` for types that no longer exist."""
         missing = [each for each in dict.fromkeys(columns) if each not in self._known]
         if missing:
             values = [oid for oid, _ in missing], [modifier for _, modifier in missing]
@@ -72,15 +72,15 @@ class ServerTypes:
 def columns_of(
     relation: Relation, catalog: TypeCatalog, named: Mapping[int, TypeName]
 ) -> tuple[tuple[Column, ...], Mapping[str, str]]:
-    """Return the columns of a relation as the source ``Jdbc`` reads them, and delimiters of arrays by column.
+    """Return the columns of a relation, with the types of the source ``Jdbc``, and array delimiters by column.
 
     Args:
         relation: The relation.
-        catalog: Knows the types.
-        named: Types that the log has named, by oid; used for types that were dropped since.
+        catalog: Provides the types.
+        named: Types described in the log, by OID; used for types that have been dropped since.
 
     Raises:
-        UnsupportedLogError: The type of a column is not known.
+        UnsupportedLogError: The type of a column is unknown.
     """
     types = catalog.base_types([(column.type_oid, column.modifier) for column in relation.columns])
     columns, delimiters = [], {}
@@ -93,7 +93,7 @@ def columns_of(
 
 
 def _dropped(relation: Relation, column: RelationColumn, named: Mapping[int, TypeName]) -> BaseType:
-    """Return the type that the log has named. A domain's precision is not in the log."""
+    """Return a type described in the log, which does not contain the precision of a domain."""
     found = named.get(column.type_oid)
     if found is None or found.name in ("numeric", "_numeric"):
         shown = f"{found.namespace}.{found.name}" if found else f"the type with the oid {column.type_oid}"

@@ -12,11 +12,11 @@ class MalformedLogError(LogError):
 
 
 class UnsupportedLogError(LogError):
-    """The log contains a message, a type or a value that this reader does not know."""
+    """The log contains a message, a type or a value that this reader does not support."""
 
 
 class PublicationError(LogError):
-    """A publication does not exist, or does not publish what is to be captured."""
+    """A publication does not exist, or does not publish all changes to capture."""
 
 
 class LogServerError(LogError):
@@ -35,13 +35,13 @@ class LogConnectionError(LogError):
 
 
 class SlotInUseError(LogError):
-    """Another process reads the slot."""
+    """Another process is reading the slot."""
 
     retryable = True
 
 
 class SlotChangedError(LogError, SourceChangedError):
-    """The slot can no longer return what is to be read."""
+    """The slot can no longer return the requested range."""
 
 
 class SlotMissingError(SlotChangedError):
@@ -49,7 +49,7 @@ class SlotMissingError(SlotChangedError):
 
 
 class SlotLostError(SlotChangedError):
-    """The server has removed log that the slot needs, or has invalidated the slot."""
+    """The server has removed a part of the log that the slot needs, or has invalidated the slot."""
 
 
 class SlotAdvancedError(SlotChangedError):

@@ -1,4 +1,4 @@
-"""Decoder of the replication stream: transactions, changed rows in Arrow, truncations, messages of clients."""
+"""Decoder of the replication stream: transactions, changed rows as Arrow data, truncations, client messages."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,14 +33,14 @@ from seatunnel_core.connectors.postgres_log.pending_rows import changes_of
 from seatunnel_core.connectors.postgres_log.row_images import HEADER_BYTES
 
 DATA, KEEPALIVE = b"wk"
-"""First bytes of the messages of the stream."""
+"""First bytes of the messages in the stream."""
 
 _KEEPALIVE_BYTES = 18
 _ROWS = (INSERT, UPDATE, DELETE)
 
 
 class LogDecoder:
-    """Turns the messages of one connection into batches. It keeps at most one batch in memory."""
+    """Converts the messages of one connection to batches, with at most one batch in memory."""
 
     def __init__(
         self, catalog: TypeCatalog, start: Lsn, *, batch_rows: int = 65_536, batch_bytes: int = 32 << 20
@@ -48,10 +48,10 @@ class LogDecoder:
         """Prepare to decode.
 
         Args:
-            catalog: Knows the types of columns.
+            catalog: Provides the types of columns.
             start: Position at which the stream starts.
-            batch_rows: Number of messages of rows at which a batch ends, even inside of a transaction.
-            batch_bytes: Size of these messages at which a batch ends.
+            batch_rows: Number of row messages at which a batch ends, even inside a transaction.
+            batch_bytes: Size of the row messages at which a batch ends, in bytes.
         """
         self._catalog, self._position = catalog, start.value
         self._batch_rows, self._batch_bytes = batch_rows, batch_bytes
@@ -65,7 +65,7 @@ class LogDecoder:
         self._transactions: list[Transaction] = []
         self._messages: list[EmittedMessage] = []
         self.reply_requested = False
-        """True if the server has requested a status since the caller has set this to False."""
+        """True if the server has requested a status since the caller last set this to False."""
 
         self._handlers: dict[type[Any], Callable[[Any], ChangeBatch | None]] = {
             Begin: self._begin,
@@ -79,7 +79,7 @@ class LogDecoder:
 
     @property
     def position(self) -> Lsn:
-        """All transactions that were committed before it were read. Inside of a transaction: before that one."""
+        """Position before which all committed transactions have been read; excludes an open transaction."""
         return Lsn(self._position)
 
     @property
@@ -93,13 +93,13 @@ class LogDecoder:
         Args:
             messages: Messages of the stream, as bytes or views of bytes.
             at: Index of the first message to decode.
-            end: End of the range: transactions that were committed there or later are not decoded.
+            end: End of the range; transactions that were committed at this position or later are not decoded.
 
         Returns:
-            A batch, or ``None`` if all messages were decoded without completing one; and the index of the next message.
+            A batch, or ``None`` if the messages did not complete one, and the index of the next message.
 
         Raises:
-            LogError: A message cannot be decoded; the message has its position.
+            LogError: A message cannot be decoded; the error contains its position.
         """
         for index in range(at, len(messages)):
             data = messages[index]
@@ -117,12 +117,12 @@ class LogDecoder:
                 return self.batch(Reason.END), index
             batch = self._other(data, kind)
             if batch is not None:
-                # A relation in another shape is decoded again, after the rows before it.
+                # The relation has another schema, so it is decoded again after the rows before it.
                 return batch, index if batch.reason is Reason.SHAPE else index + 1
         return None, len(messages)
 
     def batch(self, reason: Reason, truncation: Truncation | None = None) -> ChangeBatch:
-        """Return what was collected, and forget it.
+        """Return the collected batch, and start a new one.
 
         Raises:
             LogError: A row cannot be decoded.
@@ -152,12 +152,12 @@ class LogDecoder:
     # -- single messages ------------------------------------------------------------------------------------------
 
     def _is_beyond(self, data: Any, kind: int, end: Lsn) -> bool:
-        """Return True if a message shows that all transactions before ``end`` were read."""
+        """Return True if a message proves that all transactions before ``end`` have been read."""
         if self._transaction is not None:
             return False
         if kind == BEGIN:
             return int.from_bytes(data[HEADER_BYTES + 1 : HEADER_BYTES + 9], "big") >= end.value
-        if kind == MESSAGE:  # One that is not part of a transaction.
+        if kind == MESSAGE:  # A non-transactional message.
             return int.from_bytes(data[HEADER_BYTES + 2 : HEADER_BYTES + 10], "big") >= end.value
         if len(data) == _KEEPALIVE_BYTES and data[0] == KEEPALIVE:
             return int.from_bytes(data[1:9], "big") >= end.value

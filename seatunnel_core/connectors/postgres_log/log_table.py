@@ -1,4 +1,4 @@
-"""Tables of the log, with the columns that their rows have in Arrow."""
+"""Tables of the log, with the Arrow types of their columns."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from seatunnel_core.connectors.postgres_log.messages import Relation
 from seatunnel_core.connectors.postgres_log.values.converted import Convert, conversion
 
 IDENTITIES = {"d": "DEFAULT", "f": "FULL", "i": "INDEX", "n": "NOTHING"}
-"""Names of replica identities by their code in the log."""
+"""Names of replica identities, by their codes in the log."""
 
 
 @frozen(kw_only=True)
@@ -19,20 +19,20 @@ class LogColumn:
 
     name: str
     declared: str
-    """Its type as the server writes it; of a domain, the base type."""
+    """Declared type in the server's notation; the base type of a domain."""
 
     in_identity: bool
-    """True if old rows have it: a part of the replica identity."""
+    """True if the column belongs to the replica identity, so that old rows contain it."""
 
     arrow: pa.DataType
-    """Type in rows: the one that the source ``Jdbc`` reads."""
+    """Type in rows, the same as in the source ``Jdbc``."""
 
     convert: Convert = field(repr=False, eq=False)
 
 
 @frozen(kw_only=True, eq=False)
 class LogTable:
-    """A table of the log in one shape. Another shape of the same table is another object."""
+    """A table of the log with one version of its schema. Another version is another object."""
 
     oid: int
     namespace: str
@@ -40,19 +40,19 @@ class LogTable:
 
     name: str
     identity: str
-    """``DEFAULT``, ``FULL``, ``INDEX`` or ``NOTHING``: which columns old rows have."""
+    """Replica identity, which defines the columns of old rows: ``DEFAULT``, ``FULL``, ``INDEX`` or ``NOTHING``."""
 
     columns: tuple[LogColumn, ...] = field(repr=False)
     schema: pa.Schema = field(repr=False)
     version: int
-    """Number of the shape of the table since the connection was opened, from 1."""
+    """Number of the schema version since the connection was opened, from 1."""
 
     fingerprint: str = field(repr=False)
-    """String that differs for other shapes of the table: names and types of its columns."""
+    """String that identifies the version of the schema: names and types of the columns."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Columns of the replica identity: of the primary key by default. All columns with FULL."""
+        """Columns of the replica identity: by default those of the primary key, with FULL all columns."""
         return tuple(column.name for column in self.columns if column.in_identity)
 
     def __str__(self) -> str:
@@ -64,9 +64,9 @@ def log_table(relation: Relation, columns: Sequence[Column], delimiters: Mapping
 
     Args:
         relation: The message.
-        columns: Its columns as the source ``Jdbc`` reads them.
-        delimiters: Characters between elements of arrays by column, unless it is a comma.
-        version: Number of the shape.
+        columns: The columns with the types of the source ``Jdbc``.
+        delimiters: Array delimiters by column, except for commas.
+        version: Number of the schema version.
     """
     found = tuple(
         LogColumn(

@@ -12,7 +12,7 @@ class Lsn:
     """A position in the log (log sequence number). Ordered by position."""
 
     value: int = field()
-    """Offset in the log, in bytes; 0 is invalid as a position of a record."""
+    """Offset in the log, in bytes; 0 is never the position of a record."""
 
     @value.validator
     def _is_64_bits(self, attribute: object, value: int) -> None:
@@ -21,10 +21,10 @@ class Lsn:
 
     @classmethod
     def parse(cls, written: str) -> "Lsn":
-        """Return the position that PostgreSQL writes as ``16/B374D848``.
+        """Parse a position in PostgreSQL's notation: ``16/B374D848``.
 
         Raises:
-            ValueError: It is written differently.
+            ValueError: The string has another form.
         """
         found = _WRITTEN.fullmatch(written)
         if found is None:

@@ -1,4 +1,4 @@
-"""Messages of ``pgoutput``, version 1 of its protocol, except those of rows."""
+"""Messages of version 1 of the ``pgoutput`` protocol, except row messages."""
 
 import struct
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _CASCADE, _RESTART = 1, 2
 
 
 def server_time(microseconds: int) -> datetime:
-    """Return the time that the log counts from the year 2000."""
+    """Convert a log timestamp, in microseconds since 2000, to a time."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
@@ -29,10 +29,10 @@ class Begin:
 
     commit_lsn: int
     time_us: int
-    """Time of its commit, in microseconds since 2000."""
+    """Commit time, in microseconds since 2000."""
 
     xid: int
-    """32-bit id of the transaction."""
+    """32-bit ID of the transaction."""
 
 
 @frozen
@@ -41,14 +41,14 @@ class Commit:
 
     commit_lsn: int
     end_lsn: int
-    """Position behind its record in the log."""
+    """Position after the commit record in the log."""
 
     time_us: int
 
 
 @frozen
 class Origin:
-    """Origin of a transaction that was replicated to the server."""
+    """Origin of a transaction that was replicated to this server."""
 
     lsn: Lsn
     name: str
@@ -60,29 +60,29 @@ class RelationColumn:
 
     name: str
     in_identity: bool
-    """True if old rows have it: a part of the replica identity."""
+    """True if the column belongs to the replica identity, so that old rows contain it."""
 
     type_oid: int
     modifier: int
-    """Type modifier; -1 without one."""
+    """Type modifier; -1 if there is none."""
 
 
 @frozen
 class Relation:
-    """A published table in one shape."""
+    """A published table with one version of its schema."""
 
     oid: int
     namespace: str
     name: str
     identity: str
-    """``d`` (DEFAULT), ``f`` (FULL), ``i`` (INDEX) or ``n`` (NOTHING)."""
+    """Replica identity: ``d`` (DEFAULT), ``f`` (FULL), ``i`` (INDEX) or ``n`` (NOTHING)."""
 
     columns: tuple[RelationColumn, ...] = field(repr=False)
 
 
 @frozen
 class TypeName:
-    """A type that is not built in. For a domain, the names are those of its base type."""
+    """A type that is not built in. The names of a domain are those of its base type."""
 
     oid: int
     namespace: str
@@ -100,7 +100,7 @@ class Truncate:
 
 @frozen
 class LogicalMessage:
-    """A message that a client has written with ``pg_logical_emit_message``."""
+    """A message written by a client with ``pg_logical_emit_message``."""
 
     transactional: bool
     lsn: Lsn
@@ -109,7 +109,7 @@ class LogicalMessage:
 
 
 class _Fields:
-    """Reads the fields of a message one after another."""
+    """Sequential reader of the fields of a message."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 1
@@ -203,11 +203,11 @@ _OF_FIXED_SIZE: dict[int, Callable[[bytes], Message]] = {BEGIN: _begin, COMMIT: 
 
 
 def message_of(data: bytes) -> Message:
-    """Parse a message that is not one of a row.
+    """Parse a message other than a row message.
 
     Raises:
-        MalformedLogError: Its bytes contradict its format.
-        UnsupportedLogError: Its kind is unknown.
+        MalformedLogError: The bytes contradict the format.
+        UnsupportedLogError: The kind of the message is unknown.
     """
     kind = data[0] if data else 0
     if kind in _OF_FIXED_SIZE:

@@ -1,4 +1,4 @@
-"""Messages of rows that wait for their conversion to Arrow."""
+"""Row messages before their conversion to Arrow."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -19,13 +19,13 @@ def changes_of(
     runs: Sequence[tuple[int, int]],
     first_number: int,
 ) -> tuple[TableChanges, ...]:
-    """Convert messages of rows.
+    """Convert row messages.
 
     Args:
-        messages: Messages with the header of the stream, each a row of one of the tables.
-        tables: Tables by oid.
-        runs: For each transaction its number, and the index of its first message.
-        first_number: Number in the stream of the first message.
+        messages: Row messages, with the header of the replication stream.
+        tables: Tables by OID.
+        runs: For each transaction, its number and the index of its first message.
+        first_number: Number of the first message in the stream.
 
     Raises:
         MalformedLogError: The bytes contradict the format.
@@ -46,7 +46,7 @@ def changes_of(
 
 
 def _by_relation(relations: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArray[np.int64]]]:
-    """Return each relation with the indexes of its messages, ordered by first message."""
+    """Return each relation with the indexes of its messages, in the order of the first messages."""
     if (relations == relations[0]).all():
         return [(int(relations[0]), np.arange(len(relations)))]
     order = np.argsort(relations, kind="stable")
@@ -109,7 +109,7 @@ def _converted(table: LogTable, images: RowImages) -> tuple[list[pa.Array], dict
 
 
 def _layouts(images: RowImages) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-    """Return the sets of columns that the images contain, and for each image the index of its set."""
+    """Return the distinct sets of columns in the images, and the index of the set of each image."""
     rows, columns = len(images.kinds), len(images.columns)
     if all(values.arrived.all() for values in images.columns):
         return np.ones((1, columns), bool), np.zeros(rows, np.int32)

@@ -1,4 +1,4 @@
-"""Publications: which tables and operations a server sends."""
+"""Publications, which define the tables and operations that a server sends."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,10 +27,10 @@ SELECT c.relreplident::text, EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i
 """
 
 _WITH_ROOTS = 13_00_00
-"""First version of PostgreSQL that publishes partitioned tables."""
+"""First version of PostgreSQL that can publish partitioned tables."""
 
 TableName = tuple[str, str]
-"""A table: its schema and its name."""
+"""Schema and name of a table."""
 
 
 @frozen(kw_only=True)
@@ -41,17 +41,17 @@ class PublishedTable:
     """Published columns; ``None`` if the server does not list them (before PostgreSQL 15)."""
 
     row_filter: str | None
-    """Condition of rows that are published."""
+    """Condition that published rows satisfy; ``None`` for all rows."""
 
 
 @frozen(kw_only=True)
 class Publication:
-    """A publication as the server describes it."""
+    """A publication according to the server."""
 
     name: str
     all_tables: bool
     operations: frozenset[str]
-    """Published ones of ``insert``, ``update``, ``delete`` and ``truncate``."""
+    """Published operations: a subset of ``insert``, ``update``, ``delete`` and ``truncate``."""
 
     via_root: bool
     """True if changes of partitions are published as changes of the partitioned table."""
@@ -63,7 +63,7 @@ def publication(connection: Any, name: str) -> Publication | None:
     """Return a publication; ``None`` if it does not exist.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         name: Name of the publication.
     """
     found = run(connection, _PUBLICATION, (name,))
@@ -96,10 +96,10 @@ def create_publication(
     """Create a publication of all operations.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         name: Name of the publication.
         tables: Its tables; ``None`` for all tables, which needs a superuser.
-        columns: Columns of tables of which not all are published; from PostgreSQL 15 on.
+        columns: Columns of tables that are not published completely; from PostgreSQL 15 on.
         row_filters: Conditions in SQL; from PostgreSQL 15 on.
         via_root: True to publish changes of partitions as changes of the partitioned table; from PostgreSQL 13 on.
 
@@ -149,10 +149,10 @@ def drop_publication(connection: Any, name: str) -> None:
 
 
 def capture_problems(connection: Any, names: Sequence[str], tables: Sequence[TableName]) -> list[str]:
-    """Return why publications do not send all changes of tables, with what to do; nothing if they do.
+    """Return the reasons why publications do not send all changes of tables, with remedies; empty if they do.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         names: Names of the publications.
         tables: Tables to capture.
     """

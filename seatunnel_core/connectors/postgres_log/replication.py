@@ -1,4 +1,4 @@
-"""Replication connection to PostgreSQL, over psycopg's wrapper of libpq."""
+"""Replication connection to PostgreSQL, using psycopg's wrapper of libpq."""
 
 import select
 import struct
@@ -35,15 +35,15 @@ from seatunnel_core.connectors.postgres_log.sql_connection import (
 _STATUS = struct.Struct(">cQQQqB")
 _EPOCH_S = 946_684_800
 _CLOSE_S = 2.0
-"""Maximum time for an orderly end of the stream, in seconds."""
+"""Time limit for an orderly end of the stream, in seconds."""
 
 _MOST_MESSAGES, _MOST_BYTES = 8_192, 4 << 20
-"""Number and size of messages that are received at once."""
+"""Maximum number and total size, in bytes, of messages that are received at once."""
 
 _SKIPPED = "55000"
 _GATHER_S = 0.001
-"""Time for which arriving messages gather before they are read. The server sends each by itself; reading each by itself
-would take twice the processor time.
+"""Time for which arriving messages are collected before they are read, in seconds. The server sends them one by one;
+reading them one by one would take twice the CPU time.
 """
 
 _OF_STATE: dict[str, type[LogError]] = {"55006": SlotInUseError, "42704": SlotMissingError, "58P01": SlotLostError}
@@ -53,26 +53,26 @@ _CONNECTION_LOST = ("08", "57P")
 
 @frozen(kw_only=True)
 class ServerIdentity:
-    """The cluster that a connection leads to."""
+    """Identity of the database cluster of a connection."""
 
     system_id: str
-    """Identifier of the cluster; a promoted replica has the same one."""
+    """System identifier of the cluster; the same after a replica is promoted."""
 
     timeline: int
-    """Number that increases when a replica is promoted."""
+    """Timeline, which increases when a replica is promoted."""
 
     flushed: Lsn
     database: str
 
 
 class ReplicationConnection:
-    """A connection in replication mode. Not for several threads."""
+    """A connection in replication mode. Not thread-safe."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         """Connect.
 
         Args:
-            parameters: Parameters of libpq, from ``log_parameters``.
+            parameters: The libpq parameters, from ``log_parameters``.
 
         Raises:
             LogConnectionError: The server is not reachable or rejects the connection.
@@ -100,7 +100,7 @@ class ReplicationConnection:
 
     @property
     def pid(self) -> int:
-        """Process id of the connection on the server."""
+        """Process ID of the connection on the server."""
         return self._pg.backend_pid
 
     # -- commands -------------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class ReplicationConnection:
         ]
 
     def identify(self) -> ServerIdentity:
-        """Return the cluster and its timeline."""
+        """Return the identity of the cluster."""
         ((system, timeline, flushed, database),) = self.command("IDENTIFY_SYSTEM")
         return ServerIdentity(
             system_id=str(system), timeline=int(str(timeline)), flushed=Lsn.parse(str(flushed)), database=str(database)
@@ -132,13 +132,13 @@ class ReplicationConnection:
 
         Args:
             slot: Name of the slot.
-            start: Transactions that were committed before it are not sent.
+            start: Transactions that were committed before this position are not sent.
             publications: Names of publications.
-            messages: True to receive messages of clients, too.
+            messages: True to also receive client messages.
 
         Raises:
-            SlotChangedError: The slot does not exist or has lost its log.
-            SlotInUseError: Another process reads the slot.
+            SlotChangedError: The slot does not exist, or its log was removed.
+            SlotInUseError: Another process is reading the slot.
             LogError: The server rejects it.
         """
         self._require_settings()
@@ -149,11 +149,11 @@ class ReplicationConnection:
         result = self._pg.get_result()
         if result is None or result.status != pq.ExecStatus.COPY_BOTH:
             while self._pg.get_result() is not None:
-                pass  # The connection can be used again once all results were taken.
+                pass  # The connection can be used again once all results have been fetched.
             raise self._error(result)
 
     def _require_settings(self) -> None:
-        """Raise an error unless the session writes values as this reader expects them."""
+        """Raise an error unless the session formats values as this reader expects."""
         found = {
             name: (self._pg.parameter_status(name.encode()) or b"").decode()
             for name in ("DateStyle", "client_encoding", "TimeZone")
@@ -164,16 +164,16 @@ class ReplicationConnection:
     # -- the stream -----------------------------------------------------------------------------------------------
 
     def receive(self, wait_s: float) -> list[memoryview]:
-        """Return messages of the stream, as they are.
+        """Return undecoded messages of the stream.
 
         Args:
             wait_s: Maximum time to wait for the first message, in seconds.
 
         Returns:
-            Messages; none if the time has passed.
+            The messages; empty after a timeout.
 
         Raises:
-            PublicationError: The server leaves out changes, because a publication does not exist.
+            PublicationError: The server omits changes because a publication does not exist.
             LogError: The server has ended the stream, or the connection is lost.
         """
         get, found, deadline, empty = self._pg.get_copy_data, list[memoryview](), None, False
@@ -188,7 +188,7 @@ class ReplicationConnection:
                     continue
                 if size < 0:
                     raise self._error(self._pg.get_result())
-                if empty:  # What had arrived before the last call was taken.
+                if empty:  # All messages that had arrived before the last call have been returned.
                     deadline = deadline or time.monotonic() + wait_s
                     if found or not self._is_readable(deadline):
                         break
@@ -202,7 +202,7 @@ class ReplicationConnection:
         return found
 
     def _notice(self, result: Any) -> None:
-        """Remember a warning that changes are left out: PostgreSQL 18 skips publications that do not exist."""
+        """Record a warning about omitted changes: PostgreSQL 18 skips publications that do not exist."""
         state = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
         if state == _SKIPPED:
             self._missing = PublicationError(
@@ -211,19 +211,19 @@ class ReplicationConnection:
             )
 
     def _is_readable(self, deadline: float) -> bool:
-        """Wait for data; return False if the time has passed."""
+        """Wait for data; return False after a timeout."""
         poll = select.poll()
         poll.register(self._pg.socket, select.POLLIN)
         return bool(poll.poll(max(0, int((deadline - time.monotonic()) * 1_000))))
 
     def send_status(self, received: Lsn, confirmed: Lsn = NOWHERE, *, reply: bool = False) -> None:
-        """Report to the server what was received.
+        """Report the received and the confirmed position to the server.
 
         Args:
-            received: End of what was received.
-            confirmed: The slot may forget transactions that were committed before it. It never decreases; ``NOWHERE``
-                confirms nothing.
-            reply: True to request an immediate keepalive, which has the position up to which the log was sent.
+            received: End of the received data.
+            confirmed: The server may discard transactions that were committed before this position. It never decreases;
+                ``NOWHERE`` confirms nothing.
+            reply: True to request an immediate keepalive, which contains the position up to which the log was sent.
         """
         self._confirmed = max(self._confirmed, confirmed.value)
         self._received = max(self._received, received.value, self._confirmed)
@@ -236,14 +236,14 @@ class ReplicationConnection:
             raise LogConnectionError(self._safe(str(error))) from None
 
     def close(self) -> None:
-        """End the stream in an orderly way, so that the slot is free at once, and close the connection."""
+        """End the stream in an orderly way, so that the slot is released immediately, and close the connection."""
         if self._pg.status == pq.ConnStatus.OK and self._pg.transaction_status == pq.TransactionStatus.ACTIVE:
-            with suppress(psycopg.Error):  # The server has closed it already.
+            with suppress(psycopg.Error):  # The server has already closed it.
                 self._end_stream(time.monotonic() + _CLOSE_S)
         self._pg.finish()
 
     def _end_stream(self, deadline: float) -> None:
-        """End the stream; the server releases the slot before it confirms that."""
+        """End the stream; the server releases the slot before it confirms the end."""
         self._pg.put_copy_end()
         self._pg.flush()
         while (size := self._pg.get_copy_data(1)[0]) >= 0:
@@ -262,7 +262,7 @@ class ReplicationConnection:
     # -- errors ---------------------------------------------------------------------------------------------------
 
     def _error(self, result: Any) -> LogError:
-        """Return the error of a result."""
+        """Return the error that a result contains."""
         fields = pq.DiagnosticField
         state = (result.error_field(fields.SQLSTATE) or b"").decode() if result is not None else ""
         raw = result.error_message if result is not None else self._pg.error_message

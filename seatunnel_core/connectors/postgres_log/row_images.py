@@ -1,6 +1,6 @@
-"""Tuples in messages of changed rows, divided into their values for many messages at once.
+"""Split the tuples in row messages into values, for many messages at once.
 
-All work is done per column by numpy: no code runs for a single value.
+numpy processes whole columns, so no Python code runs for a single value.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from seatunnel_core.connectors.postgres_log.messages import DELETE, INSERT, UPDA
 from seatunnel_core.rows.kind import RowKind
 
 HEADER_BYTES = 25
-"""Size of the header of the replication stream in front of each message of ``pgoutput``."""
+"""Size of the replication header before each ``pgoutput`` message, in bytes."""
 
 _PADDING = bytes(8)
 _NEW, _OLD, _KEY = b"NOK"
 _NULL, _UNCHANGED, _TEXT, _BINARY = b"nutb"
 _KIND_AT, _RELATION_AT, _MARKER_AT = HEADER_BYTES, HEADER_BYTES + 1, HEADER_BYTES + 5
 LEAST_BYTES = _MARKER_AT + 3
-"""Size of the smallest message of a row: kind, relation, marker and number of columns."""
+"""Size of the smallest row message, in bytes: kind, relation, marker and number of columns."""
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -32,21 +32,21 @@ _Item = TypeVar("_Item", np.int64, np.bool_)
 
 @frozen(eq=False)
 class RowBuffer:
-    """Messages of rows in one buffer."""
+    """Row messages in one buffer."""
 
     raw: bytes
     data: Bytes
     longs: npt.NDArray[np.uint32]
-    """The 32-bit number at each offset."""
+    """32-bit number at each offset of the buffer."""
 
     starts: Numbers
     ends: Numbers
     relations: Numbers
-    """The oid of the relation of each message."""
+    """Relation OID of each message."""
 
     @classmethod
     def of(cls, messages: Sequence[bytes]) -> "RowBuffer":
-        """Join messages, each with the header of the stream and at least ``LEAST_BYTES`` long."""
+        """Join messages, each of which has the replication header and at least ``LEAST_BYTES`` bytes."""
         sizes = np.fromiter(map(len, messages), np.int64, len(messages))
         raw = b"".join([*messages, _PADDING])
         ends = np.cumsum(sizes)
@@ -58,7 +58,7 @@ class RowBuffer:
 
 @frozen(eq=False)
 class Values:
-    """The strings of one column: where each of them lies in a buffer."""
+    """The strings of one column, as ranges of a buffer."""
 
     buffer: RowBuffer
     begins: Numbers
@@ -72,10 +72,10 @@ class Values:
 
 @frozen(eq=False)
 class RowImages:
-    """The images of the rows of one relation, in the order of the log."""
+    """Row images of one relation, in the order of the log."""
 
     messages: Numbers
-    """For each image the index of its message."""
+    """Index of the message of each image."""
 
     kinds: npt.NDArray[np.int8]
     columns: tuple[Values, ...]
@@ -83,7 +83,7 @@ class RowImages:
 
 @frozen(eq=False)
 class _Tuples:
-    """One tuple of each of some messages, by column."""
+    """One tuple from each of several messages, by column."""
 
     states: list[Bytes]
     begins: list[Numbers]
@@ -92,16 +92,16 @@ class _Tuples:
 
 
 def images_of(buffer: RowBuffer, messages: Numbers, in_identity: Sequence[bool]) -> RowImages:
-    """Divide the messages of one relation into the values of its columns.
+    """Split the messages of one relation into the values of its columns.
 
     Args:
         buffer: All messages.
         messages: Indexes of the messages of the relation.
-        in_identity: For each column whether it belongs to the replica identity.
+        in_identity: For each column, True if it belongs to the replica identity.
 
     Raises:
         MalformedLogError: The bytes contradict the format.
-        UnsupportedLogError: A value is in binary form.
+        UnsupportedLogError: A value is in binary format.
     """
     starts, ends = buffer.starts[messages], buffer.ends[messages]
     kinds, markers = buffer.data[starts + _KIND_AT], buffer.data[starts + _MARKER_AT]
@@ -123,7 +123,7 @@ def images_of(buffer: RowBuffer, messages: Numbers, in_identity: Sequence[bool])
 
 
 def _require_markers(kinds: Bytes, markers: Bytes) -> None:
-    """Raise an error unless each message starts with a tuple that its kind may have."""
+    """Raise an error unless the first tuple of each message has a marker that is valid for the message's kind."""
     new, old = markers == _NEW, (markers == _OLD) | (markers == _KEY)
     fitting = ((kinds == INSERT) & new) | ((kinds == UPDATE) & (new | old)) | ((kinds == DELETE) & old)
     if not fitting.all():
@@ -132,7 +132,7 @@ def _require_markers(kinds: Bytes, markers: Bytes) -> None:
 
 
 def _divided(buffer: RowBuffer, at: Numbers, ends: Numbers, count: int) -> _Tuples:
-    """Divide a tuple of each message; ``at`` is the offset of its number of columns."""
+    """Split one tuple of each message; ``at`` is the offset of the tuple's number of columns."""
     data, longs = buffer.data, buffer.longs
     if (at + 2 > ends).any():
         raise MalformedLogError("a row ends early")
@@ -178,7 +178,7 @@ def _images(
     second: _Tuples | None,
     in_identity: Sequence[bool],
 ) -> RowImages:
-    """Order the images, and mark the absent values."""
+    """Return the images in order, with absent values marked."""
     count = np.ones(len(messages), np.int64)
     count[with_old] = 2
     firsts = np.cumsum(count) - count
@@ -208,7 +208,7 @@ def _values(buffer: RowBuffer, tuples: _Tuples, number: int) -> Values:
 
 
 def _joined(old: Values, new: Values, with_old: Numbers, firsts: Numbers, seconds: Numbers) -> Values:
-    """Join the first and the second images. An unchanged value that the old row has is taken from there."""
+    """Combine the first and the second images; an unchanged value is copied from the old row if that contains it."""
     kept = ~new.arrived & old.arrived[with_old]
 
     def both(first: npt.NDArray[_Item], second: npt.NDArray[_Item]) -> npt.NDArray[_Item]:

@@ -1,4 +1,4 @@
-"""Settings of the sessions that read a database, so that a snapshot and the log write the same strings."""
+"""Session settings with which snapshots and the log return the same strings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,22 +22,22 @@ Without ``row_security``, a table whose policies would hide rows is an error: th
 
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _SERVER_KEEPALIVES = " -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
-"""Probes with which each side notices within a minute that the machine of the other one is gone."""
+"""TCP keepalives by which each side detects within a minute that the other machine has failed."""
 
 
 def with_session(address: Address) -> Address:
-    """Return an address whose sessions have the settings of the log. Use it also to read snapshots."""
+    """Return an address with the session settings of the log; also use it to read snapshots."""
     own = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     return evolve(address, properties=(*address.properties, ("options", own)))
 
 
 def sql_parameters(address: Address) -> Mapping[str, Any]:
-    """Return the parameters of libpq for statements. They contain the password."""
+    """Return the libpq parameters of an SQL connection, including the password."""
     return {**PostgreSQL(with_session(address), 1).parameters(), "client_encoding": "UTF8"}
 
 
 def log_parameters(address: Address, *, server_timeout_s: int | None = None) -> Mapping[str, Any]:
-    """Return the parameters of libpq for a replication connection. They contain the password.
+    """Return the libpq parameters of a replication connection, including the password.
 
     Args:
         address: The database.

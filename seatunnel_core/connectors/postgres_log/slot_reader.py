@@ -15,16 +15,16 @@ from seatunnel_core.connectors.postgres_log.slots import required_slot
 
 _RETRY_S = 0.1
 _STATUS_S = 10.0
-"""Time after which a status is sent even if the server has not requested one, in seconds."""
+"""Interval of status messages that the server has not requested, in seconds."""
 
 _PATIENCE_S = 0.02
-"""Time without messages after which the server is asked up to where it has read the log, in seconds."""
+"""Time without messages after which the server's position in the log is requested, in seconds."""
 
 
 class SlotReader:
-    """Reads a slot from a position on. It keeps its connections between ranges. Not for several threads.
+    """Reads a slot from a position on, keeping its connections between ranges. Not thread-safe.
 
-    The server removes nothing from the slot until ``confirm`` is called.
+    The server discards nothing from the slot until ``confirm`` is called.
     """
 
     def __init__(
@@ -44,20 +44,21 @@ class SlotReader:
         """Connect, and start the stream.
 
         Args:
-            log_parameters: Parameters of libpq for the replication connection, from ``session.log_parameters``.
-            connection: A connection of psycopg in autocommit mode to the same database. It reads the catalog.
+            log_parameters: The libpq parameters of the replication connection, from ``session.log_parameters``.
+            connection: A psycopg connection to the same database, in autocommit mode, for reading the catalog.
             slot: Name of the slot.
             publications: Names of the publications.
             start: Position from which all transactions are read: the end of a range, or the slot's consistent point.
-            messages: True to receive messages of clients, too; from PostgreSQL 14 on.
-            batch_rows: Number of messages of rows at which a batch ends.
-            batch_bytes: Size of these messages at which a batch ends.
-            timeout_s: Time without any sign of the server after which the connection counts as lost, in seconds.
-            wait_for_slot_s: Maximum time to wait for another process that reads the slot, in seconds.
+            messages: True to also receive client messages; from PostgreSQL 14 on.
+            batch_rows: Number of row messages at which a batch ends.
+            batch_bytes: Size of the row messages at which a batch ends, in bytes.
+            timeout_s: Time without any message from the server after which the connection is considered lost, in
+                seconds.
+            wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.
-            SlotInUseError: Another process reads the slot.
+            SlotInUseError: Another process is reading the slot.
             LogError: The server rejects it.
         """
         self._slot, self._sql, self._timeout_s = slot, connection, timeout_s
@@ -75,7 +76,7 @@ class SlotReader:
         self._heard = self._told = time.monotonic()
 
     def _start(self, publications: Sequence[str], start: Lsn, messages: bool, wait_s: float) -> None:
-        """Start the stream, and then check the slot: now no other process can change it."""
+        """Start the stream, then check the slot, which no other process can change any more."""
         until = time.monotonic() + wait_s
         while True:
             try:
@@ -97,20 +98,20 @@ class SlotReader:
 
     @property
     def position(self) -> Lsn:
-        """Position up to which all transactions were read. A range that is read next starts there."""
+        """Position up to which all transactions have been read; start of the next range."""
         return self._decoder.position
 
     def batches(self, end: Lsn | None = None, *, idle_s: float = 1.0) -> Iterator[ChangeBatch]:
         """Read the transactions that were committed from ``position`` to before ``end``.
 
-        The last batch has the reason ``END``. Read it to its end before another range is read.
+        The last batch has the reason ``END``. Exhaust the iterator before reading another range.
 
         Args:
-            end: End of the range: a position that the log has reached or will reach. ``None`` to read without end.
+            end: End of the range, a position that the log has reached or will reach; ``None`` to read indefinitely.
             idle_s: Time without messages after which a batch with the reason ``IDLE`` is returned, in seconds.
 
         Yields:
-            Batches. They contain whole transactions if the reason is ``END``; otherwise the last one may be open.
+            Batches. Unless the reason is ``END``, the last transaction may be incomplete.
 
         Raises:
             LogError: The log cannot be read or decoded.
@@ -133,25 +134,25 @@ class SlotReader:
                 return
 
     def confirm(self, position: Lsn) -> None:
-        """Allow the server to forget transactions that were committed before a position.
+        """Allow the server to discard transactions that were committed before a position.
 
         Raises:
-            ValueError: They were not read yet.
+            ValueError: These transactions have not been read yet.
         """
         if position > self.position:
             raise ValueError(f"{position} lies beyond {self.position}, up to which the slot was read")
         self._log.send_status(self.position, position)
 
     def keep_alive(self) -> None:
-        """Send a status. Call it at least every few seconds while batches are not read."""
+        """Send a status message. Call this at least every few seconds while no batches are read."""
         self._log.send_status(self.position)
 
     def close(self) -> None:
-        """End the stream and close the replication connection; the other connection stays open."""
+        """End the stream and close the replication connection, but not the other connection."""
         self._log.close()
 
     def _receive(self, wait_s: float) -> bool:
-        """Receive messages, keep the connection alive, and return True if a message of data has arrived."""
+        """Receive messages, keep the connection alive, and return True if a data message has arrived."""
         if self._decoder.reply_requested or time.monotonic() - self._told > _STATUS_S:
             self._send_status(reply=False)
         self._received, self._next = self._log.receive(wait_s), 0

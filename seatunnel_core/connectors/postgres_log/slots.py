@@ -1,4 +1,4 @@
-"""Replication slots: what a server keeps for a reader of its log."""
+"""Replication slots, which retain the log for a reader."""
 
 import time
 from typing import Any
@@ -36,7 +36,7 @@ _IN_USE, _EXISTS, _MISSING = "55006", "42710", "42704"
 
 @frozen(kw_only=True)
 class SlotState:
-    """A slot as the server describes it."""
+    """State of a slot according to the server."""
 
     name: str
     plugin: str | None
@@ -49,35 +49,35 @@ class SlotState:
     """Process on the server that reads the slot; ``None`` if none does."""
 
     restart: Lsn | None
-    """Start of the log that the server keeps for the slot; ``None`` if it keeps none."""
+    """Start of the log that the server retains for the slot; ``None`` if it retains none."""
 
     confirmed: Lsn | None
-    """Transactions that were committed before it are not sent any more, and no error reports it."""
+    """Position before which the server silently skips committed transactions."""
 
     retained_bytes: int | None
-    """Size of the log that the server keeps for the slot."""
+    """Size of the log that the server retains for the slot, in bytes."""
 
     wal_status: str | None
     """``reserved``, ``extended``, ``unreserved`` or ``lost``; ``None`` before PostgreSQL 13."""
 
     safe_bytes: int | None
-    """Number of bytes that can be written before log of the slot may be removed; ``None`` without a limit."""
+    """Number of bytes that can be written before the slot may lose log; ``None`` if there is no limit."""
 
     invalidation: str | None
-    """Reason why the server has invalidated the slot, if it has."""
+    """Reason why the server has invalidated the slot; ``None`` if it has not."""
 
     def require_range(self, start: Lsn, *, reader_pid: int | None = None) -> None:
         """Check that the slot returns all transactions from a position on.
 
         Args:
             start: Start of the range.
-            reader_pid: Process on the server that may read the slot: that of the own connection.
+            reader_pid: ID of the server process that may read the slot: that of this reader's connection.
 
         Raises:
-            SlotMissingError: It is not a logical slot with ``pgoutput``.
-            SlotLostError: Its log was removed.
-            SlotAdvancedError: It was confirmed beyond ``start``.
-            SlotInUseError: Another process reads or creates it.
+            SlotMissingError: The slot is not a logical slot with ``pgoutput``.
+            SlotLostError: The log of the slot was removed.
+            SlotAdvancedError: The slot was confirmed beyond ``start``.
+            SlotInUseError: Another process is reading or creating the slot.
         """
         if self.kind != "logical" or self.plugin != PLUGIN:
             raise SlotMissingError(
@@ -115,18 +115,18 @@ class CreatedSlot:
 
     name: str
     consistent_point: Lsn
-    """All transactions that are committed after it are in the slot."""
+    """Position after which all committed transactions are in the slot."""
 
     snapshot: str | None = field(repr=False)
-    """Exported snapshot that contains exactly the transactions that the slot does not contain. Valid until the next
-    command on the connection that created the slot."""
+    """Name of the exported snapshot, which contains exactly the transactions that are not in the slot. Valid until the
+    next command on the connection that created the slot."""
 
 
 def slot_state(connection: Any, name: str) -> SlotState | None:
     """Return the state of a slot; ``None`` if it does not exist.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         name: Name of the slot.
     """
     rows = run(connection, _STATE, (name,))
@@ -167,12 +167,12 @@ def required_slot(connection: Any, name: str) -> SlotState:
 def create_slot(
     connection: ReplicationConnection, name: str, *, export_snapshot: bool = False, temporary: bool = False
 ) -> CreatedSlot:
-    """Create a slot with ``pgoutput``. It waits for the end of all transactions that are open.
+    """Create a slot with ``pgoutput``. The server first waits for all open transactions to end.
 
     Args:
-        connection: A replication connection, without a stream.
-        name: Name of the slot: small letters, digits and ``_``.
-        export_snapshot: True to export the snapshot that belongs to its start.
+        connection: A replication connection without a stream.
+        name: Name of the slot: lower-case letters, digits and ``_``.
+        export_snapshot: True to export the snapshot at the start of the slot.
         temporary: True for a slot that is dropped with the connection.
 
     Raises:
@@ -192,16 +192,16 @@ def create_slot(
 
 
 def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
-    """Confirm a slot that no process reads, and return the new position; one that is further stays.
+    """Advance a slot that no process is reading, and return its new position; a slot is never moved back.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         name: Name of the slot.
-        position: The server may forget transactions that were committed before it.
+        position: The server may discard transactions that were committed before this position.
 
     Raises:
         SlotChangedError: The slot does not exist, or its log was removed.
-        SlotInUseError: Another process reads it.
+        SlotInUseError: Another process is reading it.
     """
     state = required_slot(connection, name)
     if state.confirmed is not None and state.confirmed >= position:
@@ -220,12 +220,12 @@ def drop_slot(connection: Any, name: str, *, wait_s: float = 5.0) -> bool:
     """Drop a slot, and return False if it did not exist.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         name: Name of the slot.
-        wait_s: Maximum time to wait until a closed connection has released it, in seconds.
+        wait_s: Maximum time to wait until a closed connection has released the slot, in seconds.
 
     Raises:
-        SlotInUseError: Another process reads it.
+        SlotInUseError: Another process is reading it.
     """
     until = time.monotonic() + wait_s
     while True:

@@ -1,6 +1,6 @@
-"""Marks of snapshots: which transactions of the log a snapshot already contains.
+"""Snapshot marks, which determine the transactions of the log that a snapshot already contains.
 
-A position of the log is no such mark: a transaction is written to the log before it becomes visible.
+A log position cannot be used for this, because a transaction is logged before it becomes visible.
 """
 
 import re
@@ -13,33 +13,33 @@ from attrs import field, frozen
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
 _CURRENT = "SELECT pg_catalog.txid_current_snapshot()::text"
-"""Newer versions have ``pg_current_snapshot()``, too, with the same result."""
+"""Query of the current snapshot; newer versions also have ``pg_current_snapshot()``, with the same result."""
 
 _WRITTEN = re.compile(r"(\d+):(\d+):((?:\d+(?:,\d+)*)?)")
 
 
 @frozen(kw_only=True)
 class SnapshotMark:
-    """A snapshot as ``pg_current_snapshot()`` describes it, with 64-bit transaction ids.
+    """A snapshot in the form of ``pg_current_snapshot()``, with 64-bit transaction IDs.
 
-    Valid for transactions whose id differs by less than 2**31 from ``xmax``.
+    Valid for transactions whose ID differs by less than 2**31 from ``xmax``.
     """
 
     xmin: int
-    """Lowest id that was in progress; all transactions with lower ids had ended."""
+    """Lowest transaction ID in progress; all transactions with lower IDs had ended."""
 
     xmax: int
-    """First id that was not assigned yet."""
+    """First unassigned transaction ID."""
 
     in_progress: frozenset[int] = field(factory=frozenset)
-    """Ids from ``xmin`` to ``xmax`` that were in progress."""
+    """Transaction IDs in progress, from ``xmin`` to ``xmax``."""
 
     @classmethod
     def parse(cls, written: str) -> "SnapshotMark":
-        """Return the mark for a written ``pg_snapshot``, such as ``10:20:10,14,15``.
+        """Parse a ``pg_snapshot`` string, such as ``10:20:10,14,15``.
 
         Raises:
-            ValueError: It is written differently, or contradicts itself.
+            ValueError: The string has another form, or contradicts itself.
         """
         found = _WRITTEN.fullmatch(written)
         if found is None:
@@ -54,7 +54,7 @@ class SnapshotMark:
         return f"{self.xmin}:{self.xmax}:{','.join(map(str, sorted(self.in_progress)))}"
 
     def full_id(self, xid: int) -> int:
-        """Return the 64-bit id of a 32-bit one, as in messages of the log."""
+        """Convert a 32-bit transaction ID, as in the log, to 64 bits."""
         distance = (xid - self.xmax) & 0xFFFFFFFF
         return self.xmax + distance - (1 << 32 if distance >= 1 << 31 else 0)
 
@@ -62,13 +62,13 @@ class SnapshotMark:
         """Return True if the snapshot contains the changes of a committed transaction.
 
         Args:
-            xid: The 32-bit id of the transaction in the log.
+            xid: The 32-bit ID of the transaction in the log.
         """
         found = self.full_id(xid)
         return found < self.xmin or (found < self.xmax and found not in self.in_progress)
 
     def contain(self, xids: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Return ``contains`` for each of many ids."""
+        """Return ``contains`` for each of several IDs."""
         distances = (xids.astype(np.int64) - (self.xmax & 0xFFFFFFFF)) & 0xFFFFFFFF
         found = self.xmax + distances - np.where(distances >= 1 << 31, 1 << 32, 0)
         open_then = np.isin(found, np.array(sorted(self.in_progress), np.int64))
@@ -77,10 +77,10 @@ class SnapshotMark:
 
 
 def current_mark(connection: Any) -> SnapshotMark:
-    """Return the mark of the snapshot that the transaction of a connection reads.
+    """Return the mark of the snapshot of a connection's transaction.
 
     Args:
-        connection: A connection of psycopg in a transaction with the isolation level REPEATABLE READ.
+        connection: A psycopg connection in a transaction with isolation level REPEATABLE READ.
     """
     ((written,),) = run(connection, _CURRENT)
     return SnapshotMark.parse(written)

@@ -1,4 +1,4 @@
-"""Connection for statements: it reads the catalog and manages slots and publications."""
+"""SQL connection for reading the catalog and managing slots and publications."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ _PERMANENT = (
     *("not permitted to log in", "must be superuser or replication role", "does not support SSL"),
     *("certificate verify failed", "invalid connection option"),
 )
-"""Messages for which another attempt does not help. Errors at the start of a connection have no SQLSTATE."""
+"""Messages of permanent errors when a connection is opened; these have no SQLSTATE."""
 
 
 def connect(parameters: Mapping[str, Any]) -> Any:
-    """Return a connection of psycopg in autocommit mode.
+    """Return a psycopg connection in autocommit mode.
 
     Args:
         parameters: From ``session.sql_parameters``.
@@ -33,7 +33,7 @@ def connect(parameters: Mapping[str, Any]) -> Any:
 
 
 def not_connected(message: str, parameters: Mapping[str, Any]) -> LogConnectionError:
-    """Return the error of a connection that could not be opened; it can be retried unless the message is permanent."""
+    """Return the error for a failed connection attempt; retryable unless the message is one of a permanent error."""
     error = LogConnectionError(without_secrets(message, parameters))
     error.retryable = not any(words in message for words in _PERMANENT)
     return error
@@ -56,7 +56,7 @@ def run(connection: Any, statement: str, values: Sequence[Any] | None = None) ->
 
 
 def without_secrets(message: str, parameters: Mapping[str, Any]) -> str:
-    """Return a message on one line, without the secrets among the parameters of libpq."""
+    """Return a message on one line, without the secrets in the libpq parameters."""
     secrets = [str(parameters[name]) for name in _SECRETS if parameters.get(name)]
     return secret.masked(" ".join(message.split()), secrets)
 

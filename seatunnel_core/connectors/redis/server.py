@@ -30,7 +30,7 @@ _MEANINGS = (
     ),
     ("", False, "check the options"),
 )
-"""Patterns of error names and messages, each with True if a retry may help, and with advice."""
+"""Patterns of error names and messages, each with a flag (True if a retry may help) and advice."""
 
 
 @frozen(kw_only=True)

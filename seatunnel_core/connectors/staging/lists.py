@@ -45,7 +45,7 @@ class StagedLists(ABC):
 
     @abstractmethod
     def begin(self, prepared_in: int) -> None:
-        """Record the epoch as the newest, unless the known epoch is below ``prepared_in`` or is newer."""
+        """Record the epoch as the newest, unless the recorded epoch is below ``prepared_in`` or newer than this one."""
 
     @abstractmethod
     def append(self, name: str, items: Sequence[Item]) -> None:

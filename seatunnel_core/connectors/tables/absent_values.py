@@ -1,8 +1,8 @@
 """Absent values of changed rows (``Batch.absent``), filled in by the database before rows are moved.
 
-Staged rows mark them in the column ``ABSENT``. A value comes from an earlier row of the same key in the unit or else
-from the row in the target; if an update has changed the key, from the row with the old key. What is filled in are the
-last rows of the keys, because only these are moved.
+Staged rows mark them in the column ``ABSENT``. A value is taken from an earlier row of the same key in the unit, or
+else from the row in the target; if an update has changed the key, from the row with the old key. Only the last row of
+each key is filled in, because only these rows are moved.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,8 +34,7 @@ def absent_marks(batch: Batch, given: Sequence[str], key: Sequence[str], who: st
         key: Names of the key columns in the rows.
         who: Pipeline and sink, for messages.
 
-    Returns:
-        The strings, null for a row without absent values and for a deleted or old row. ``None`` if all are.
+    Returns: The strings; null for a row without absent values and for a deleted or old row. ``None`` if all are null.
 
     Raises:
         RowError: A value of the key is absent.
@@ -64,7 +63,7 @@ def _of_new_rows(batch: Batch, mask: pa.BooleanArray) -> pa.BooleanArray:
 
 @frozen(kw_only=True)
 class AbsentValues:
-    """Staged rows of one unit for one table, and the statements that fill in their missing values.
+    """Staged rows of one unit for one table, and the statements that fill in their absent values.
 
     A *life* is a run of staged rows of one key that belong to one row of the source. It begins with an insert, with
     an update that has changed the key, or with the first row of the key.
@@ -111,7 +110,7 @@ class AbsentValues:
         return f"OVER (PARTITION BY {', '.join(self._keys)}{more} ORDER BY {self._engine[1]}{order})"
 
     def _numbered(self, condition: str, more: str = "") -> str:
-        """Return the SELECT of staged rows, each with the row before it, which an update that changes keys needs."""
+        """Return the SELECT of staged rows, each with its predecessor, which is needed for updates that change keys."""
         kind, number, absent = self._engine
         before = f"OVER (ORDER BY {number})"
         old = ", ".join(f"lag({key}) {before} AS seatunnel_from_{at}" for at, key in enumerate(self._keys))
@@ -139,7 +138,7 @@ class AbsentValues:
     # -- filling in -------------------------------------------------------------------------------------------------
 
     def slices(self) -> Iterator[str]:
-        """Yield expressions after FROM of all staged rows with their values filled in, in order.
+        """Yield, in order, FROM items of all staged rows with their absent values filled in.
 
         The caller moves the rows of each slice before it takes the next. There is one slice, unless rows change their
         keys and the row with the old key was itself written by the same slice.
@@ -165,7 +164,7 @@ class AbsentValues:
         self.run(self.database.drop_temporary(_BOUNDS))
 
     def _unknown(self) -> Mapping[int, str]:
-        """Return the columns that have absent values, by their places."""
+        """Return the columns with absent values, by index."""
         absent = self._engine[2]
         places = range(len(self.columns))
         asked = ", ".join(f"max(substr({absent}, {place + 1}, 1)) AS seatunnel_{place}" for place in places)
@@ -173,7 +172,7 @@ class AbsentValues:
         return {place: self.columns[place] for place, digit in enumerate(found) if digit == "1"}
 
     def _find_bounds(self) -> None:
-        """Collect the rows that need a row with another key which was written before by the same unit."""
+        """Collect the rows that depend on a row with another key that the same unit has written before."""
         kind, number, absent = self._engine
         written = f", max(CASE WHEN {kind} IN (0, 2) THEN {number} END) {self._by_key()} AS seatunnel_written"
         rows = f"({self._numbered('1 = 1', written)}) AS seatunnel_numbered"
@@ -205,7 +204,7 @@ class AbsentValues:
         self.run(self.database.drop_temporary(_OPEN))
 
     def _open(self, unknown: Mapping[int, str], condition: str) -> str:
-        """Return the SELECT of the rows to fill in: where each value is known, and the key of the row in the target."""
+        """Return the SELECT of the rows to fill in, with the source of each value and the key in the target."""
         kind, number, absent = self._engine
         begins = f"{kind} = 0 OR {self._moved} OR ({kind} = 2 AND seatunnel_own = 3)"
         rows = (

@@ -1,6 +1,6 @@
-"""The commit ledger of a pipeline: the engine that may commit, and the committables that are committed.
+"""The commit ledger of a pipeline: records of the engine that may commit, and of committed committables.
 
-Two tables in the target's own database hold it::
+It consists of two tables in the target's database::
 
     pipelines (pipeline, epoch)                the engine that may commit for a sink of a pipeline
     commits (pipeline, committable, epoch)     what is committed; with the key <job>/save-mode, applied save modes

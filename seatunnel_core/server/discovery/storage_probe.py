@@ -66,7 +66,7 @@ class StorageProbe:
         return self._storage.store_attachment(_job(asker, answerer), secrets.token_bytes(32))
 
     def sees(self, asker: str, answerer: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
-        """Return True if the bytes of the other member are found; retry for a while before returning False.
+        """Return True if the probe object of the other member is found; retry for a while before returning False.
 
         Raises:
             CheckpointStorageError: The storage fails or does not respond.
@@ -81,9 +81,9 @@ class StorageProbe:
         return False
 
     def remove(self, asker: str, answerer: str) -> None:
-        """Remove the bytes of both members, including those left by earlier runs; called by the requester.
+        """Remove the probe objects of both members, including those of earlier runs; called by the requester.
 
-        ``seatunnel checkpoints gc`` removes the bytes of nodes that died, after a day.
+        ``seatunnel checkpoints gc`` removes the probe objects of dead nodes after a day.
 
         Raises:
             CheckpointStorageError: The storage fails or does not respond.

@@ -96,7 +96,7 @@ def constant(scalar: pa.Scalar) -> Value:
 
 
 def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
-    """Return the value as an operand: beside a decimal, a number literal is a decimal, too."""
+    """Return the value as an operand: in an operation with a decimal, a number literal is also a decimal."""
     if value.written is not None and any(map(pa.types.is_decimal, kinds)):
         return constant(value.written)
     return value

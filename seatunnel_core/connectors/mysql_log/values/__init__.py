@@ -1,1 +1,1 @@
-"""Values of columns: from the bytes of rows to Arrow arrays."""
+"""Conversion of column values from the bytes of rows to Arrow arrays."""

@@ -1,24 +1,24 @@
-"""Texts of MariaDB's types ``inet4``, ``inet6`` and ``uuid``, which are bytes in the log."""
+"""Formatting of MariaDB's types ``inet4``, ``inet6`` and ``uuid``, which are bytes in the log."""
 
 import ipaddress
 from uuid import UUID
 
 
 def uuid_text(value: bytes) -> str:
-    """Return the text of a UUID."""
+    """Return a UUID as a string."""
     return str(UUID(bytes=value))
 
 
 def inet4_text(value: bytes) -> str:
-    """Return the text of an address of IPv4."""
+    """Return an IPv4 address as a string."""
     return str(ipaddress.IPv4Address(value))
 
 
 def inet6_text(value: bytes) -> str:
-    """Return the text of an address of IPv6, as MariaDB writes it.
+    """Return an IPv6 address as a string in MariaDB's format.
 
-    The longest run of zeros is shortened, also a run of one group. Addresses that are mapped to IPv4, or are compatible
-    with it, end like those.
+    The longest run of zeros is shortened, even if it is a single group. IPv4-mapped and IPv4-compatible addresses end
+    with an IPv4 address.
     """
     groups = [int.from_bytes(value[at : at + 2], "big") for at in range(0, 16, 2)]
     start, length = _longest_zeros(groups)
@@ -31,7 +31,7 @@ def inet6_text(value: bytes) -> str:
 
 
 def _longest_zeros(groups: list[int]) -> tuple[int, int]:
-    """Return start and length of the first of the longest runs of zeros."""
+    """Return the start and length of the first of the longest runs of zeros."""
     best, at = (0, 0), 0
     while at < len(groups):
         end = at

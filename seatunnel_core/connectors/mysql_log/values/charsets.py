@@ -1,7 +1,8 @@
-"""Character sets of MySQL and MariaDB: the set of each collation, and decoders to text.
+"""Character sets of MySQL and MariaDB: the character set of each collation, and decoders to strings.
 
-The decoders return what the server returns when it converts to utf8mb4. A character without a counterpart in Unicode is
-``?``, as there. The differences to Python's codecs were taken from MySQL 5.7, MySQL 8.0 and MariaDB 10.11, which agree.
+The decoders return the same strings as the server when it converts to utf8mb4; a character without a counterpart in
+Unicode becomes ``?``. The differences from Python's codecs were determined with MySQL 5.7, MySQL 8.0 and MariaDB 10.11,
+which agree.
 """
 
 import codecs
@@ -17,10 +18,10 @@ from seatunnel_core.connectors.mysql_log.values.single_byte import TABLES
 Decode = Callable[[bytes], str]
 
 BINARY = 63
-"""Collation of bytes."""
+"""Collation ID of binary strings."""
 
 _NO_PAD = 1_024
-"""Difference of the id of a collation of MariaDB that does not pad to that of the padding one."""
+"""Difference between the IDs of a MariaDB collation without padding and the same collation with padding."""
 
 _COLLATIONS: Mapping[str, tuple[int | tuple[int, int], ...]] = {
     "armscii8": (32, 64),
@@ -65,7 +66,7 @@ _COLLATIONS: Mapping[str, tuple[int | tuple[int, int], ...]] = {
     "utf8mb3": (33, 76, 83, (192, 215), 223, (576, 578), (2048, 2303)),
     "utf8mb4": (45, 46, (224, 247), (255, 323), (608, 610), (2304, 2559)),
 }
-"""Ids of collations by character set, and ranges of them."""
+"""Collation IDs, and ranges of IDs, by character set."""
 
 _WIDE = {"ucs2": "utf-16-be", "utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be"}
 _UTF8 = ("utf8", "utf8mb3", "utf8mb4")
@@ -77,25 +78,25 @@ _BIG5 = {"a15a": "ï¿½", "a1c3": "ï¿½", "a1c5": "ï¿½", "a1fe": "ï¿½", "a240": "ï¿
 
 @define
 class MultiByte:
-    """A character set with characters of one to four bytes."""
+    """A multi-byte character set, with characters of one to four bytes."""
 
     codec: str
-    """Python's nearest codec."""
+    """Most similar codec of Python."""
 
     different: Mapping[bytes, str]
-    """Characters that Python decodes in another way, or not at all."""
+    """Characters that Python's codec decodes differently or rejects."""
 
     single: tuple[int, int] = (0, 0)
-    """First and last byte from 128 on that is a complete character."""
+    """First and last byte above 127 that is a character by itself."""
 
     _wrong: frozenset[str] = field(init=False)
-    """Characters to which the codec decodes bytes that mean something else."""
+    """Characters that the codec returns for bytes with another meaning."""
 
     def __attrs_post_init__(self) -> None:
         self._wrong = frozenset("".join(each.decode(self.codec, "ignore") for each in self.different))
 
     def decode(self, value: bytes) -> str:
-        """Return the text of a value."""
+        """Decode a value."""
         try:
             found = value.decode(self.codec)
         except UnicodeDecodeError:
@@ -103,7 +104,7 @@ class MultiByte:
         return found if self._wrong.isdisjoint(found) else self._each(value)
 
     def _each(self, value: bytes) -> str:
-        """Decode character by character."""
+        """Decode a value character by character."""
         found, at = [], 0
         while at < len(value):
             size = self._size(value, at)
@@ -151,11 +152,11 @@ def charset_of(collation: int, where: str) -> str:
     """Return the character set of a collation.
 
     Args:
-        collation: Its id.
+        collation: ID of the collation.
         where: The column, for messages.
 
     Raises:
-        UnsupportedLogError: The id is unknown.
+        UnsupportedLogError: The ID is unknown.
     """
     plain = collation - _NO_PAD if _NO_PAD <= collation < 2 * _NO_PAD else collation
     found = _by_collation().get(plain)

@@ -1,4 +1,4 @@
-"""MariaDB's compressed column values and compressed parts of events."""
+"""Decompression of MariaDB's column values and parts of events."""
 
 import zlib
 
@@ -6,14 +6,14 @@ from seatunnel_core.connectors.mysql_log.errors import MalformedLogError, Unsupp
 
 _ZLIB = 8
 _NO_ZLIB_HEADER = 8
-"""Bit of the first byte of a value that is a raw deflate stream."""
+"""Bit in the first byte of a value that marks a raw deflate stream."""
 
 
 def uncompressed(value: bytes) -> bytes:
-    """Return the value of a column with the attribute COMPRESSED.
+    """Decompress a value of a column with the attribute COMPRESSED.
 
-    Its first byte contains the method in its upper half, and in the lower one the size of the length that follows, in
-    big-endian order. The method 0 is a value that is not compressed.
+    The upper half of the first byte is the method, and its lower half the size of the big-endian length that follows.
+    Method 0 means an uncompressed value.
 
     Raises:
         MalformedLogError: The value is damaged.
@@ -29,10 +29,9 @@ def uncompressed(value: bytes) -> bytes:
 
 
 def uncompressed_part(data: bytes) -> bytes:
-    """Return the part of an event that ``log_bin_compress`` compressed.
+    """Decompress the part of an event that ``log_bin_compress`` has compressed.
 
-    Its first byte has the bit 7, the method in the bits 4 to 6, and the size of the length, which follows in big-endian
-    order.
+    The first byte has bit 7 set, the method in bits 4 to 6, and the size of the big-endian length that follows.
 
     Raises:
         MalformedLogError: The part is damaged.

@@ -1,4 +1,4 @@
-"""Results of converting a column, and what its conversions share."""
+"""Result of converting a column, and functions that several conversions use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,14 +10,14 @@ import pyarrow as pa
 from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 
 Misfits = Mapping[int, str]
-"""Messages by row index for values that Arrow's type cannot represent. Such a value is null in the array."""
+"""Messages by row index for values that the Arrow type cannot represent; such a value is null in the array."""
 
 Converted = tuple[pa.Array, Misfits]
 Convert = Callable[[list[Any]], Converted]
 
 
 def fixed_size(values: list[Any], size: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_] | None]:
-    """Return bytes of a fixed size as rows of a matrix, and a mask of nulls; ``None`` if there are no nulls."""
+    """Return fixed-size values as rows of a byte matrix, and a mask of nulls (``None`` if there are none)."""
     absent = None
     if None in values:
         absent = np.array([value is None for value in values], bool)
@@ -27,7 +27,7 @@ def fixed_size(values: list[Any], size: int) -> tuple[npt.NDArray[np.uint8], npt
 
 
 def big_endian(found: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Return the unsigned big-endian integer in each row of a matrix of at most 7 bytes, or 8 below 2**63."""
+    """Return the unsigned big-endian integer in each row of a matrix: up to 7 bytes, or 8 bytes below 2**63."""
     total = np.zeros(len(found), np.int64)
     for number in range(found.shape[1]):
         total = (total << 8) | found[:, number]
@@ -40,6 +40,6 @@ def little_endian(found: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
 
 
 def refused(values: list[Any], wrong: npt.NDArray[np.bool_], what: str) -> Converted:
-    """Raise ``MalformedLogError`` for the first value that no server writes."""
+    """Raise ``MalformedLogError`` for the first invalid value."""
     value = values[int(np.argmax(wrong))]
     raise MalformedLogError(f"the bytes {value!r} are no {what} of the log")

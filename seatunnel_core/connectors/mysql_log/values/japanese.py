@@ -1,4 +1,4 @@
-"""Characters of MySQL's ``ujis`` and ``eucjpms`` that Python's EUC-JP does not have, or decodes in another way."""
+"""Characters of MySQL's ``ujis`` and ``eucjpms`` that Python's EUC-JP lacks or decodes differently."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ _EXTENSIONS = (
     "\ufa1e荢\ufa1f薰\ufa20\ufa21蠇\ufa22譿賴赶\ufa23\ufa24\ufa25郞\ufa26鄕\ufa27\ufa28閒"
     "\uf9dc\ufa29霻靍靑\ufa2a\ufa2b\ufa2c馞髙魲\ufa2d黑"
 )
-"""Characters of IBM and NEC from 8FF3F3 on."""
+"""IBM and NEC extension characters, from 8FF3F3 on."""
 
 _ROWS = range(0xA1, 0xFF)
 
 
 def user_defined() -> dict[bytes, str]:
-    """Return the characters for users' own use, which are in Unicode's private area."""
+    """Return the user-defined characters, which are mapped to Unicode's private use area."""
     codes = [prefix + bytes([row, cell]) for prefix in (b"", b"\x8f") for row in range(0xF5, 0xFF) for cell in _ROWS]
     return {code: chr(0xE000 + number) for number, code in enumerate(codes)}
 
@@ -25,7 +25,7 @@ def microsoft() -> dict[bytes, str]:
     found = {bytes([0xA1, cell]): character for cell, character in single.items()}
     found |= {b"\xa2\xcc": "￢", b"\x8f\xa2\xb7": "～", b"\x8f\xa2\xc3": "￤"}
     found |= dict(zip(_extension_codes(), _EXTENSIONS, strict=False))
-    for cell in _ROWS:  # row 13 of NEC, which cp932 has, too
+    for cell in _ROWS:  # row 13 of NEC, which is also in cp932
         trail = cell - 0x80 + (0x1F if cell < 0xE0 else 0x20)
         character = bytes([0x87, trail]).decode("cp932", "ignore")
         if character > "\x7f":  # "ignore" may leave the second byte

@@ -1,4 +1,4 @@
-"""Changes of JSON documents: what an update logs with ``binlog_row_value_options = PARTIAL_JSON``."""
+"""Partial updates of JSON documents, logged with ``binlog_row_value_options = PARTIAL_JSON``."""
 
 import re
 from typing import Any
@@ -15,14 +15,14 @@ _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def changed_document(before: bytes, changes: bytes) -> str:
-    """Return the text of a document after changes.
+    """Return a document, as a string, after its changes.
 
     Args:
-        before: The document before, in MySQL's binary form.
-        changes: The changes: for each its operation, its path, and the new value unless it removes one.
+        before: The document before the update, in MySQL's binary format.
+        changes: For each change, the operation, the path, and the new value unless a value is removed.
 
     Raises:
-        MalformedLogError: The changes do not fit the document.
+        MalformedLogError: The changes cannot be applied to the document.
     """
     tree = document(before, TreeBuilder)
     fields = Fields(changes, "the changes of a JSON document")
@@ -52,7 +52,7 @@ def _legs(path: str) -> list[str | int]:
 
 
 def _plain(quoted: str) -> str:
-    """Return a key without its escapes."""
+    """Return a quoted key without its escapes."""
     return _ESCAPED.sub(_meant, quoted)
 
 
@@ -69,9 +69,7 @@ def _require(kind: type, parent: object) -> None:
 def _changed(tree: Any, operation: int, legs: list[str | int], value: Any) -> Any:
     """Return a document after one change.
 
-    Raises:
-        LookupError: Its path does not exist.
-        TypeError: The same.
+    Raises: LookupError, TypeError: The path does not exist.
     """
     if not legs:
         if operation != _REPLACE:
@@ -86,7 +84,7 @@ def _changed(tree: Any, operation: int, legs: list[str | int], value: Any) -> An
         parent.insert(last, value)
         return tree
     if operation != _INSERT:
-        parent[last]  # It must exist.
+        parent[last]  # The path must exist.
     if operation == _REMOVE:
         del parent[last]
     elif operation in (_REPLACE, _INSERT):

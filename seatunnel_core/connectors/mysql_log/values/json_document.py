@@ -1,4 +1,4 @@
-"""MySQL's binary form of JSON documents, read to the text that MySQL prints."""
+"""Conversion of JSON documents from MySQL's binary format to the strings that MySQL prints."""
 
 import base64
 import struct
@@ -31,7 +31,7 @@ MOST_DEPTH = 100
 
 
 class Builder:
-    """Makes the parts of a document; scalars are texts already."""
+    """Builder of the parts of a document; scalars are passed as strings."""
 
     object: Callable[[Mapping[str, Any]], Any]
     array: Callable[[Sequence[Any]], Any]
@@ -40,38 +40,38 @@ class Builder:
 
 
 class TextBuilder(Builder):
-    """Makes texts."""
+    """Builder of strings."""
 
     @staticmethod
     def object(members: Mapping[str, str]) -> str:
-        """Return the text of an object."""
+        """Return an object as a string."""
         return "{" + ", ".join([f"{quoted(key)}: {value}" for key, value in members.items()]) + "}"
 
     @staticmethod
     def array(elements: Sequence[str]) -> str:
-        """Return the text of an array."""
+        """Return an array as a string."""
         return "[" + ", ".join(elements) + "]"
 
 
 class TextBuilderOf57(TextBuilder):
-    """Makes texts as MySQL 5.7 does."""
+    """Builder of strings in the format of MySQL 5.7."""
 
     whole_double_end = ""
 
 
 class TreeBuilder(Builder):
-    """Makes dictionaries and lists, whose leaves are texts of scalars."""
+    """Builder of dictionaries and lists, with scalars as strings."""
 
     object = dict
     array = list
 
 
 quoted = encode_basestring
-"""Return a text as a JSON string. MySQL escapes the same characters in the same way as Python."""
+"""Function that quotes a JSON string. MySQL escapes the same characters as Python."""
 
 
 def tree_text(tree: Any) -> str:
-    """Return the text of a document of ``TreeBuilder``. Keys are in MySQL's order: by length, then by bytes."""
+    """Convert a tree of ``TreeBuilder`` to a string. Keys are in MySQL's order: by length, then by bytes."""
     if isinstance(tree, dict):
         ordered = sorted((key.encode(), key) for key in tree)
         keys = [key for _, key in sorted(ordered, key=lambda each: (len(each[0]), each[0]))]
@@ -82,14 +82,14 @@ def tree_text(tree: Any) -> str:
 
 
 def document(data: bytes, builder: type[Builder] = TextBuilder) -> Any:
-    """Return a document, by default as its text.
+    """Return a document, by default as a string.
 
     Raises:
-        MalformedLogError: The bytes are no document.
-        UnsupportedLogError: It has a value of an unknown type.
+        MalformedLogError: The bytes are not a document.
+        UnsupportedLogError: The document has a value of an unknown type.
     """
     if not data:
-        return "null"  # A value that the server could not write, as in an UPDATE with IGNORE.
+        return "null"  # The server could not write the value, as in an UPDATE with IGNORE.
     try:
         return _value(data, data[0], 1, builder, 0)
     except (IndexError, struct.error, UnicodeDecodeError, OverflowError) as error:
@@ -127,7 +127,7 @@ def _part(data: bytes, at: int, length: int) -> bytes:
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
-    """Return a length of 7 bits a byte, and the offset behind it."""
+    """Return a length stored in 7 bits per byte, and the offset after it."""
     found = shift = 0
     while True:
         byte = data[at]
@@ -140,7 +140,7 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _container(data: bytes, kind: int, at: int, builder: type[Builder], depth: int) -> Any:
-    """Return an object or array. It starts with counts; offsets in it count from its start."""
+    """Return an object or array, which starts with its counts; offsets in it are relative to its start."""
     large = kind in (_LARGE_OBJECT, _LARGE_ARRAY)
     count, size = (_LARGE if large else _SMALL).unpack_from(data, at)
     width = 4 if large else 2
@@ -159,7 +159,7 @@ def _container(data: bytes, kind: int, at: int, builder: type[Builder], depth: i
 
 
 def _member(data: bytes, start: int, entry: int, width: int, builder: type[Builder], depth: int) -> Any:
-    """Return the value of an entry, which contains small values itself, and the offset of others."""
+    """Return the value of an entry, which contains a small value itself and otherwise the value's offset."""
     kind = data[entry]
     inlined = kind in (_LITERAL, _INT16, _UINT16) or (width == 4 and kind in (_INT32, _UINT32))
     if inlined:
@@ -169,7 +169,7 @@ def _member(data: bytes, start: int, entry: int, width: int, builder: type[Build
 
 
 def _opaque(kind: int, value: bytes) -> str:
-    """Return the text of a value of a type that only SQL has."""
+    """Return, as a string, a value of an SQL type that JSON lacks."""
     if kind in (ct.NEWDECIMAL, ct.DECIMAL):
         return decimal_text(value[2:], value[0], value[1])
     if kind in (ct.DATE, ct.TIME, ct.DATETIME, ct.TIMESTAMP) and len(value) == 8:
@@ -178,7 +178,7 @@ def _opaque(kind: int, value: bytes) -> str:
 
 
 def _temporal(kind: int, packed: int) -> str:
-    """Return the text of a date or time: 24 bits of microseconds below the fields of time and date."""
+    """Return a packed date or time as a string; its lowest 24 bits are microseconds."""
     sign = "-" if packed < 0 else ""
     whole, micros = abs(packed) >> 24, abs(packed) & 0xFFFFFF
     clock = f"{whole >> 6 & 63:02d}:{whole & 63:02d}.{micros:06d}"

@@ -1,15 +1,15 @@
-"""Texts of doubles in JSON documents, as MySQL writes them."""
+"""Formatting of doubles in JSON documents, as in MySQL."""
 
 _MOST_POINT = 15
-"""Maximum number of digits before the point, and of zeros behind it, of a double without an exponent."""
+"""Maximum number of digits before, and of zeros after, the decimal point of a double without an exponent."""
 
 
 def double_text(value: float, whole_end: str = ".0") -> str:
-    """Return the shortest text that gives the same double: ``1.5``, ``1.0``, ``1e100``, ``1.5e-20``.
+    """Return the shortest string that is parsed as the same double: ``1.5``, ``1.0``, ``1e100``, ``1.5e-20``.
 
     Args:
         value: The double.
-        whole_end: End of the text of a number without a fraction and an exponent.
+        whole_end: Suffix of a number without a fraction and an exponent.
     """
     sign = "-" if str(value).startswith("-") else ""
     mantissa, _, exponent = f"{abs(value)!r}".partition("e")

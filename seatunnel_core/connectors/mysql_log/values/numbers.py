@@ -1,4 +1,4 @@
-"""Numbers of rows in Arrow: integers, decimals, bits and years."""
+"""Conversion of numbers to Arrow: integers, decimals, bits and years."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from seatunnel_core.connectors.mysql_log import column_types as ct
 from seatunnel_core.connectors.mysql_log.values.converted import Converted, big_endian, fixed_size, refused
 
 _INT64_DIGITS = 18
-"""Maximum number of decimal digits of which each number fits 64 bits."""
+"""Maximum number of decimal digits with which every number fits into 64 bits."""
 
 
 def plain(values: list[Any], arrow: pa.DataType) -> Converted:
-    """Convert numbers of Python."""
+    """Convert Python numbers."""
     if pa.types.is_decimal(arrow):
         return _unsigned_decimals(values, arrow), {}
     return pa.array(values, arrow), {}
@@ -29,7 +29,7 @@ def _unsigned_decimals(values: list[Any], arrow: pa.DataType) -> pa.Array:
 
 
 def truth(values: list[Any], arrow: pa.DataType) -> Converted:
-    """Convert integers of ``tinyint(1)`` to booleans; others than 0 and 1 do not fit."""
+    """Convert ``tinyint(1)`` values to booleans; values other than 0 and 1 are misfits."""
     wrong = {number: value for number, value in enumerate(values) if value not in (0, 1, None)}
     found = pa.array([None if value not in (0, 1) else value == 1 for value in values], arrow)
     remedy = "; or write int_type_narrowing = false, and tinyint(1) is a number"
@@ -37,7 +37,7 @@ def truth(values: list[Any], arrow: pa.DataType) -> Converted:
 
 
 def int24(values: list[Any], arrow: pa.DataType, *, unsigned: bool) -> Converted:
-    """Convert integers of three bytes."""
+    """Convert three-byte integers."""
     found, absent = fixed_size(values, 3)
     numbers = found.astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
     if not unsigned:
@@ -51,14 +51,14 @@ def years(values: list[Any], arrow: pa.DataType) -> Converted:
 
 
 def bits(values: list[Any], arrow: pa.DataType) -> Converted:
-    """Convert BIT values: to a boolean, or to big-endian bytes."""
+    """Convert BIT values to booleans or to big-endian bytes."""
     if pa.types.is_boolean(arrow):
         return pa.array([None if value is None else value != b"\0" for value in values], arrow), {}
     return pa.array(values, arrow), {}
 
 
 def decimals(values: list[Any], arrow: pa.DataType, precision: int, scale: int) -> Converted:
-    """Convert decimals. A negative number has its bits inverted; the first bit is set in positive ones."""
+    """Convert decimals. The first bit is set in non-negative numbers; all bits of negative ones are inverted."""
     raw, absent = fixed_size(values, ct.decimal_bytes(precision, scale))
     bytes_ = raw.copy()
     negative = (bytes_[:, 0] & 0x80) == 0
@@ -84,7 +84,7 @@ def decimals(values: list[Any], arrow: pa.DataType, precision: int, scale: int) 
 
 
 def _groups(precision: int, scale: int) -> list[int]:
-    """Return the number of digits in each group of a decimal."""
+    """Return the number of digits of each group in a decimal."""
     whole, part = precision - scale, scale
     before = [whole % 9] if whole % 9 else []
     after = [part % 9] if part % 9 else []
@@ -92,7 +92,7 @@ def _groups(precision: int, scale: int) -> list[int]:
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]], groups: Sequence[int], negative: npt.NDArray[Any]) -> Any:
-    """Return numbers: as two or more columns of 64 bits if they fit 64 bits, else as Python integers."""
+    """Join groups of digits to numbers: rows of two 64-bit limbs if they suffice, else Python integers."""
     wide = sum(groups) > _INT64_DIGITS
     total = np.zeros(len(negative), object if wide else np.int64)
     for part, digits in zip(parts, groups, strict=True):
@@ -109,7 +109,7 @@ def _limbs(numbers: npt.NDArray[Any], arrow: pa.DataType) -> npt.NDArray[Any]:
 
 
 def _decimals(limbs: npt.NDArray[Any], absent: npt.NDArray[Any] | None, arrow: pa.DataType) -> pa.Array:
-    """Return decimals from little-endian limbs of 64 bits, two for each value unless the type has more."""
+    """Return decimals from little-endian 64-bit limbs, two per value unless the type has more."""
     size = arrow.bit_width // 64
     if limbs.ndim == 2 and limbs.shape[1] < size:
         sign = limbs[:, 1:]

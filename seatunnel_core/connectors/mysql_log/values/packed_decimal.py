@@ -1,14 +1,14 @@
-"""Text of one decimal in the form of rows."""
+"""Formatting of a single packed decimal."""
 
 from seatunnel_core.connectors.mysql_log import column_types as ct
 from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 
 
 def decimal_text(data: bytes, precision: int, scale: int) -> str:
-    """Return the text of a decimal, such as ``-12.50``.
+    """Return a packed decimal as a string, such as ``-12.50``.
 
     Raises:
-        MalformedLogError: The bytes are not those of a decimal of this precision and scale.
+        MalformedLogError: The bytes are not a decimal with this precision and scale.
     """
     if scale > precision or len(data) != ct.decimal_bytes(precision, scale):
         raise MalformedLogError(f"{len(data)} bytes are no decimal({precision},{scale})")

@@ -1,4 +1,4 @@
-"""Dates and times of rows in Arrow."""
+"""Conversion of dates and times to Arrow."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ _BY_HINT = "; with properties { zeroDateTimeBehavior = CONVERT_TO_NULL } the dat
 
 
 def dates(values: list[Any], arrow: pa.DataType, *, zero_is_null: bool) -> Converted:
-    """Convert dates, of which three bytes contain 15 bits of the year, 4 of the month and 5 of the day."""
+    """Convert dates of three bytes: 15 bits for the year, 4 for the month and 5 for the day."""
     found, absent = fixed_size(values, 3)
     packed = little_endian(found)
     year, month, day = packed >> 9, packed >> 5 & 15, packed & 31
@@ -32,7 +32,7 @@ def dates(values: list[Any], arrow: pa.DataType, *, zero_is_null: bool) -> Conve
 
 
 def datetimes2(values: list[Any], arrow: pa.DataType, digits: int, *, zero_is_null: bool) -> Converted:
-    """Convert DATETIME values of MySQL 5.6 and later: 17 bits of year and month, then day, hour, minute, second."""
+    """Convert DATETIME values of MySQL 5.6 and later: 17 bits for year and month, then day, hour, minute, second."""
     found, absent = fixed_size(values, 5 + ct.fraction_bytes(digits))
     packed = big_endian(found[:, :5]) - (1 << 39)
     months = packed >> 22
@@ -46,7 +46,7 @@ def datetimes2(values: list[Any], arrow: pa.DataType, digits: int, *, zero_is_nu
 
 
 def datetimes(values: list[Any], arrow: pa.DataType, *, zero_is_null: bool) -> Converted:
-    """Convert DATETIME values of the format before MySQL 5.6: the decimal number YYYYMMDDhhmmss."""
+    """Convert DATETIME values in the format before MySQL 5.6: the decimal number YYYYMMDDhhmmss."""
     found, absent = fixed_size(values, 8)
     packed = little_endian(found)
     day, clock = packed // 1_000_000, packed % 1_000_000
@@ -83,7 +83,7 @@ def timestamps2(values: list[Any], arrow: pa.DataType, digits: int, zone: str, *
 
 
 def timestamps(values: list[Any], arrow: pa.DataType, zone: str, *, zero_is_null: bool) -> Converted:
-    """Convert TIMESTAMP values of the format before MySQL 5.6: little-endian seconds since 1970 in UTC."""
+    """Convert TIMESTAMP values in the format before MySQL 5.6: little-endian seconds since 1970 in UTC."""
     found, absent = fixed_size(values, 4)
     nothing = np.zeros(len(values), np.int64)
     return _timestamps(little_endian(found), nothing, absent, arrow, zone, zero_is_null=zero_is_null)
@@ -101,7 +101,7 @@ def _timestamps(
 
 
 def times2(values: list[Any], arrow: pa.DataType, digits: int) -> Converted:
-    """Convert TIME values of MySQL 5.6 and later: one bit of sign, then hour, minute, second and a fraction."""
+    """Convert TIME values of MySQL 5.6 and later: a sign bit, then hour, minute, second and a fraction."""
     size = 3 + ct.fraction_bytes(digits)
     found, absent = fixed_size(values, size)
     packed = big_endian(found) - (1 << 8 * size - 1)
@@ -112,7 +112,7 @@ def times2(values: list[Any], arrow: pa.DataType, digits: int) -> Converted:
 
 
 def times(values: list[Any], arrow: pa.DataType) -> Converted:
-    """Convert TIME values of the format before MySQL 5.6: the signed decimal number hhmmss."""
+    """Convert TIME values in the format before MySQL 5.6: the signed decimal number hhmmss."""
     found, absent = fixed_size(values, 3)
     packed = little_endian(found)
     packed = np.where(packed >= 1 << 23, packed - (1 << 24), packed)
@@ -136,7 +136,7 @@ def _times(
 
 
 def _fraction(found: npt.NDArray[np.uint8]) -> Ints:
-    """Return microseconds from a fraction of 0 to 3 bytes, which counts hundredths, ten thousandths or millionths."""
+    """Convert fractions of 0 to 3 bytes, in hundredths, ten thousandths or millionths, to microseconds."""
     size = found.shape[1]
     micros: Ints = big_endian(found) * 100 ** (3 - size)
     return micros
@@ -150,7 +150,7 @@ def _no_date(year: Ints, month: Ints, day: Ints) -> npt.NDArray[np.bool_]:
 
 
 def _days(year: Ints, month: Ints, day: Ints) -> Ints:
-    """Return days since 1970 in the Gregorian calendar."""
+    """Return the number of days since 1970 in the Gregorian calendar."""
     year = year - (month <= 2)
     era = year // 400
     of_era = year - era * 400
@@ -168,7 +168,7 @@ def _finished(
     *,
     zero_is_null: bool,
 ) -> Converted:
-    """Return the array with null for absent and wrong values, and a message for each wrong one."""
+    """Return the array with null for null and invalid values, and a message for each invalid value."""
     if absent is None and not wrong.any():
         return array, {}
     null = wrong if absent is None else wrong | absent

@@ -1,4 +1,4 @@
-"""Texts, bytes, members of ENUM and SET, and JSON documents of rows in Arrow."""
+"""Conversion of strings, bytes, members of ENUM and SET, and JSON documents to Arrow."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ Decode = Callable[[bytes], str]
 
 
 def binary(values: list[Any], arrow: pa.DataType, length: int) -> Converted:
-    """Convert bytes; those of BINARY columns get back the NUL bytes at their end, up to ``length``."""
+    """Convert bytes; values of BINARY columns are padded with the removed NUL bytes, up to ``length``."""
     if length:
         values = [None if value is None else value.ljust(length, b"\0") for value in values]
     return pa.array(values, arrow), {}
 
 
 def utf8(values: list[Any], arrow: pa.DataType) -> Converted:
-    """Convert texts in UTF-8."""
+    """Convert strings in UTF-8."""
     try:
         return pa.array(values, pa.binary()).cast(pa.string()).cast(arrow), {}
     except pa.ArrowInvalid:
@@ -30,7 +30,7 @@ def utf8(values: list[Any], arrow: pa.DataType) -> Converted:
 
 
 def text(values: list[Any], arrow: pa.DataType, decode: Decode) -> Converted:
-    """Convert texts of another character set."""
+    """Convert strings in another character set."""
     found: list[str | None] = []
     misfits: dict[int, str] = {}
     for number, value in enumerate(values):
@@ -43,18 +43,18 @@ def text(values: list[Any], arrow: pa.DataType, decode: Decode) -> Converted:
 
 
 def address(values: list[Any], arrow: pa.DataType, length: int, write: Decode) -> Converted:
-    """Convert bytes that ``write`` shows as a text; they get back the NUL bytes at their end, up to ``length``."""
+    """Convert bytes with ``write`` to strings, after padding them with the removed NUL bytes up to ``length``."""
     return pa.array([None if value is None else write(value.ljust(length, b"\0")) for value in values], arrow), {}
 
 
 def enum(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
-    """Convert numbers of ENUM members, which count from 1; 0 is the empty text of an invalid value.
+    """Convert numbers of ENUM members, which start at 1; 0 is the empty string of an invalid value.
 
     Args:
-        values: The numbers.
-        arrow: The type of texts.
+        values: The numbers of the members.
+        arrow: The string type.
         members: The members.
-        lossy: True if a ``?`` in them may be another character.
+        lossy: True if a ``?`` in the members may stand for another character.
     """
     names = ["", *members]
     most = max((value for value in values if value is not None), default=0)
@@ -64,7 +64,7 @@ def enum(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy
 
 
 def set_(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
-    """Convert bit masks of SET members; arguments as for ``enum``."""
+    """Convert bit masks of SET members; the arguments are those of ``enum``."""
     texts: dict[Any, str | None] = {None: None}
     for value in set(values) - {None}:
         bits = int.from_bytes(value, "little") if isinstance(value, bytes) else value
@@ -75,7 +75,7 @@ def set_(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy
 
 
 def _named(names: list[str | None], arrow: pa.DataType, *, lossy: bool) -> Converted:
-    """Return members; those that may have lost a character do not fit."""
+    """Return members as strings; those that may have lost a character are misfits."""
     unsure = [number for number, name in enumerate(names) if name is not None and "?" in name] if lossy else []
     misfits = {
         number: f"the member {names[number]!r} may have lost a character in the declaration; run SET GLOBAL "
@@ -88,7 +88,7 @@ def _named(names: list[str | None], arrow: pa.DataType, *, lossy: bool) -> Conve
 
 
 def json(values: list[Any], arrow: pa.DataType, *, of_5_7: bool) -> Converted:
-    """Convert documents, or pairs of a document and its changes, to the text that MySQL prints."""
+    """Convert documents, or pairs of a document and its changes, to the strings that MySQL prints."""
     builder = TextBuilderOf57 if of_5_7 else TextBuilder
     return pa.array([None if value is None else _json(value, builder) for value in values], arrow), {}
 
@@ -103,5 +103,5 @@ def _json(value: bytes | tuple[bytes | None, bytes], builder: type[TextBuilder])
 
 
 def compressed(values: list[Any]) -> list[Any]:
-    """Return the values of a column with the attribute COMPRESSED of MariaDB."""
+    """Decompress the values of a MariaDB column with the attribute COMPRESSED."""
     return [None if value is None else uncompressed(value) for value in values]

@@ -1,1 +1,1 @@
-"""Conversion of values in the log, which are the server's strings, to the Arrow types of the source ``Jdbc``."""
+"""Conversion of the strings in the log to the Arrow types of the source ``Jdbc``."""

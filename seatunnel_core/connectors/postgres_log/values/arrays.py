@@ -17,13 +17,13 @@ def elements_of(literals: pa.Array, delimiter: str) -> tuple[pa.Array, dict[int,
 
     Args:
         literals: The literals, as strings.
-        delimiter: Character between elements; ``;`` for ``box``, otherwise ``,``.
+        delimiter: Character between elements: ``;`` for ``box``, otherwise ``,``.
 
     Returns:
         The lists, and messages by index for arrays of several dimensions, which become null.
 
     Raises:
-        MalformedLogError: A text is not an array literal.
+        MalformedLogError: A string is not an array literal.
     """
     lists, several = list[list[str | None] | None](), dict[int, str]()
     for number, literal in enumerate(literals.to_pylist()):
@@ -36,7 +36,7 @@ def elements_of(literals: pa.Array, delimiter: str) -> tuple[pa.Array, dict[int,
 
 
 def _body(literal: str) -> str:
-    """Return what the outer braces contain."""
+    """Return the content of the outer braces."""
     bounds = _BOUNDS.match(literal) if literal.startswith("[") else None
     start = bounds.end() if bounds else 0
     if len(literal) < start + 2 or literal[start] != "{" or not literal.endswith("}"):

@@ -1,4 +1,4 @@
-"""Conversion of strings to the type of a column."""
+"""Conversion of a column's strings to the column's type."""
 
 import binascii
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from seatunnel_core.connectors.postgres_log.values.strings import array_of, asci
 from seatunnel_core.rows.extent import BEYOND
 
 Misfits = Mapping[int, str]
-"""Messages by index for values that rows cannot represent. Such a value is null in the array."""
+"""Messages by index for values that rows cannot represent; such a value is null in the array."""
 
 Converted = tuple[pa.Array, Misfits]
 Convert = Callable[[Values], Converted]
@@ -27,11 +27,11 @@ _OfStrings = Callable[[pa.Array], Converted]
 
 _NO_NUMBERS = pa.array(["NaN", "Infinity", "-Infinity"])
 _BEYOND = r"^-?infinity$|^\d{5,}-| BC$"
-"""Dates and timestamps outside of the years 1 to 9999."""
+"""Pattern of dates and timestamps outside the years 1 to 9999."""
 
 
 def conversion(kind: pa.DataType, delimiter: str) -> Convert:
-    """Return the conversion of the strings of a column.
+    """Return the function that converts the strings of a column.
 
     Args:
         kind: The type of the column in rows.
@@ -79,7 +79,7 @@ def _decimals(found: pa.Array, kind: pa.DataType) -> Converted:
 
 
 def _moments(found: pa.Array, kind: pa.DataType) -> Converted:
-    """Convert dates or timestamps, which need to be in the style ISO."""
+    """Convert dates or timestamps; the date style must be ISO."""
     try:
         return found.cast(kind), {}
     except pa.ArrowInvalid:

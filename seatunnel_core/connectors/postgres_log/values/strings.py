@@ -7,13 +7,13 @@ from seatunnel_core.connectors.postgres_log.errors import MalformedLogError, Uns
 from seatunnel_core.connectors.postgres_log.row_images import Bytes, Numbers, Values
 
 _LONG = 64
-"""Mean size of values, in bytes, from which each value is copied by itself: below it, single bytes are gathered."""
+"""Mean size of values, in bytes, above which values are copied one by one; below it, bytes are gathered."""
 
 _MOST_BYTES = (1 << 31) - 1
 
 
 def gathered(data: Bytes, begins: Numbers, sizes: Numbers) -> tuple[Bytes, Numbers]:
-    """Return pieces of a buffer without gaps, and the offset of each and of the end."""
+    """Return parts of a buffer, concatenated, with the offset of each part and of the end."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     total = int(offsets[-1])
@@ -31,7 +31,7 @@ def binary(values: Values) -> pa.Array:
 
 
 def ascii_strings(values: Values) -> pa.Array:
-    """Return the strings of values that the server writes in ASCII."""
+    """Return the strings of values that are ASCII."""
     data, offsets = gathered(values.buffer.data, values.begins, _present(values))
     if len(data) and data.max() > 127:
         raise MalformedLogError("a value has characters that its type cannot have")
@@ -39,10 +39,10 @@ def ascii_strings(values: Values) -> pa.Array:
 
 
 def strings(values: Values) -> pa.Array:
-    """Return the strings of the values.
+    """Return the values as strings.
 
     Raises:
-        UnsupportedLogError: One is not UTF-8, which a database in SQL_ASCII may contain.
+        UnsupportedLogError: A value is not UTF-8; this is possible in an SQL_ASCII database.
     """
     found = binary(values)
     try:

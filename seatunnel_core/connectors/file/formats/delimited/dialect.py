@@ -109,8 +109,6 @@ class Dialect:
         """Return the type as which Arrow's parser reads a column.
 
         The parser supports dates only in ISO form, no nested types, and decimals of at most 38 digits.
-
-        It supports dates only in ISO form, no nested types, and at most 38 digits.
         """
         if pa.types.is_date32(wanted) and not ISO_LIKE.fullmatch(self.date_format):
             return pa.timestamp("s")

@@ -95,9 +95,7 @@ class DelimitedReader:
     def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
         """Yield the text of the range in pieces of whole lines.
 
-        The last piece may be the first one with a quote; it is returned with an iterator over the text from there on.
-
-        The first piece with a quote is returned with an iterator of everything after it, and is the last one.
+        The first piece with a quote is the last one, and is yielded with an iterator over the rest of the text.
         """
         held = b""
         pieces = decimal_only(self._pieces(start, end), self.columns)
