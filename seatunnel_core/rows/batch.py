@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import field, frozen
 
 from seatunnel_core.rows.kind import RowKind
@@ -56,6 +57,49 @@ class TableSchema:
         return next((key.columns for key in self.constraint_keys if key.kind == "UNIQUE_KEY"), ())
 
 
+_DIGITS = 10
+"""Width of the number of a row, so that positions of one transaction are ordered as texts."""
+
+
+@frozen(kw_only=True)
+class Origins:
+    """Time and position of the change of each row. All are null for a row of a table that was read."""
+
+    times: pa.Int64Array = field(repr=False)
+    """Time of the change at the source, in milliseconds since 1970."""
+
+    commits: pa.Array = field(repr=False)
+    """Position of the transaction in the log, as a text whose order is that of the log."""
+
+    numbers: pa.Int64Array = field(repr=False)
+    """Number of the row among the rows of its table in the transaction, from 1."""
+
+    def positions(self) -> pa.StringArray:
+        """Return the position of each row: that of its transaction, and its number there with leading zeros."""
+        numbers = pc.utf8_lpad(self.numbers.cast(pa.string()), _DIGITS, "0")
+        return pc.binary_join_element_wise(self.commits.cast(pa.string()), numbers, ":")
+
+    def filter(self, mask: pa.BooleanArray) -> "Origins":
+        """Return the origins of the rows for which the mask is true."""
+        return Origins(
+            times=self.times.filter(mask), commits=self.commits.filter(mask), numbers=self.numbers.filter(mask)
+        )
+
+    def slice(self, start: int, length: int | None) -> "Origins":
+        """Return the origins of consecutive rows; ``None`` for all from ``start``."""
+        return Origins(
+            times=self.times.slice(start, length),
+            commits=self.commits.slice(start, length),
+            numbers=self.numbers.slice(start, length),
+        )
+
+
+def unlogged(rows: int) -> Origins:
+    """Return the origins of rows of a table that was read."""
+    numbers = pa.nulls(rows, pa.int64())
+    return Origins(times=numbers, commits=pa.nulls(rows, pa.string()), numbers=numbers)
+
+
 @frozen(kw_only=True)
 class Batch:
     """Consecutive rows of one table."""
@@ -78,6 +122,10 @@ class Batch:
     A transform or a sink with ``keeps_absent`` handles such rows; others do not receive them (``rows.columns``). An
     ``UPDATE_BEFORE`` must be directly followed by the ``UPDATE_AFTER`` of the same row: if the key differs, a sink
     takes the unknown values from the old row. A source that emits only the old row emits it as ``DELETE``."""
+
+    origins: Origins | None = field(default=None, repr=False)
+    """Time and position of the change of each row; ``None`` if the source does not provide them, or a transform has
+    replaced the rows."""
 
     left_out: int = 0
     """Number of bad rows that a transform has skipped, according to ``row_error_handle_way = SKIP``; the task counts

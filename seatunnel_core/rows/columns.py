@@ -102,17 +102,19 @@ def put_fields(rows: pa.RecordBatch, outputs: Sequence[pa.Field], values: Iterab
 
 
 def kept(batch: Batch, mask: pa.BooleanArray) -> Batch:
-    """Return the rows for which the mask is true, with their kinds and ``absent``."""
+    """Return the rows for which the mask is true, with their kinds, ``absent`` and ``origins``."""
     kinds = None if batch.kinds is None else batch.kinds.filter(mask)
     absent = each_absent(batch.absent, lambda of: of.filter(mask))
-    return evolve(batch, rows=batch.rows.filter(mask), kinds=kinds, absent=absent)
+    origins = None if batch.origins is None else batch.origins.filter(mask)
+    return evolve(batch, rows=batch.rows.filter(mask), kinds=kinds, absent=absent, origins=origins)
 
 
 def sliced(batch: Batch, start: int, length: int | None) -> Batch:
-    """Return consecutive rows, with their kinds and ``absent``; ``None`` for all from ``start``."""
+    """Return consecutive rows, with their kinds, ``absent`` and ``origins``; ``None`` for all from ``start``."""
     kinds = None if batch.kinds is None else batch.kinds.slice(start, length)
     absent = each_absent(batch.absent, lambda of: of.slice(start, length))
-    return evolve(batch, rows=batch.rows.slice(start, length), kinds=kinds, absent=absent)
+    origins = None if batch.origins is None else batch.origins.slice(start, length)
+    return evolve(batch, rows=batch.rows.slice(start, length), kinds=kinds, absent=absent, origins=origins)
 
 
 def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:

@@ -116,7 +116,9 @@ class Nesting:
         columns = list(zip(batch.rows.schema, batch.rows.columns, strict=True))
         for table, rows in self._tables(batch.table, columns):
             if rows.num_rows:
-                yield evolve(batch, table=table, rows=rows, kinds=batch.kinds if table == batch.table else None)
+                is_own = table == batch.table
+                kinds, origins = (batch.kinds, batch.origins) if is_own else (None, None)
+                yield evolve(batch, table=table, rows=rows, kinds=kinds, origins=origins)
 
     def _tables(self, table: str, columns: Sequence[_Column]) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield the table of some columns, which begin with its key columns, and its child tables."""

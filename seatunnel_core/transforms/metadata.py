@@ -6,7 +6,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
-from seatunnel_core.connector_api.errors import UsageError
+from seatunnel_core.connector_api.errors import TransformError, UsageError
 from seatunnel_core.connector_api.option import MAP, Option, Options
 from seatunnel_core.connector_api.transform import Transform
 from seatunnel_core.findings import Findings
@@ -17,17 +17,25 @@ FIELDS = Option(
     "metadata_fields",
     MAP,
     default={},
-    doc="Metadata and the names of their columns: { Database = db, Table = tbl, RowKind = kind }.",
+    doc="Metadata and the names of their columns: { Database = db, Table = tbl, RowKind = kind, EventTime = time, "
+    "Position = position }.",
 )
 
-_KNOWN = ("Database", "Table", "RowKind")
+_LOGGED = {"EventTime": pa.int64(), "Position": pa.string()}
+"""Metadata of changes, and their types."""
+
+_KNOWN = ("Database", "Table", "RowKind", *_LOGGED)
 _OF_CHANGES = ("BinlogFile", "BinlogPos", "BinlogRow", "Gtid", "SourceTimestamp", "Schema", "Collection", "Namespace")
 _OF_FILES = ("FilePath", "FileSize", "FileType", "FileCreateTime", "FileUpdateTime")
-_OF_SOURCES = ("EventTime", "Delay", "Partition", *_OF_CHANGES, *_OF_FILES)
+_OF_SOURCES = ("Delay", "Partition", *_OF_CHANGES, *_OF_FILES)
 
 
 class Metadata(Transform):
-    """Appends the columns, of type string. Rows keep their kinds and tables."""
+    """Appends the columns, of type string; EventTime is a bigint, in milliseconds since 1970.
+
+    EventTime and Position come from the log of a change data source, and are null for rows that were read from a table.
+    Rows keep their kinds and tables.
+    """
 
     identifier: ClassVar[str] = "Metadata"
     keeps_absent = True
@@ -45,7 +53,7 @@ class Metadata(Transform):
         columns = list(self._names.values())
         if len(set(columns)) < len(columns):
             raise UsageError("option 'metadata_fields': two columns have the same name")
-        self._outputs = [pa.field(name, pa.string()) for name in columns]
+        self._outputs = [pa.field(name, _LOGGED.get(key, pa.string())) for key, name in self._names.items()]
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         check_new("Metadata", self._names.values(), schema, FIELDS.key)
@@ -55,7 +63,14 @@ class Metadata(Transform):
         yield put(batch, self._outputs, [_values(key, batch) for key in self._names])
 
 
-def _values(key: str, batch: Batch) -> pa.StringArray:
+def _values(key: str, batch: Batch) -> pa.Array:
+    if key in _LOGGED:
+        if batch.origins is None:
+            raise TransformError(
+                f"Metadata: rows of {batch.table} have no {key}: only change data sources provide it. Let Metadata "
+                "follow such a source, before transforms that compute new rows, or remove it"
+            )
+        return batch.origins.times if key == "EventTime" else batch.origins.positions()
     if key == "RowKind":
         return kind_texts(batch, SHORT)
     *database, table = batch.table.split(".")

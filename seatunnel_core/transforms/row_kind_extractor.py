@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import pyarrow as pa
+from attrs import evolve
 
 from seatunnel_core.connector_api.batch import Batch, RowKind, TableSchema
 from seatunnel_core.connector_api.option import ENUM, STRING, Option, Options
@@ -43,4 +44,4 @@ class RowKindExtractor(Transform):
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         changed = put(batch, [self._output], [kind_texts(batch, self._texts)])
-        yield Batch(table=changed.table, rows=changed.rows)
+        yield evolve(changed, kinds=None)

@@ -38,7 +38,7 @@ def test_a_table_that_is_only_read_has_inserted_rows() -> None:
     ("fields", "message"),
     [
         ({"database": "db"}, "database is unknown; supported \\(case-sensitive\\): Database, Table, RowKind"),
-        ({"EventTime": "ts"}, "no source of this version provides EventTime"),
+        ({"Delay": "ts"}, "no source of this version provides Delay"),
         ({"FilePath": "path"}, "no source of this version provides FilePath"),
         ({"Database": "x", "Table": "x"}, "two columns have the same name"),
     ],

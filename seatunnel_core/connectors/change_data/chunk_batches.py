@@ -7,6 +7,7 @@ from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.rows.batch import unlogged
 
 ChunkRows = Generator[Fetched, None, object]
 """Batches of the rows of a chunk; the generator returns the mark, whose ``str`` the source can parse."""
@@ -25,7 +26,7 @@ def chunk_batches(found: Found, rows: ChunkRows, number: int, where: str, contex
     with closing(_reported(rows, number, context)) as reported:
         for fitting in found.fitted(reported, where, context, nulls=False):
             if fitting.num_rows:
-                yield Batch(table=found.schema().table, rows=fitting)
+                yield Batch(table=found.schema().table, rows=fitting, origins=unlogged(fitting.num_rows))
 
 
 def _reported(rows: ChunkRows, number: int, context: ReadContext) -> Generator[Fetched, None, None]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.rows.batch import Origins
 from seatunnel_core.rows.kind import RowKind
 
 Flags = npt.NDArray[np.bool_]
@@ -39,7 +40,13 @@ class Changes(Protocol):
 
 
 def emitted(
-    changes: Changes, keep: Flags | None, schema: TableSchema, context: ReadContext, where: str, remedy: str
+    changes: Changes,
+    keep: Flags | None,
+    schema: TableSchema,
+    context: ReadContext,
+    where: str,
+    remedy: str,
+    origins: Origins | None = None,
 ) -> Batch | None:
     """Return the rows to emit as a batch; ``None`` if there are none.
 
@@ -53,6 +60,7 @@ def emitted(
         context: Decides if rows with misfits are skipped.
         where: Position in the log, for messages.
         remedy: What to do so that the log has all columns of changed rows.
+        origins: Time and position of each row.
 
     Raises:
         RowError: A row has a value that rows cannot represent, and the job does not skip such rows.
@@ -70,6 +78,7 @@ def emitted(
     if keep is not None and not keep.all():
         rows, kinds = rows.filter(pa.array(keep)), kinds[keep]
         absent = {name: mask[keep] for name, mask in absent.items()}
+        origins = None if origins is None else origins.filter(pa.array(keep))
     if not rows.num_rows:
         return None
     inserts = bool((kinds == RowKind.INSERT).all())
@@ -78,6 +87,7 @@ def emitted(
         rows=rows,
         kinds=None if inserts else pa.array(kinds, pa.int8()),
         absent={name: pa.array(mask) for name, mask in absent.items()},
+        origins=origins,
     )
 
 

@@ -48,6 +48,12 @@ class FileSinkWriter(SinkWriter):
 
     def write(self, batch: Batch) -> None:
         """Write a batch, after checking that the format can represent all its rows."""
+        if not batch.inserts_only:
+            raise RowError(
+                f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a file gets only new "
+                "rows; add the kind of each row as a column with the transform RowKindExtractor, or select rows with "
+                "FilterRowKind"
+            )
         try:
             for destination, columns, rows in list(self._parts(batch)):
                 self._write(destination, columns, rows)

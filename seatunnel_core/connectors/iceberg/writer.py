@@ -84,8 +84,8 @@ class IcebergWriter(SinkWriter):
         if not batch.inserts_only:
             raise RowError(
                 f"{self._who}: the table {batch.table} has updated or deleted rows, but this sink only adds rows; "
-                "set write_mode = merge, or select rows with"
-                " the transform FilterRowKind"
+                "set write_mode = merge, add the kind of each row as a column with the transform RowKindExtractor, or "
+                "select rows with FilterRowKind"
             )
         if batch.absent:
             require_arrived(batch, self._who)

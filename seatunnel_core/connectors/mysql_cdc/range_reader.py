@@ -12,6 +12,7 @@ from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emitted import Flags, emitted
+from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
@@ -48,9 +49,10 @@ class RangeReader:
         window = WindowFilter.of(self.body)
         limit = LIMIT_BYTES if window is None else None
         read, stopped, committed = self.start, "", dict[str, int]()
+        numbers = RowNumbers()
         distributed = Distributed(set(stored.texts(self.body, "prepared")))
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
-            yield from self._emitted(batch, window, context)
+            yield from self._emitted(batch, window, numbers, context)
             inside = [each for each in batch.transactions if each.begin < self.end]
             if inside:
                 committed = {"committed_ms": inside[-1].timestamp * 1000}
@@ -72,8 +74,11 @@ class RangeReader:
         """Return the end of the range if a transaction behind it was read, too: the log also has other events."""
         return max([self.end, *(each.end for each in inside)])
 
-    def _emitted(self, batch: ChangeBatch, window: WindowFilter | None, context: ReadContext) -> Iterator[Batch]:
+    def _emitted(
+        self, batch: ChangeBatch, window: WindowFilter | None, numbers: RowNumbers, context: ReadContext
+    ) -> Iterator[Batch]:
         transactions: Mapping[int, Transaction] = {each.number: each for each in batch.transactions}
+        commits = {number: _commit(each) for number, each in transactions.items()}
         for changes in batch.changes:
             found = self.tables[f"{changes.table.database}.{changes.table.name}"]
             schema = found.schema()
@@ -82,7 +87,8 @@ class RangeReader:
             keep = self._wanted(changes, transactions)
             if window is not None:
                 keep = _both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
-            made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES)
+            origins = numbers.origins(schema.table, changes.transactions, commits)
+            made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES, origins)
             if made is not None:
                 yield made
 
@@ -111,6 +117,11 @@ class RangeReader:
             f"captured: {' '.join(batch.statement.text.split())[:200]!r}. No later change was read. Change the target "
             "in the same way, and start a new job"
         )
+
+
+def _commit(transaction: Transaction) -> Commit:
+    micros = transaction.commit_micros
+    return Commit(transaction.timestamp * 1000 if micros is None else micros // 1000, transaction.begin.padded)
 
 
 def _milliseconds(transaction: Transaction) -> int:

@@ -27,6 +27,11 @@ class LogPosition:
     def __str__(self) -> str:
         return f"{self.file}:{self.offset}"
 
+    @property
+    def padded(self) -> str:
+        """The position with leading zeros. The order of the texts is that of the log while names have one length."""
+        return f"{self.file}:{self.offset:012d}"
+
     def _number(self, other: "LogPosition") -> int:
         """Return the number of the file; names may grow, as from ``binlog.999999`` to ``binlog.1000000``."""
         mine, its = _NAME.fullmatch(self.file), _NAME.fullmatch(other.file)

@@ -12,6 +12,7 @@ from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.postgres_cdc.cursor import Mark
@@ -92,6 +93,8 @@ class RangeReader:
     committed_ms: int = field(init=False, default=0)
     """Time of the last commit that was read, in milliseconds since 1970; 0 before the first one."""
 
+    _row_numbers: RowNumbers = field(init=False, factory=RowNumbers)
+
     def __attrs_post_init__(self) -> None:
         self._numbers = {table.path: number for number, table in enumerate(self._tables)}
 
@@ -138,7 +141,8 @@ class RangeReader:
             self._shapes[number] = changes.table
         seen = self._marks(connection, number)
         keep = None if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
-        return emitted(changes, keep, schema, self._context, where, _REMEDY)
+        origins = self._row_numbers.origins(schema.table, changes.transactions, _commits(batch))
+        return emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
 
     def _number(self, table: LogTable, where: str) -> int | None:
         """Return the index of a table of the log; ``None`` if it is not captured.
@@ -176,6 +180,12 @@ class RangeReader:
                     f"{truncation.transaction.commit_lsn} is not supported; use DELETE, or truncate the target and "
                     "start a new job"
                 )
+
+
+def _commits(batch: ChangeBatch) -> dict[int, Commit]:
+    return {
+        each.number: Commit(_EPOCH_MS + each.time_us // 1000, each.commit_lsn.padded) for each in batch.transactions
+    }
 
 
 def _xids(batch: ChangeBatch, changes: TableChanges) -> npt.NDArray[np.uint32]:

@@ -36,6 +36,11 @@ class Lsn:
 
     __repr__ = __str__
 
+    @property
+    def padded(self) -> str:
+        """The position with leading zeros, whose order as a text is that of the log."""
+        return f"{self.value >> 32:08X}/{self.value & 0xFFFFFFFF:08X}"
+
 
 NOWHERE = Lsn(0)
 """Position before all records."""

@@ -1,0 +1,57 @@
+"""Time and position of each changed row of a log."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from seatunnel_core.rows.batch import Origins
+
+
+@frozen
+class Commit:
+    """A transaction of a log."""
+
+    time_ms: int
+    """Time of its commit, in milliseconds since 1970."""
+
+    position: str
+    """Its position in the log, as a text whose order is that of the log."""
+
+
+@define
+class RowNumbers:
+    """Numbers of rows in their transactions, which may continue in the next batch."""
+
+    _last: dict[str, tuple[int, int]] = field(init=False, factory=dict)
+    """Transaction and number of the last row of each table."""
+
+    def origins(self, table: str, transactions: npt.NDArray[np.int64], commits: Mapping[int, Commit]) -> Origins:
+        """Return the origins of consecutive rows of a table.
+
+        Args:
+            table: The table.
+            transactions: Number of the transaction of each row, in the order of the log.
+            commits: The transactions by number.
+        """
+        starts = np.flatnonzero(np.diff(transactions, prepend=-1))
+        lengths = np.diff(starts, append=len(transactions))
+        numbers = np.arange(1, len(transactions) + 1) - np.repeat(starts, lengths)
+        last, count = self._last.get(table, (-1, 0))
+        if last == transactions[0]:
+            numbers[: lengths[0]] += count
+        self._last[table] = int(transactions[-1]), int(numbers[-1])
+        return _origins([commits[int(number)] for number in transactions[starts]], lengths, numbers)
+
+
+def _origins(commits: Sequence[Commit], lengths: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> Origins:
+    runs = np.repeat(np.arange(len(commits), dtype=np.int32), lengths)
+    times = np.array([each.time_ms for each in commits], np.int64)
+    positions = pa.array([each.position for each in commits], pa.string())
+    return Origins(
+        times=pa.array(times[runs]),
+        commits=pa.DictionaryArray.from_arrays(pa.array(runs), positions),
+        numbers=pa.array(numbers, pa.int64()),
+    )
