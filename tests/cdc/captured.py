@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, ClassVar
 
+import pytest
 from attrs import define, field
 
 from tests.connectors.postgres_log.log_shop import LogPostgres
@@ -238,6 +239,9 @@ DATABASES: dict[str, type[Captured]] = {
     each.name: each for each in (CapturedPostgres, CapturedMariaDB, CapturedMySQL, CapturedMySQLWithGtids)
 }
 """The databases by the names that the command line and the tests use."""
+
+EACH = [pytest.param(name, marks=pytest.mark.twin if name == "mysql" else ()) for name in sorted(DATABASES)]
+"""Parameters of a test of each database. MySQL without GTIDs differs from the others in its marks only."""
 
 
 def sink_block(options: dict[str, str], table: str) -> str:
