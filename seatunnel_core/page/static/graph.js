@@ -55,7 +55,7 @@ function linesOf(vertex, load) {
     source: () => `${short(load.rowsOut)} rows${rate}`,
     sink: () => `${short(load.committed)} of ${short(load.rowsIn)} committed`,
   }[kind(vertex)]?.() ?? `${short(load.rowsIn)} in, ${short(load.rowsOut)} out`;
-  const times = [
+  const times = load.behind ? [load.behind] : [
     number(load.busy) === null ? "" : `busy ${percent(load.busy)}`,
     load.full ? "full" : number(load.pressure) === null ? "" : `back pressure ${percent(load.pressure)}`,
   ];

@@ -5,6 +5,7 @@ import { html } from "./html.js";
 import { Rates } from "./metrics.js";
 import { Help, Meter, Pill, Said, Table } from "./parts.js";
 import { usePolled } from "./rest.js";
+import { describedSources, SnapshotTables } from "./sources.js";
 import { ENDED, loadsOf, pluginOf } from "./vertices.js";
 import { bytes, count, duration, NONE, number, percent, perSecond, plural, short } from "./words.js";
 
@@ -73,6 +74,7 @@ function Pipeline({ part: { id, graph, figures, age }, error }) {
     ${figures && number(figures.splits_total) > 0 && html`<${Meter} label="Splits read to their end"
       share=${figures.splits_done / figures.splits_total} words=${`${count(figures.splits_done)} of ${plural(figures.splits_total, "split")}`} />`}
     ${graph && html`<${Graph} nodes=${graph.nodes} edges=${graph.edges} loads=${loads} label=${`Graph of pipeline ${id}`} />`}
+    ${figures && html`<${SnapshotTables} sources=${figures.sources} />`}
     ${graph && figures && html`<details open=${graph.nodes.length <= MOST_OPEN}><summary>Vertices</summary><${VertexTable} id=${id} nodes=${graph.nodes} loads=${loads} /></details>`}
   </section>`;
 }
@@ -111,6 +113,7 @@ function described(of, age) {
     ["Rows committed", short(of.committed)],
     ["Rows skipped", number(of.skipped) ? short(of.skipped) : null],
     ["Backlog", backlog(of)],
+    ...describedSources(of.sources),
     ["Checkpoint", number(of.checkpoint) === null ? "none yet" : `no. ${count(of.checkpoint)}`],
     ["Checkpoint age", age === undefined ? null : duration(age)],
     ["Checkpoint took", checkpoints.completed ? duration(tookOf(checkpoints)) : null],

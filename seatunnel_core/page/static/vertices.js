@@ -1,5 +1,6 @@
 // What each vertex of a pipeline does: rows, rates, the share of the tasks' time, and how long it waits for those behind it.
 
+import { lagOf, snapshotOf } from "./sources.js";
 import { number } from "./words.js";
 
 /** `Source[0]-FakeSource` is FakeSource to people. */
@@ -21,12 +22,19 @@ export function loadsOf({ nodes, edges }, figures) {
     const pressure = blocked.has(Number(vertex.vertexId)) ? 1 : number(load.back_pressure);
     return [Number(vertex.vertexId), {
       ...found,
+      behind: runs ? behind(figures.sources?.[vertex.name]) : null,
       rate: runs ? found.rate : null,
       busy: runs ? number(load.busy) : null,
       pressure: runs && vertex.type !== "sink" ? pressure : null,
       full: runs && (figures.full_sinks ?? []).includes(vertex.name),
     }];
   }));
+}
+
+/** Return how far a source that reads a log is: its snapshot, and then its lag. */
+function behind(progress) {
+  const [snapshot, lag] = [snapshotOf(progress), lagOf(progress)];
+  return snapshot ? `snapshot ${snapshot}` : lag && (lag === "up to date" ? lag : `lag ${lag}`);
 }
 
 const higher = (one, other) => (number(one) === null ? number(other) : Math.max(Number(one), Number(other ?? 0)));
