@@ -89,7 +89,7 @@ class PollResult:
 
 @frozen(kw_only=True)
 class PlanningContext:
-    """Limits of the job that determine the size of splits."""
+    """The job, and its limits that determine the size of splits."""
 
     parallelism: int
     """Maximum number of tasks that read the source at the same time."""
@@ -99,6 +99,9 @@ class PlanningContext:
 
     bytes_per_second: int | None = None
     """Rate limit in bytes per second; ``None`` for none."""
+
+    job_id: str = ""
+    """Id of the job, which stays the same when the job is resumed; ``""`` if the job is not run."""
 
 
 class Source(ABC):

@@ -118,7 +118,7 @@ class SourceIO:
                     "does not implement absorb: resume with the version of the plugin that stored them"
                 )
             whole = source.source.absorb(whole, facts)
-        polled = source.source.poll(whole, _planning(source))
+        polled = source.source.poll(whole, evolve(_planning(source), job_id=self.job_id))
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:

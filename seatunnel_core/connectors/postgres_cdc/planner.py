@@ -50,6 +50,8 @@ class Planner:
     confirmed: Lsn = field(default=NOWHERE, init=False)
     """The slot may forget the log before it."""
 
+    job_id: str = field(default="", init=False)
+
     def next(
         self,
         state: Capture,
@@ -123,5 +125,6 @@ class Planner:
             tables=state.tables,
             oids=tuple(each.oid for each in state.published),
             marks=state.marks,
+            job=self.job_id,
         )
         return Planned(evolve(state, reading=str(wanted.end)), (wanted.body(),), _WAIT_MS)

@@ -49,6 +49,9 @@ class LogRange:
     marks: tuple[Mark, ...] = ()
     """Marks of the chunks; none if all transactions of the range are later."""
 
+    job: str = ""
+    """Id of the job, which holds the lock of the slot."""
+
     def body(self) -> dict[str, Any]:
         """Return the body of a split."""
         return {
@@ -59,6 +62,7 @@ class LogRange:
                 "tables": [list(each) for each in self.tables],
                 "oids": list(self.oids),
                 "marks": [mark.record() for mark in self.marks],
+                "job": self.job,
             }
         }
 
@@ -73,6 +77,7 @@ class LogRange:
             tables=tuple((name, shape) for name, shape in log["tables"]),
             oids=tuple(log.get("oids", ())),
             marks=tuple(map(Mark.from_record, log["marks"])),
+            job=str(log.get("job", "")),
         )
 
 
@@ -109,11 +114,12 @@ class RangeReader:
         with (
             closing(connect(settings.sql())) as connection,
             SlotReader(
-                settings.log(connection.info.server_version),
+                settings.log(connection.info.server_version, wanted.job),
                 connection,
                 settings.slot,
                 [settings.publication],
                 wanted.start,
+                takes_over=bool(wanted.job),
             ) as reader,
         ):
             if wanted.confirm <= wanted.start:

@@ -1,15 +1,13 @@
 """Slot and publication of a job on the server, and what they need."""
 
-import time
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
-from seatunnel_core.connectors.postgres_log.errors import SlotChangedError, SlotInUseError, SlotMissingError
+from seatunnel_core.connectors.postgres_log.errors import SlotChangedError, SlotInUseError
 from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
 from seatunnel_core.connectors.postgres_log.publications import (
     TableName,
@@ -18,9 +16,7 @@ from seatunnel_core.connectors.postgres_log.publications import (
     create_publication,
     publication,
 )
-from seatunnel_core.connectors.postgres_log.replication import ReplicationConnection
-from seatunnel_core.connectors.postgres_log.slots import SlotState, create_slot, slot_state
-from seatunnel_core.connectors.postgres_log.snapshot_mark import current_mark
+from seatunnel_core.connectors.postgres_log.slots import SlotState, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
 
 _WRITTEN = """
@@ -31,16 +27,13 @@ SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_repl
        (SELECT restart_lsn::text FROM pg_catalog.pg_replication_slots WHERE slot_name = %s),
        (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint
 """
-_NO_SLOT = (
+NO_SLOT = (
     "option 'startup.mode': committed-offset continues the replication slot {name}, which does not exist; use initial, "
     "or the name of an existing slot"
 )
 _COMMIT = "SELECT pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')"
 """A transaction with a message that no reader requests."""
 
-_POLL_S = 0.1
-_NEW_ID = "SELECT pg_catalog.txid_current()"
-"""The id of a new transaction is above those of all open ones; the end of a snapshot need not be."""
 _RIGHTS = """
 SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),
        pg_catalog.has_database_privilege(current_database(), 'CREATE'), current_database()::text
@@ -94,63 +87,6 @@ def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
         replica=replica,
         at_ms=at_ms,
     )
-
-
-@frozen(kw_only=True)
-class LogStart:
-    """Position at which a job starts to read the log."""
-
-    position: Lsn
-    least: int
-    """All transactions that were committed before the position have lower ids. So a snapshot that contains every
-    transaction below this id misses none that lies before the position."""
-
-
-def prepare(connection: Any, settings: Settings, tables: Sequence[TableName]) -> LogStart:
-    """Create the slot and the publication unless they exist, and return where to start.
-
-    It waits for the end of open transactions if it creates the slot, or changes the publication and the job starts with
-    ``latest``. A process that was killed here leaves both, and the next one uses them.
-
-    Args:
-        connection: A connection of psycopg in autocommit mode.
-        settings: The settings of the job.
-        tables: The captured tables.
-
-    Raises:
-        SlotMissingError: The slot needs to exist, and does not.
-        SlotInUseError: Another process reads the slot.
-        SlotChangedError: The slot is lost or of another kind.
-        SourceError: The server rejects it.
-    """
-    state = slot_state(connection, settings.slot)
-    if state is not None and state.confirmed is not None:
-        state.require_range(state.confirmed)
-    elif state is not None:
-        state.require_range(log_end(connection, settings.slot).inserted)
-    elif settings.startup == "committed-offset":
-        raise SlotMissingError(_NO_SLOT.format(name=settings.slot))
-    starts_now = settings.startup in ("initial", "latest")
-    changed = require_publication(connection, settings, tables, changes=state is None or starts_now)
-    point = None if state is None else state.confirmed
-    if state is None:
-        with closing(ReplicationConnection(settings.log(connection.info.server_version))) as log:
-            point = create_slot(log, settings.slot).consistent_point
-    elif changed and not settings.reads_tables:
-        _await_open_transactions(connection)
-    if not starts_now:
-        assert point is not None, "a slot has a position"
-        return LogStart(position=point, least=0)
-    # First the position, then the id: transactions that get a later id are committed behind the position.
-    position = log_end(connection, settings.slot).flushed
-    return LogStart(position=position, least=int(run(connection, _NEW_ID)[0][0]))
-
-
-def _await_open_transactions(connection: Any) -> None:
-    """Wait for the end of transactions that are open: their rows before the change of the publication are not sent."""
-    least = int(run(connection, _NEW_ID)[0][0])
-    while current_mark(connection).xmin < least:
-        time.sleep(_POLL_S)
 
 
 def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> bool:
@@ -227,7 +163,7 @@ def _slot_problems(connection: Any, settings: Settings, database: str) -> list[s
     state = slot_state(connection, settings.slot)
     if state is None:
         missing = settings.startup == "committed-offset"
-        return [_NO_SLOT.format(name=settings.slot)] if missing else []
+        return [NO_SLOT.format(name=settings.slot)] if missing else []
     try:
         state.require_range(state.confirmed or NOWHERE, reader_pid=state.active_pid)
     except SlotChangedError as error:

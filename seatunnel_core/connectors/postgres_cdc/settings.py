@@ -12,7 +12,13 @@ from seatunnel_core.connectors.change_data.table_choice import TableChoice
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.address import Address, address_of
 from seatunnel_core.connectors.postgres_cdc import options as opt
-from seatunnel_core.connectors.postgres_log.session import log_parameters, sql_parameters, with_session
+from seatunnel_core.connectors.postgres_log.session import (
+    lock_parameters,
+    log_parameters,
+    session_name,
+    sql_parameters,
+    with_session,
+)
 
 _WITH_TIMEOUTS = 12_00_00
 """First version of PostgreSQL in which a connection may choose ``wal_sender_timeout``."""
@@ -84,6 +90,11 @@ class Settings:
         return self.startup in ("initial", "snapshot-only")
 
     @property
+    def starts_now(self) -> bool:
+        """True if changes from before the start of the job are not read."""
+        return self.startup in ("initial", "latest")
+
+    @property
     def session(self) -> Address:
         """Address for sessions that read rows: they write values as the log does."""
         return with_session(self.address)
@@ -98,12 +109,18 @@ class Settings:
         """Return the parameters of a connection for statements. They contain the password."""
         return sql_parameters(self.address)
 
-    def log(self, server_version: int) -> Mapping[str, Any]:
+    def lock(self, job_id: str) -> Mapping[str, Any]:
+        """Return the parameters of the session that holds the lock of the slot. They contain the password."""
+        return lock_parameters(self.address, session_name(job_id))
+
+    def log(self, server_version: int, job_id: str) -> Mapping[str, Any]:
         """Return the parameters of a replication connection. They contain the password.
 
         The server must not close it while a sink takes long for a batch: then no status is sent.
 
         Args:
             server_version: The version of the server, as libpq writes it.
+            job_id: The job that uses the slot.
         """
-        return log_parameters(self.address, server_timeout_s=0 if server_version >= _WITH_TIMEOUTS else None)
+        timeout_s = 0 if server_version >= _WITH_TIMEOUTS else None
+        return log_parameters(self.address, server_timeout_s=timeout_s, application=session_name(job_id))

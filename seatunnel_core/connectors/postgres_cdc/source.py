@@ -32,7 +32,8 @@ from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, ca
 from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
-from seatunnel_core.connectors.postgres_cdc.planner import Planner
+from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
+from seatunnel_core.connectors.postgres_cdc.preparation import Preparation
 from seatunnel_core.connectors.postgres_cdc.published_tables import (
     MISSING,
     PublishedTable,
@@ -40,7 +41,7 @@ from seatunnel_core.connectors.postgres_cdc.published_tables import (
     require_published,
 )
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
-from seatunnel_core.connectors.postgres_cdc.server import LogEnd, log_end, prepare, problems_of, slot_note
+from seatunnel_core.connectors.postgres_cdc.server import LogEnd, log_end, problems_of, slot_note
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import (
     Captured,
@@ -57,7 +58,7 @@ from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
 _SERVER = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
 
-_ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None}
+_ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_preparation": None}
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +91,8 @@ class PostgresCdcSource(Source):
         self._dialect = PostgreSQL(self._settings.session, self._settings.pool_size)
         self._tables: tuple[Captured, ...] = ()
         self._snapshot: HeldSnapshot | None = HeldSnapshot()
+        self._preparation: Preparation | None = Preparation(self._settings)
+        self._is_closed = False
         self._planner: Planner | None = None
         self._observed: Observed | None = None
         self._published: Lsn | None = None
@@ -149,11 +152,22 @@ class PostgresCdcSource(Source):
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
+        try:
+            return self._polled(cursor, planning)
+        finally:
+            if self._is_closed:  # during the poll, which has opened connections since then
+                self.close()
+
+    def _polled(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         with self._connected() as connection:
-            state = Capture.from_record(cursor) if cursor else self._first(connection)
-            if cursor:
-                self._require_same(connection, state)
+            state = self._state(connection, cursor, planning.job_id)
+            if state is None:
+                assert self._preparation is not None, "only the driver polls"
+                return PollResult(
+                    items=(), cursor={}, again_ms=POLL_MS, warnings=self._preparation.warnings(connection)
+                )
             planner = self._planner_of(state)
+            planner.job_id = planning.job_id
             planner.confirmed = self._published or planner.confirmed
             snapshot, ends = self._snapshot, list[LogEnd]()
             assert snapshot is not None, "only the driver polls"
@@ -210,14 +224,19 @@ class PostgresCdcSource(Source):
 
     def open(self, *, restored: bool) -> None:
         """Find the tables: tasks continue chunks and ranges before the first poll."""
+        self._is_closed = False
         self._tables_of_server()
 
     def close(self) -> None:
-        if self._snapshot is not None:
-            self._snapshot.close()
+        self._is_closed = True
+        for held in (self._snapshot, self._preparation):
+            if held is not None:
+                held.close()
 
     def require_readable(self, cursor: PollCursor) -> None:
         """Raise ``SourceChangedError`` if the slot was confirmed beyond the cursor, or the server is another one."""
+        if not cursor:  # the slot waited for open transactions
+            return
         state = Capture.from_record(cursor)
         with self._connected() as connection:
             self._require_same(connection, state)
@@ -225,10 +244,30 @@ class PostgresCdcSource(Source):
                 slot = required_slot(connection, self._settings.slot)
                 slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
 
-    def _first(self, connection: Any) -> Capture:
-        """Return the state at the start of the job; create the slot and the publication."""
+    def _state(self, connection: Any, cursor: PollCursor, job_id: str) -> Capture | None:
+        """Return the state of a cursor, or that at the start of the job; ``None`` while it waits for transactions."""
+        known = Capture.from_record(cursor) if cursor else None
+        if known is not None:
+            self._require_same(connection, known)
+            self._planner_of(known)
+        if self._settings.reads_log:
+            assert self._preparation is not None, "only the driver polls"
+            is_reading = known is not None and bool(known.reading)
+            self._preparation.hold_slot(connection, job_id, is_reading=is_reading)
+        return known or self._first(connection, job_id)
+
+    def _first(self, connection: Any, job_id: str) -> Capture | None:
+        """Return the state at the start of the job, after the slot and the publication were created.
+
+        It is ``None`` while these wait for open transactions.
+        """
         settings, tables = self._settings, self._found(connection)
-        start = prepare(connection, settings, [table.path for table in tables]) if settings.reads_log else None
+        start = None
+        if settings.reads_log:
+            assert self._preparation is not None, "only the driver polls"
+            start = self._preparation.next(connection, job_id, [table.path for table in tables])
+            if start is None:
+                return None
         published = self._published_tables(connection, tables) if settings.reads_log else {}
         return Capture(
             server=_server(connection),

@@ -40,6 +40,12 @@ class SlotInUseError(LogError):
     retryable = True
 
 
+class SlotTakenError(SlotInUseError):
+    """Another job or program uses the slot, and has not released it for some time. Each job needs its own slot."""
+
+    retryable = False
+
+
 class SlotChangedError(LogError, SourceChangedError):
     """The slot can no longer return the requested range."""
 

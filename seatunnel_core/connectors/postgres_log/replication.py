@@ -111,8 +111,47 @@ class ReplicationConnection:
         Raises:
             LogError: The server rejects it.
         """
-        result = self._pg.exec_(statement.encode())
-        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+        return self._rows(self._pg.exec_(statement.encode()))
+
+    def send_command(self, statement: str) -> None:
+        """Send a command, whose result is in ``response``.
+
+        Raises:
+            LogConnectionError: The connection is lost.
+        """
+        try:
+            self._pg.send_query(statement.encode())
+            self._pg.flush()
+        except psycopg.Error as error:
+            raise LogConnectionError(self._safe(str(error))) from None
+
+    def response(self, wait_s: float) -> list[tuple[str | None, ...]] | None:
+        """Return the rows of the command that was sent; ``None`` if it does not end within ``wait_s`` seconds.
+
+        Raises:
+            LogError: The server rejects it, or the connection is lost.
+        """
+        deadline = time.monotonic() + wait_s
+        try:
+            self._pg.consume_input()
+            while self._pg.is_busy():
+                if not self._is_readable(deadline):
+                    return None
+                self._pg.consume_input()
+        except psycopg.Error as error:
+            raise LogConnectionError(self._safe(str(error))) from None
+        found = self._rows(self._pg.get_result())
+        while self._pg.get_result() is not None:
+            pass
+        return found
+
+    def cancel(self) -> None:
+        """Ask the server to end the command that is running, if one is."""
+        if self._pg.transaction_status == pq.TransactionStatus.ACTIVE:
+            self._pg.get_cancel().cancel()
+
+    def _rows(self, result: Any) -> list[tuple[str | None, ...]]:
+        if result is None or result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
             raise self._error(result)
         return [
             tuple(None if (found := result.get_value(row, column)) is None else found.decode() for column in columns)

@@ -1,5 +1,6 @@
 """Session settings with which snapshots and the log return the same strings."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,15 +37,44 @@ def sql_parameters(address: Address) -> Mapping[str, Any]:
     return {**PostgreSQL(with_session(address), 1).parameters(), "client_encoding": "UTF8"}
 
 
-def log_parameters(address: Address, *, server_timeout_s: int | None = None) -> Mapping[str, Any]:
+_NAME_LENGTH = 63
+"""Maximum length of a name on the server."""
+
+
+def session_name(job_id: str) -> str:
+    """Return the ``application_name`` of the sessions by which a job uses its slot. It differs between jobs."""
+    name = f"seatunnel {job_id}"
+    if len(name) <= _NAME_LENGTH and name.isascii():
+        return name
+    return f"seatunnel {hashlib.sha256(job_id.encode()).hexdigest()[:40]}"
+
+
+def lock_parameters(address: Address, application: str) -> Mapping[str, Any]:
+    """Return the libpq parameters of the session that holds the lock of a slot, including the password.
+
+    Args:
+        address: The database.
+        application: The ``application_name`` of the session.
+    """
+    found = {**sql_parameters(address), **_KEEPALIVES, "application_name": application}
+    found["options"] += _SERVER_KEEPALIVES
+    return found
+
+
+def log_parameters(
+    address: Address, *, server_timeout_s: int | None = None, application: str | None = None
+) -> Mapping[str, Any]:
     """Return the libpq parameters of a replication connection, including the password.
 
     Args:
         address: The database.
         server_timeout_s: Time after which the server closes a connection that does not respond, in seconds; ``None``
             for the server's setting, 0 for never.
+        application: The ``application_name`` of the session; ``None`` for that of other sessions.
     """
     found = {**sql_parameters(address), **_KEEPALIVES}
+    if application is not None:
+        found["application_name"] = application
     found["options"] += _SERVER_KEEPALIVES
     if server_timeout_s is not None:
         found["options"] += f" -c wal_sender_timeout={server_timeout_s}s"

@@ -11,6 +11,7 @@ from seatunnel_core.connectors.postgres_log.errors import LogConnectionError, Sl
 from seatunnel_core.connectors.postgres_log.log_decoder import KEEPALIVE, LogDecoder
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.replication import ReplicationConnection
+from seatunnel_core.connectors.postgres_log.server_sessions import session, terminate
 from seatunnel_core.connectors.postgres_log.slots import required_slot
 
 _RETRY_S = 0.1
@@ -40,6 +41,7 @@ class SlotReader:
         batch_bytes: int = 32 << 20,
         timeout_s: float = 60.0,
         wait_for_slot_s: float = 10.0,
+        takes_over: bool = False,
     ) -> None:
         """Connect, and start the stream.
 
@@ -55,6 +57,8 @@ class SlotReader:
             timeout_s: Time without any message from the server after which the connection is considered lost, in
                 seconds.
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
+            takes_over: True to end a session that reads the slot and has the same ``application_name``: that of an
+                earlier attempt, or of a machine that is gone.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.
@@ -64,6 +68,7 @@ class SlotReader:
         self._slot, self._sql, self._timeout_s = slot, connection, timeout_s
         state = required_slot(connection, slot)
         state.require_range(start, reader_pid=state.active_pid)
+        self._replaced = str(log_parameters["application_name"]) if takes_over else None
         self._log = ReplicationConnection(log_parameters)
         try:
             self._start(publications, start, messages, wait_for_slot_s)
@@ -82,11 +87,23 @@ class SlotReader:
             try:
                 self._log.start(self._slot, start, publications, messages=messages)
                 break
-            except SlotInUseError:
-                if time.monotonic() > until:
-                    raise
+            except SlotInUseError as error:
+                self._await_release(error, is_last=time.monotonic() > until)
                 time.sleep(_RETRY_S)
         required_slot(self._sql, self._slot).require_range(start, reader_pid=self._log.pid)
+
+    def _await_release(self, error: SlotInUseError, *, is_last: bool) -> None:
+        """End the session that reads the slot if it may be replaced; after the last wait, raise an error."""
+        pid = required_slot(self._sql, self._slot).active_pid
+        if pid is None:
+            if is_last:
+                raise error
+            return
+        user = session(self._sql, pid)
+        if self._replaced is not None and user.application == self._replaced:
+            terminate(self._sql, pid)
+        elif is_last:
+            raise SlotInUseError(f"the replication slot {self._slot} is used by {user}: {error}") from None
 
     def __enter__(self) -> Self:
         return self

@@ -1,11 +1,13 @@
 """Replication slots, which retain the log for a reader."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import field, frozen
 
 from seatunnel_core.connectors.postgres_log.errors import (
+    LogError,
     LogServerError,
     SlotAdvancedError,
     SlotInUseError,
@@ -178,17 +180,31 @@ def create_slot(
     Raises:
         LogServerError: The server rejects it: the name is taken, or ``wal_level`` is not ``logical``.
     """
+    try:
+        rows = connection.command(creation_command(name, export_snapshot=export_snapshot, temporary=temporary))
+    except LogServerError as error:
+        raise creation_error(name, error) from None
+    return created(name, rows)
+
+
+def creation_command(name: str, *, export_snapshot: bool = False, temporary: bool = False) -> str:
+    """Return the command that creates a slot, with the arguments of ``create_slot``."""
     kind = "TEMPORARY " if temporary else ""
     snapshot = "EXPORT_SNAPSHOT" if export_snapshot else "NOEXPORT_SNAPSHOT"
-    command = f"CREATE_REPLICATION_SLOT {quoted_name(name)} {kind}LOGICAL {PLUGIN} {snapshot}"
-    try:
-        ((_, point, exported, _),) = connection.command(command)
-    except LogServerError as error:
-        if error.sqlstate == _EXISTS:
-            message = f"the replication slot {name} exists already; drop it or choose another name"
-            raise LogServerError(message, _EXISTS) from None
-        raise
+    return f"CREATE_REPLICATION_SLOT {quoted_name(name)} {kind}LOGICAL {PLUGIN} {snapshot}"
+
+
+def created(name: str, rows: Sequence[tuple[str | None, ...]]) -> CreatedSlot:
+    """Return the slot from the response to the command that created it."""
+    ((_, point, exported, _),) = rows
     return CreatedSlot(name=name, consistent_point=Lsn.parse(str(point)), snapshot=exported or None)
+
+
+def creation_error(name: str, error: LogError) -> LogError:
+    """Return the error of the creation of a slot from that of its command."""
+    if isinstance(error, LogServerError) and error.sqlstate == _EXISTS:
+        return LogServerError(f"the replication slot {name} exists already; drop it or choose another name", _EXISTS)
+    return error
 
 
 def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:

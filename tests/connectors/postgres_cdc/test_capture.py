@@ -260,10 +260,10 @@ def test_settings_have_defaults() -> None:
     found = settings(slot__name="copy", password="s3cret")
     assert (found.slot, found.publication, found.reads_log, found.reads_tables) == ("copy", "copy", True, True)
     assert "s3cret" not in repr(found)
-    assert "wal_sender_timeout=0s" in found.log(15_00_00)["options"]
-    assert "wal_sender_timeout" not in found.log(11_00_00)["options"], "the server would reject it"
+    assert "wal_sender_timeout=0s" in found.log(15_00_00, "a")["options"]
+    assert "wal_sender_timeout" not in found.log(11_00_00, "a")["options"], "the server would reject it"
     assert found.sql()["dbname"] == "shop"
-    assert found.log(15_00_00)["replication"] == "database"
+    assert found.log(15_00_00, "a")["replication"] == "database"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What ``--check`` says about a server, and that its statements help."""
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
@@ -21,6 +20,7 @@ from tests.cdc.storm import wait_until
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 DATABASE, READER = "cdc_check", "cdc_reader"
 PLANNING = PlanningContext(parallelism=1)
+SLOTS = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{DATABASE}'"
 
 
 @pytest.fixture
@@ -107,8 +107,11 @@ def test_full_rows_may_be_required(captured: CapturedPostgres) -> None:
 
 
 def test_a_slot_that_has_to_exist_does_not(captured: CapturedPostgres) -> None:
-    made = source(captured, "a", more={"startup.mode": "committed-offset"})
-    with pytest.raises(SourceError, match="committed-offset continues the replication slot cdc_check, which does not"):
+    said = "committed-offset continues the replication slot cdc_check, which does not"
+    with (
+        closing(source(captured, "a", more={"startup.mode": "committed-offset"})) as made,
+        pytest.raises(SourceError, match=said),
+    ):
         made.poll({}, PLANNING)
 
 
@@ -151,17 +154,32 @@ def test_changes_from_now_on_begin_behind_transactions_that_the_publication_lack
         closing(source(captured, "a", "c", more={"startup.mode": "latest"})) as made,
     ):
         captured.run(DATABASE, "ALTER TABLE deep.c REPLICA IDENTITY DEFAULT")
-        found: list[Any] = []
-        starting = threading.Thread(target=lambda: found.append(made.poll({}, PLANNING)))
+        pid = writer.info.backend_pid
         with writer.transaction():
             writer.execute("INSERT INTO deep.c VALUES (1, 1)")
-            starting.start()
-            waits = "SELECT 1 FROM pg_publication_tables WHERE tablename = 'c'"
-            wait_until(lambda: captured.run(DATABASE, waits), 30, "the publication")
+            waiting = made.poll({}, PLANNING)
+            assert (waiting.items, waiting.cursor) == ((), {}), "and it can be stopped"
+            (warning,) = waiting.warnings
+            assert f"waits for the end of transactions that are open, the oldest first: process {pid} of" in warning
+            assert made.poll({}, PLANNING).warnings == (), "it is said once"
             writer.execute("INSERT INTO deep.c VALUES (2, 2)")
             end = captured.run(DATABASE, "SELECT pg_current_wal_lsn()::text")[0][0]
-        starting.join(30)
-        assert Lsn.parse(found[0].cursor["log"]) > Lsn.parse(end)
+        found = made.poll({}, PLANNING)
+        assert Lsn.parse(found.cursor["log"]) > Lsn.parse(end)
+
+
+def test_a_slot_that_waits_for_open_transactions_can_be_given_up(captured: CapturedPostgres) -> None:
+    """Its creation blocked the driver before, and Ctrl-C had no effect."""
+    with captured.connect(DATABASE) as writer:
+        with writer.transaction(), closing(source(captured, "a")) as made:
+            writer.execute("INSERT INTO a (id) VALUES (1)")
+            waiting = made.poll({}, PLANNING)
+            assert (waiting.items, waiting.cursor) == ((), {})
+            assert f"process {writer.info.backend_pid} of the server" in waiting.warnings[0]
+            made.close()
+            wait_until(lambda: not captured.run(DATABASE, SLOTS), 30, "the server gives up the slot")
+        with closing(source(captured, "a")) as made:
+            assert len(made.poll({}, PLANNING).items) == 1
 
 
 def test_another_server_is_refused(captured: CapturedPostgres) -> None:

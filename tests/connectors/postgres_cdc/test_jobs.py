@@ -25,6 +25,7 @@ from tests.runtime.ground import OLD, Ground, ground_in
 pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(300)]
 SOURCE = "cdc_jobs"
 WAIT_S = 90
+IN_USE = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{SOURCE}' AND active"
 GONE = "00000099-00000099-9"
 """Name of a snapshot that does not exist."""
 
@@ -263,6 +264,7 @@ def test_what_cannot_be_followed_stops_the_job_by_name(
                 run.kill()
                 run.wait(WAIT_S)
                 storm.light_beacon(2)
+                wait_until(lambda: not storm.captured.run(SOURCE, IN_USE), WAIT_S, "a task releases the slot")
                 storm.captured.run(SOURCE, statement)
             else:
                 storm.captured.run(SOURCE, statement, "INSERT INTO credit (id, amount) VALUES (1000000000, 0)")

@@ -1,0 +1,152 @@
+"""Creation of the slot and the publication of a job, in steps: it may have to wait for open transactions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import Factory, define, field, frozen
+
+from seatunnel_core.connectors.postgres_cdc.server import NO_SLOT, log_end, require_publication
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_log.errors import SlotMissingError
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.publications import TableName
+from seatunnel_core.connectors.postgres_log.server_sessions import listed, sessions_with_transactions
+from seatunnel_core.connectors.postgres_log.slot_creation import SlotCreation
+from seatunnel_core.connectors.postgres_log.slot_lock import SlotLock, await_free
+from seatunnel_core.connectors.postgres_log.slots import slot_state
+from seatunnel_core.connectors.postgres_log.snapshot_mark import current_mark
+from seatunnel_core.connectors.postgres_log.sql_connection import run
+
+PATIENCE_S = 1.0
+"""Time for which one step waits for the slot, in seconds."""
+
+_NEW_ID = "SELECT pg_catalog.txid_current()"
+"""The id of a new transaction is above those of all open ones; the end of a snapshot need not be."""
+
+
+@frozen(kw_only=True)
+class LogStart:
+    """Position at which a job starts to read the log."""
+
+    position: Lsn
+    least: int
+    """All transactions that were committed before the position have lower ids. So a snapshot that contains every
+    transaction below this id misses none that lies before the position."""
+
+
+@define
+class Preparation:
+    """Objects on the server that a job needs before it reads its log. Not for several threads.
+
+    A process that is killed here leaves the slot and the publication, and the next one uses them.
+    """
+
+    _settings: Settings
+    patience_s: float = PATIENCE_S
+    _lock: SlotLock = field(init=False, default=Factory(lambda self: SlotLock(self._settings.slot), takes_self=True))
+    _waits_for: str = field(default="", init=False)
+    _creation: SlotCreation | None = field(default=None, init=False)
+    _point: Lsn | None = field(default=None, init=False)
+    _awaited: int | None = field(default=None, init=False)
+    """Transactions with lower ids must have ended; ``None`` before the slot and the publication are checked."""
+
+    def next(self, connection: Any, job_id: str, tables: Sequence[TableName]) -> LogStart | None:
+        """Create the slot and the publication unless they exist, and return where to start.
+
+        Args:
+            connection: A connection of psycopg in autocommit mode.
+            job_id: The job, which holds the lock of the slot.
+            tables: The captured tables.
+
+        Returns:
+            The start; ``None`` if transactions are open whose end is awaited: call it again.
+
+        Raises:
+            SlotMissingError: The slot needs to exist, and does not.
+            SlotInUseError: Another process reads the slot.
+            SlotChangedError: The slot is lost or of another kind.
+            SourceError: The server rejects it.
+        """
+        if self._creation is None and self._awaited is None:
+            self._begin(connection, job_id, tables)
+        if self._creation is not None:
+            self._await_slot(self._creation)
+        if self._creation is not None or (self._awaited and current_mark(connection).xmin < self._awaited):
+            return None
+        self._awaited = None
+        return self._start(connection)
+
+    def hold_slot(self, connection: Any, job_id: str, *, is_reading: bool) -> None:
+        """Take the lock of the slot unless it is held, and wait until the slot is free.
+
+        Args:
+            connection: A connection of psycopg in autocommit mode.
+            job_id: The job.
+            is_reading: True if a task of this job may be reading the slot.
+
+        Raises:
+            SlotTakenError: Another job or program uses the slot.
+            LogError: The server rejects it.
+        """
+        parameters = self._settings.lock(job_id)
+        if self._lock.hold(parameters) and not is_reading:
+            await_free(connection, self._settings.slot, str(parameters["application_name"]))
+
+    def warnings(self, connection: Any) -> tuple[str, ...]:
+        """Return a warning about the sessions for whose transactions it waits, unless it was returned before."""
+        sessions = listed(sessions_with_transactions(connection))
+        if not sessions or sessions == self._waits_for:
+            return ()
+        self._waits_for = sessions
+        return (
+            f"the replication slot {self._settings.slot} waits for the end of transactions that are open, the oldest "
+            f"first: {sessions}",
+        )
+
+    def close(self) -> None:
+        """Give up the creation of the slot, and release its lock."""
+        self._end_creation()
+        self._lock.close()
+
+    def _end_creation(self) -> None:
+        creation, self._creation = self._creation, None
+        if creation is not None:
+            creation.close()
+
+    def _begin(self, connection: Any, job_id: str, tables: Sequence[TableName]) -> None:
+        settings = self._settings
+        state = slot_state(connection, settings.slot)
+        if state is not None and state.confirmed is not None:
+            state.require_range(state.confirmed)
+        elif state is not None:
+            state.require_range(log_end(connection, settings.slot).inserted)
+        elif settings.startup == "committed-offset":
+            raise SlotMissingError(NO_SLOT.format(name=settings.slot))
+        changed = require_publication(connection, settings, tables, changes=state is None or settings.starts_now)
+        if state is None:
+            parameters = settings.log(connection.info.server_version, job_id)
+            self._creation = SlotCreation.begin(parameters, settings.slot)
+        else:
+            self._point = state.confirmed
+        # Rows that open transactions changed before a change of the publication are not sent.
+        awaits = state is not None and changed and not settings.reads_tables
+        self._awaited = int(run(connection, _NEW_ID)[0][0]) if awaits else 0
+
+    def _await_slot(self, creation: SlotCreation) -> None:
+        try:
+            found = creation.result(self.patience_s)
+        except BaseException:
+            self._awaited = None
+            self._end_creation()
+            raise
+        if found is not None:
+            self._point = found.consistent_point
+            self._end_creation()
+
+    def _start(self, connection: Any) -> LogStart:
+        if not self._settings.starts_now:
+            assert self._point is not None, "a slot has a position"
+            return LogStart(position=self._point, least=0)
+        # First the position, then the id: transactions that get a later id are committed behind the position.
+        position = log_end(connection, self._settings.slot).flushed
+        return LogStart(position=position, least=int(run(connection, _NEW_ID)[0][0]))

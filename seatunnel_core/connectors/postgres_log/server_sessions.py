@@ -1,0 +1,66 @@
+"""Sessions on the server that use a slot, or for whose end the creation of a slot waits."""
+
+from typing import Any
+
+from attrs import frozen
+
+from seatunnel_core.connectors.postgres_log.sql_connection import run
+
+_SESSION = """
+SELECT pid, coalesce(application_name, ''), coalesce(client_addr::text, '')
+  FROM pg_catalog.pg_stat_activity WHERE pid = %s
+"""
+_OPEN = """
+SELECT l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, '')
+  FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
+ WHERE l.locktype = 'transactionid' AND l.mode = 'ExclusiveLock' AND l.granted
+   AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
+ ORDER BY pg_catalog.age(l.transactionid) DESC
+"""
+"""Every transaction with an id holds a lock on it, and any user may see locks."""
+
+_SHOWN = 3
+
+
+@frozen
+class Session:
+    """A session as the server shows it to other users."""
+
+    pid: int | None
+    """Its process on the server; ``None`` for a prepared transaction."""
+
+    application: str
+    """Its ``application_name``; ``""`` if it is not known."""
+
+    client: str
+    """Its address; ``""`` for a local socket, or if the user may not see it."""
+
+    def __str__(self) -> str:
+        if self.pid is None:
+            return "a prepared transaction"
+        known = [f"application_name {self.application!r}"] if self.application else []
+        known += [f"client {self.client}"] if self.client else []
+        return f"process {self.pid} of the server" + (f" ({', '.join(known)})" if known else "")
+
+
+def session(connection: Any, pid: int) -> Session:
+    """Return the session of a process on the server; only its pid if it has ended."""
+    found = run(connection, _SESSION, (pid,))
+    return Session(*found[0]) if found else Session(pid, "", "")
+
+
+def sessions_with_transactions(connection: Any) -> list[Session]:
+    """Return the other sessions that have open transactions with an id, the oldest transaction first."""
+    return list(dict.fromkeys(Session(*row) for row in run(connection, _OPEN)))
+
+
+def listed(sessions: list[Session]) -> str:
+    """Return a text with the first sessions of a list."""
+    shown = ", ".join(map(str, sessions[:_SHOWN]))
+    more = len(sessions) - _SHOWN
+    return shown + (f", and {more} more" if more > 0 else "")
+
+
+def terminate(connection: Any, pid: int) -> None:
+    """End a session of the same user. It need not exist any more."""
+    run(connection, "SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))

@@ -1,0 +1,123 @@
+"""Lock of a job on its replication slot: two jobs on one slot would discard changes that the other one needs.
+
+A job reads its slot in ranges, so the slot itself is free between them. The lock is an advisory lock of the database,
+which the server releases when the connection of the job ends.
+"""
+
+import hashlib
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from attrs import define, field
+
+from seatunnel_core.connectors.postgres_log.errors import LogError, SlotTakenError
+from seatunnel_core.connectors.postgres_log.server_sessions import Session, session, terminate
+from seatunnel_core.connectors.postgres_log.slots import slot_state
+from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
+
+WAIT_S = 10.0
+"""Maximum time to wait for another process that uses the slot, in seconds. A connection of a killed process ends within
+that time, and one of an earlier process of the same job is ended."""
+
+_POLL_S = 0.2
+_LOCK = "SELECT pg_catalog.pg_try_advisory_lock(%s)"
+_HOLDER = """
+SELECT pid FROM pg_catalog.pg_locks
+ WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = %s
+   AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+"""
+
+
+@define
+class SlotLock:
+    """The lock of one slot. Not for several threads, except ``close``."""
+
+    slot: str
+    _connection: Any = field(default=None, init=False, repr=False)
+    _was_held: bool = field(default=False, init=False)
+
+    def hold(self, parameters: Mapping[str, Any], *, wait_s: float = WAIT_S) -> bool:
+        """Take the lock unless it is held, and return True if it was taken now.
+
+        An earlier process of the same job is recognized by its ``application_name``, and its session is ended.
+
+        Args:
+            parameters: Parameters of libpq for statements. Their ``application_name`` names the job.
+            wait_s: Maximum time to wait for another holder, in seconds.
+
+        Raises:
+            SlotTakenError: Another job holds the lock, or a later process of the same job has taken it.
+            LogError: The server rejects it.
+        """
+        held = self._connection
+        if held is not None:
+            try:
+                run(held, "SELECT 1")
+                return False
+            except LogError:  # The server was restarted, or has ended the session.
+                self.close()
+        connection = connect(parameters)
+        try:
+            self._take(connection, str(parameters["application_name"]), wait_s)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._was_held = connection, True
+        return True
+
+    def _take(self, connection: Any, name: str, wait_s: float) -> None:
+        key = key_of(self.slot)
+        until = time.monotonic() + wait_s
+        while not run(connection, _LOCK, (key,))[0][0]:
+            holders = [session(connection, pid) for (pid,) in run(connection, _HOLDER, (key,))]
+            for holder in holders:
+                if holder.application == name and not self._was_held:
+                    assert holder.pid is not None, "only sessions hold advisory locks"
+                    terminate(connection, holder.pid)
+                elif self._was_held or time.monotonic() > until:
+                    raise taken(self.slot, holder)
+            time.sleep(_POLL_S)
+
+    def close(self) -> None:
+        """Release the lock."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+
+def key_of(slot: str) -> int:
+    """Return the key of the advisory lock of a slot: a positive 63-bit number."""
+    return int.from_bytes(hashlib.sha256(f"seatunnel replication slot {slot}".encode()).digest()[:8], "big") >> 1
+
+
+def taken(slot: str, user: Session) -> SlotTakenError:
+    """Return the error of a slot that another process uses."""
+    return SlotTakenError(
+        f"the replication slot {slot} is used by {user}. Each job needs a slot of its own: choose another slot.name, "
+        "or stop the other job or program first"
+    )
+
+
+def await_free(connection: Any, slot: str, name: str, *, wait_s: float = WAIT_S) -> None:
+    """Wait until no process reads or creates a slot; end sessions of earlier processes of the same job.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        slot: Name of the slot; it need not exist.
+        name: The ``application_name`` of the job.
+        wait_s: Maximum time to wait, in seconds.
+
+    Raises:
+        SlotTakenError: Another process uses it.
+    """
+    until = time.monotonic() + wait_s
+    while (state := slot_state(connection, slot)) is not None and state.active_pid is not None:
+        user = session(connection, state.active_pid)
+        if user.application == name:
+            terminate(connection, state.active_pid)
+        elif time.monotonic() > until:
+            raise taken(slot, user)
+        time.sleep(_POLL_S)
