@@ -328,6 +328,8 @@ class JobThreads:
         self._closed = True
         self._kill_and_wait()
         self._connector_pool.close()
+        for run in self._runs:
+            run.close_sources()
         self._storage_pool.close()
         if self._owns_backend:
             self._backend.give_up()

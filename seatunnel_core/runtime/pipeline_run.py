@@ -86,6 +86,7 @@ class PipelineRun:
         self._owner = owner
         self._log = log
         self._restarts = 0
+        self._sources_closed = False
         self._stopping = False
         self._savepoints: dict[str, Answer] = {}
         """Pending savepoints by name."""
@@ -375,6 +376,15 @@ class PipelineRun:
             self._log.error("%s", failure.message, extra={"code": failure.code})
             self._log.debug("%s", failure.detail)
         if self._work.sources.need_closing:
-            self._shared.connector_pool.submit(self._work.sources.close)
+            self._shared.connector_pool.submit(self.close_sources)
         self._answer_at_the_end()
         self._owner.pipeline_ended(self)
+
+    def close_sources(self) -> None:
+        """Release the resources of the sources, unless that was done.
+
+        The job calls it again after it has closed its pool, which drops waiting work.
+        """
+        if not self._sources_closed:
+            self._sources_closed = True
+            self._work.sources.close()
