@@ -7,8 +7,7 @@ from contextlib import closing
 from attrs import define, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
-from seatunnel_core.connectors.jdbc.databases.mysql_connection import mysql_connection
-from seatunnel_core.connectors.jdbc.databases.mysql_session import session_of
+from seatunnel_core.connectors.mysql_cdc.log_stream import log_stream
 from seatunnel_core.connectors.mysql_cdc.server import Server
 from seatunnel_core.connectors.mysql_log.captured_tables import Tables
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, Outcome, Reason, Transaction
@@ -17,10 +16,6 @@ from seatunnel_core.connectors.mysql_log.errors import LogError, LogServerError
 from seatunnel_core.connectors.mysql_log.gtid import GtidSet
 from seatunnel_core.connectors.mysql_log.log_decoder import LogDecoder
 from seatunnel_core.connectors.mysql_log.position import LogPosition
-from seatunnel_core.connectors.mysql_log.server_stream import DumpRequest, ServerStream
-
-_ANONYMOUS = 0
-"""Server id of a reader of a stream that ends. Any number of them may read at the same time."""
 
 _NOT_READABLE = 1236
 _DENIED = (1045, 1227)
@@ -88,7 +83,7 @@ class LogReader:
         begin = start if isinstance(start, LogPosition) else LogPosition("", 4)
         decoder = LogDecoder(self.tables, begin, rules=self.rules, stop=is_last)
         try:
-            with closing(self._connected(start)) as stream:
+            with closing(log_stream(self.server, start)) as stream:
                 for batch in decoder.batches(stream.events()):
                     yield batch
                     if batch.reason is Reason.STATEMENT and batch.position >= end:
@@ -99,15 +94,6 @@ class LogReader:
             raise
         except Exception as error:
             raise self.server.failed("its log cannot be read", error) from error
-
-    def _connected(self, start: LogPosition | GtidSet) -> ServerStream:
-        dialect = self.server.dialect
-        session = session_of(dialect.address, dialect.literal)
-        try:
-            connection = mysql_connection(session.parameters)
-        except Exception as error:
-            raise self.server.failed("its log cannot be read", error) from error
-        return ServerStream(connection, DumpRequest(start=start, server_id=_ANONYMOUS, until_now=True))
 
     def _refused(self, start: object, error: LogServerError) -> SourceError:
         address = self.server.dialect.address

@@ -52,8 +52,8 @@ STOP_MODE = Option(
     "stop.mode",
     ENUM("never", "latest", "specific", "timestamp"),
     default="never",
-    doc="End of the job: never, at the end that the log has once the rows of the tables are read (latest), or at "
-    "stop.specific-offset.file and .pos. timestamp is rejected.",
+    doc="End of the job: never, at the end that the log has once the rows of the tables are read (latest), at "
+    "stop.specific-offset.file and .pos, or at stop.timestamp.",
 )
 STOP_FILE = Option("stop.specific-offset.file", STRING, doc="File of the log, for stop.mode = specific.")
 STOP_POS = Option(
@@ -61,6 +61,13 @@ STOP_POS = Option(
     within(4, 2**63 - 1),
     unit="bytes",
     doc="Offset in the file, for stop.mode = specific.",
+)
+STOP_TIMESTAMP = Option(
+    "stop.timestamp",
+    within(0, 2**53),
+    unit="ms",
+    doc="Time since 1970, for stop.mode = timestamp: the job ends before the first transaction of the log that was "
+    "committed at that time or later, or at the end of the log if the server's clock has passed that time.",
 )
 SERVER_ID = Option(
     "server-id",
@@ -91,6 +98,7 @@ OPTIONS: tuple[Option[Any], ...] = (
     STOP_MODE,
     STOP_FILE,
     STOP_POS,
+    STOP_TIMESTAMP,
     *shared.CHUNKS,
     SERVER_ID,
     SERVER_ZONE,
@@ -108,12 +116,11 @@ def require_supported(options: Options) -> None:
     for skipped in (STARTUP_SKIP_EVENTS, STARTUP_SKIP_ROWS):
         if options[skipped]:
             raise UsageError(f"option {skipped.key!r}: a start inside of a transaction is not supported; remove it")
-    if options[STOP_MODE] == "timestamp":
-        raise UsageError(f"option {STOP_MODE.key!r}: timestamp is not supported; use never, latest or specific")
     for mode, value, needed in (
         (STARTUP_MODE, "specific", (STARTUP_FILE, STARTUP_POS)),
         (STARTUP_MODE, "timestamp", (STARTUP_TIMESTAMP,)),
         (STOP_MODE, "specific", (STOP_FILE, STOP_POS)),
+        (STOP_MODE, "timestamp", (STOP_TIMESTAMP,)),
     ):
         for option in needed:
             if options[mode] == value and options[option] is None:

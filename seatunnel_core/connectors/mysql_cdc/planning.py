@@ -130,10 +130,12 @@ class Planner:
 
     def _range(self, progress: Progress) -> Planned:
         """Return the range up to the end of the log."""
+        # First the clock, then the position: transactions before that time are logged before it.
+        is_late = progress.until_ms is not None and self.server.clock_ms() >= progress.until_ms
         now = self.server.position(self.state)
         if now < progress.log:
             raise self._reset(now, progress.log)
-        if progress.stop is None and self.stops_at_end:
+        if progress.stop is None and (self.stops_at_end or is_late):
             progress = evolve(progress, stop=now)
         end = now if progress.stop is None else min(now, progress.stop)
         if progress.stop is not None and progress.log >= progress.stop:
@@ -144,6 +146,8 @@ class Planner:
         body = self._body(progress, progress.log, end)
         if progress.since_ms is not None:
             body["since_ms"] = progress.since_ms
+        if progress.until_ms is not None:
+            body["until_ms"] = progress.until_ms
         return Planned(progress=evolve(progress, reading=end), bodies=(body,), end=now)
 
     def _body(self, progress: Progress, start: LogPosition, end: LogPosition) -> dict[str, Any]:

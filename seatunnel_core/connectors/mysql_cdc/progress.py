@@ -70,6 +70,9 @@ class Progress:
     since_ms: int | None = None
     """Time since 1970 of the first transaction to emit, in milliseconds; ``None`` for all."""
 
+    until_ms: int | None = None
+    """Time since 1970 of the first transaction that is not read, in milliseconds; ``None`` for none."""
+
     prepared: tuple[str, ...] = ()
     """Distributed transactions that are prepared at the end of the last range, and changed no captured table."""
 
@@ -90,6 +93,7 @@ class Progress:
             "window": [chunk.record() for chunk in self.window],
             "stop": None if self.stop is None else str(self.stop),
             "since_ms": self.since_ms,
+            "until_ms": self.until_ms,
             "prepared": [*self.prepared],
             "committed_ms": self.committed_ms,
             "stopped": self.stopped,
@@ -108,6 +112,7 @@ class Progress:
             window=tuple(map(WindowChunk.from_record, stored.items(cursor, "window"))),
             stop=_position(cursor, "stop"),
             since_ms=None if cursor["since_ms"] is None else stored.number(cursor, "since_ms"),
+            until_ms=None if cursor.get("until_ms") is None else stored.number(cursor, "until_ms"),
             prepared=tuple(stored.texts(cursor, "prepared")),
             committed_ms=stored.number(cursor, "committed_ms") if "committed_ms" in cursor else 0,
             stopped=stored.text(cursor, "stopped"),
@@ -117,7 +122,7 @@ class Progress:
         """Return the progress after a report of a reader.
 
         The reader of a chunk reports its number and its mark; that of a range the position up to which it has read the
-        log, and why it stopped before the end.
+        log, why it stopped before the end, and whether it has reached the time at which the job ends.
         """
         if "chunk" in fact:
             number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))
@@ -128,7 +133,8 @@ class Progress:
         if "read" not in fact:  # a range between windows, which is always read completely
             return evolve(found, reading=None)
         read = position_of(stored.text(fact, "read"))
-        return evolve(found, log=read, reading=None, stopped=stored.text(fact, "stopped"))
+        stop = read if fact.get("ended") else self.stop
+        return evolve(found, log=read, reading=None, stop=stop, stopped=stored.text(fact, "stopped"))
 
     @property
     def is_window_read(self) -> bool:

@@ -1,6 +1,6 @@
 """Reader of a range of the log: the changed rows to emit, and a report of its end."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -48,34 +48,45 @@ class RangeReader:
         """
         window = WindowFilter.of(self.body)
         limit = LIMIT_BYTES if window is None else None
-        read, stopped, committed = self.start, "", dict[str, int]()
+        read, stopped, ended, committed = self.start, "", False, dict[str, int]()
         numbers = RowNumbers()
         distributed = Distributed(set(stored.texts(self.body, "prepared")))
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
-            yield from self._emitted(batch, window, numbers, context)
-            inside = [each for each in batch.transactions if each.begin < self.end]
+            end = self._end_before(batch)
+            ended = end < self.end
+            yield from self._emitted(batch, end, window, numbers, context)
+            inside = [each for each in batch.transactions if each.begin < end]
             if inside:
                 committed = {"committed_ms": inside[-1].timestamp * 1000}
             is_beyond = len(inside) < len(batch.transactions)
-            read = self._end_of(inside) if is_beyond else batch.position
-            stopped = self._redefined(batch)
+            read = max([end, *(each.end for each in inside)]) if is_beyond else batch.position
+            stopped = self._redefined(batch, end)
             if stopped or is_beyond:
                 break
         prepared = sorted(distributed.prepared)
         if window is None:
-            read_to = str(max(read, self.start))
-            context.report_fact({"read": read_to, "stopped": stopped, "prepared": prepared, **committed})
+            found = {"read": str(max(read, self.start)), "stopped": stopped, "prepared": prepared, "ended": ended}
+            context.report_fact({**found, **committed})
         elif stopped:
             raise SourceChangedError(stopped)
         else:
             context.report_fact({"prepared": prepared, **committed})
 
-    def _end_of(self, inside: Sequence[Transaction]) -> LogPosition:
-        """Return the end of the range if a transaction behind it was read, too: the log also has other events."""
-        return max([self.end, *(each.end for each in inside)])
+    def _end_before(self, batch: ChangeBatch) -> LogPosition:
+        """Return the end of the range: the first transaction that was committed at the end of the job or later."""
+        if "until_ms" not in self.body:
+            return self.end
+        until_ms = stored.number(self.body, "until_ms")
+        late = (each.begin for each in batch.transactions if _milliseconds(each, round_up=False) >= until_ms)
+        return min([self.end, *late])
 
     def _emitted(
-        self, batch: ChangeBatch, window: WindowFilter | None, numbers: RowNumbers, context: ReadContext
+        self,
+        batch: ChangeBatch,
+        end: LogPosition,
+        window: WindowFilter | None,
+        numbers: RowNumbers,
+        context: ReadContext,
     ) -> Iterator[Batch]:
         transactions: Mapping[int, Transaction] = {each.number: each for each in batch.transactions}
         commits = {number: _commit(each) for number, each in transactions.items()}
@@ -84,7 +95,7 @@ class RangeReader:
             schema = found.schema()
             first = transactions[int(changes.transactions[0])]
             require_shape(schema.table, changes.rows.schema, schema.columns, str(first.begin))
-            keep = self._wanted(changes, transactions)
+            keep = self._wanted(changes, end, transactions)
             if window is not None:
                 keep = _both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
             origins = numbers.origins(schema.table, changes.transactions, commits)
@@ -92,20 +103,20 @@ class RangeReader:
             if made is not None:
                 yield made
 
-    def _wanted(self, changes: TableChanges, transactions: Mapping[int, Transaction]) -> Flags | None:
+    def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
         """Return which rows are of transactions of the range since the requested time; ``None`` for all."""
-        wanted = {number for number, each in transactions.items() if self._is_wanted(each)}
+        wanted = {number for number, each in transactions.items() if self._is_wanted(each, end)}
         if len(wanted) == len(transactions):
             return None
         return np.array([int(number) in wanted for number in changes.transactions], np.bool_)
 
-    def _is_wanted(self, transaction: Transaction) -> bool:
+    def _is_wanted(self, transaction: Transaction, end: LogPosition) -> bool:
         since_ms = stored.number(self.body, "since_ms") if "since_ms" in self.body else 0
-        return transaction.begin < self.end and _milliseconds(transaction) >= since_ms
+        return transaction.begin < end and _milliseconds(transaction) >= since_ms
 
-    def _redefined(self, batch: ChangeBatch) -> str:
+    def _redefined(self, batch: ChangeBatch, end: LogPosition) -> str:
         """Return a message if the statement that ends the batch redefined captured tables, else ``""``."""
-        if batch.statement is None or not self._is_wanted(batch.statement.transaction):
+        if batch.statement is None or not self._is_wanted(batch.statement.transaction, end):
             return ""
         definitions = self.log.tables
         assert isinstance(definitions, Definitions)
@@ -124,10 +135,10 @@ def _commit(transaction: Transaction) -> Commit:
     return Commit(transaction.timestamp * 1000 if micros is None else micros // 1000, transaction.begin.padded)
 
 
-def _milliseconds(transaction: Transaction) -> int:
-    """Return the latest time at which a transaction may have been committed; most servers log seconds only."""
+def _milliseconds(transaction: Transaction, *, round_up: bool = True) -> int:
+    """Return the time of the commit: the last or first millisecond of the second, as most servers log no more."""
     micros = transaction.commit_micros
-    return transaction.timestamp * 1000 + 999 if micros is None else micros // 1000
+    return transaction.timestamp * 1000 + 999 * round_up if micros is None else micros // 1000
 
 
 def _both(one: Flags | None, other: Flags | None) -> Flags | None:

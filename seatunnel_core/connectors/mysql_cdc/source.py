@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from attrs import evolve
@@ -40,6 +41,7 @@ from seatunnel_core.connectors.mysql_cdc.chunk_places import DIVISIBLE
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, path_of
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
+from seatunnel_core.connectors.mysql_cdc.log_stream import begun_s
 from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
@@ -47,6 +49,7 @@ from seatunnel_core.connectors.mysql_cdc.recorded_tables import later_tables, re
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
+from seatunnel_core.connectors.mysql_cdc.times import first_file
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -211,7 +214,10 @@ class MySQLCdcSource(Source):
         options, mode = self.options, self.options[opt.STARTUP_MODE]
         if mode == "specific":
             log = LogPosition(options[opt.STARTUP_FILE], options[opt.STARTUP_POS])
-        elif mode in ("earliest", "timestamp"):
+        elif mode == "timestamp":
+            found = first_file(self._server.files(), options[opt.STARTUP_TIMESTAMP], partial(begun_s, self._server))
+            log = LogPosition(found, 4)
+        elif mode == "earliest":
             log = LogPosition(self._server.files()[0], 4)
         else:
             log = self._server.position(self._state)
@@ -225,6 +231,7 @@ class MySQLCdcSource(Source):
             start=start,
             stop=stop,
             since_ms=options[opt.STARTUP_TIMESTAMP],
+            until_ms=options[opt.STOP_TIMESTAMP],
         )
 
     def _look(self) -> tuple[Found, ...]:

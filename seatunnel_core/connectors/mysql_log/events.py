@@ -13,6 +13,8 @@ HEADER = struct.Struct("<IBIIIH")
 """Timestamp in seconds, type, server id, size, end position (lower 32 bits), flags."""
 
 CHECKSUM_BYTES = 4
+CHECKED = 0x2144DF1C
+"""CRC-32 of bytes that their own CRC-32 follows."""
 
 _UTF8 = 45
 

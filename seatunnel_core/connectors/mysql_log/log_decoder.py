@@ -17,6 +17,7 @@ from seatunnel_core.connectors.mysql_log.errors import (
     UnsupportedLogError,
 )
 from seatunnel_core.connectors.mysql_log.events import (
+    CHECKED,
     CHECKSUM_BYTES,
     HEADER,
     HEADER_BYTES,
@@ -44,9 +45,6 @@ _STANDALONE = 1
 """Flag of a MariaDB transaction that consists of one statement without COMMIT."""
 
 _HEADER = HEADER.unpack_from
-_CHECKED = 0x2144DF1C
-"""CRC-32 of any bytes followed by their own CRC-32."""
-
 _OF_FILES = (et.FORMAT_DESCRIPTION, et.ROTATE)
 """Events at the beginning and end of files. A server also sends artificial ones, with or without a checksum."""
 
@@ -144,7 +142,7 @@ class LogDecoder:
                     offset = self._offset + size
                     self._offset = offset if offset & 0xFFFFFFFF == log_pos else unwrapped(offset, log_pos)
                 if self._tail:
-                    if crc32(data[start:end]) != _CHECKED:
+                    if crc32(data[start:end]) != CHECKED:
                         raise MalformedLogError("its checksum is wrong")
                     end -= CHECKSUM_BYTES
             handler = self._handlers.get(kind)
@@ -313,7 +311,7 @@ class LogDecoder:
     # -- the log itself -------------------------------------------------------------------------------------------
 
     def _rotate(self, data: bytes, start: int, end: int, timestamp: int) -> None:
-        if crc32(data[start:end]) == _CHECKED:
+        if crc32(data[start:end]) == CHECKED:
             end -= CHECKSUM_BYTES
         elif self._tail and timestamp:
             raise MalformedLogError("its checksum is wrong")

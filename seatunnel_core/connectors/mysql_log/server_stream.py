@@ -111,7 +111,7 @@ class ServerStream:
             )
         at = request.start if isinstance(request.start, LogPosition) else LogPosition("", 4)
         if at.offset > 0xFFFFFFFF:
-            raise LogError(f"the server cannot start at {at}: it takes offsets below 4 GiB; use GTIDs")
+            raise LogError(f"the server cannot start at {at}: it takes offsets below 4 GiB")
         head = bytes([_BINLOG_DUMP]) + at.offset.to_bytes(4, "little") + flags.to_bytes(2, "little")
         return head + server_id + at.file.encode()
 

@@ -235,8 +235,6 @@ class PostgresCdcSource(Source):
 
     def require_readable(self, cursor: PollCursor) -> None:
         """Raise ``SourceChangedError`` if the slot was confirmed beyond the cursor, or the server is another one."""
-        if not cursor:  # the slot waited for open transactions
-            return
         state = Capture.from_record(cursor)
         with self._connected() as connection:
             self._require_same(connection, state)

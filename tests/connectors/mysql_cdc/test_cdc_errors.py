@@ -187,6 +187,31 @@ def test_a_time_excludes_earlier_transactions(server: Any) -> None:
     assert ids(to_end(source, StrictTarget(source.keys))) == [2]
 
 
+def test_a_job_ends_at_a_time_and_another_one_begins_there(server: Any) -> None:
+    """Test 23 of the design: together they have every change once, and the second one reads no earlier file."""
+    server.run("RESET MASTER", TABLE, "INSERT INTO t VALUES (1, 1, 'x')", "FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
+    moment = int(time.time() + 1) * 1000 + 1_000
+    while time.time() * 1000 < moment:
+        time.sleep(0.05)
+    server.run("FLUSH BINARY LOGS", "INSERT INTO t VALUES (2, 1, 'x')", "UPDATE t SET a = 2 WHERE id = 1")
+    first = DrivenSource(
+        {**cdc_options(server, "t"), "startup.mode": "earliest", "stop.mode": "timestamp", "stop.timestamp": moment}
+    )
+    second = DrivenSource(
+        {**cdc_options(server, "t"), "startup.mode": "timestamp", "startup.timestamp": moment, "stop.mode": "latest"}
+    )
+    target = StrictTarget(first.keys)
+    for batch in first.batches():
+        target.add(batch)
+    assert ids(target) == [1]
+    begins: list[str] = []
+    second.on_split = lambda split: begins.append(split.body["from"])
+    for batch in second.batches():
+        target.add(batch)
+    assert ids(target) == [1, 2]
+    assert begins[0] == "bin.000003:4", "the last file that was begun before that time"
+
+
 def test_another_server_is_refused(server: Any) -> None:
     server.run(TABLE)
     source = DrivenSource(cdc_options(server, "t"))

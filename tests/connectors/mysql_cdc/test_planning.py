@@ -27,7 +27,10 @@ class LogServer(Server):
 
     def __init__(self, end: int = 100, *files: str) -> None:
         super().__init__(dialect=DIALECT)
-        object.__setattr__(self, "_log", {"end": at(end), "files": list(files) or ["bin.000001"]})
+        object.__setattr__(self, "_log", {"end": at(end), "files": list(files) or ["bin.000001"], "clock_ms": 0})
+
+    def clock_ms(self) -> int:
+        return self._log["clock_ms"]  # type: ignore[attr-defined]
 
     def move(self, end: LogPosition) -> None:
         self._log["end"] = end  # type: ignore[attr-defined]
@@ -202,3 +205,19 @@ def test_a_redefined_table_stops_the_job() -> None:
     progress = first().with_fact({"read": "bin.000001:700", "stopped": "the statement …", "prepared": []})
     with pytest.raises(SourceChangedError, match="the statement"):
         planner(LogServer()).plan(stored(progress))
+
+
+def test_a_job_with_an_end_in_time_ends_there_or_when_the_clock_has_passed_it() -> None:
+    server = LogServer(900)
+    plan = planner(server).plan
+    progress = evolve(first(), start=None, until_ms=5_000)
+    planned = plan(stored(progress))
+    assert planned.bodies[0]["until_ms"] == 5_000
+    fact = {"read": "bin.000001:300", "stopped": "", "prepared": [], "ended": True}
+    reached = plan(stored(planned.progress.with_fact(fact)))
+    assert (reached.bodies, reached.again_ms) == ((), None)
+    quiet = planned.progress.with_fact({**fact, "read": "bin.000001:900", "ended": False})
+    assert plan(stored(quiet)).again_ms == 200, "the time has not come"
+    server._log["clock_ms"] = 5_000  # type: ignore[attr-defined]
+    ended = plan(stored(quiet))
+    assert (ended.bodies, ended.again_ms) == ((), None)

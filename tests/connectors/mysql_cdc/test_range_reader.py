@@ -54,6 +54,11 @@ class Log:
         yield self.batch
 
 
+def report(read: int, *, ended: bool = False) -> Mapping[str, Any]:
+    """Return the report about a range whose last transaction is the second one."""
+    return {"read": str(at(read)), "stopped": "", "prepared": [], "ended": ended, "committed_ms": 2_000}
+
+
 def read(log: Any, end: int, body: Mapping[str, Any] | None = None) -> tuple[list[int], list[Mapping[str, Any]]]:
     reader = RangeReader(
         server=Server(dialect=DIALECT),
@@ -68,21 +73,17 @@ def read(log: Any, end: int, body: Mapping[str, Any] | None = None) -> tuple[lis
     return rows, context.facts
 
 
-CLEAN = {"stopped": "", "prepared": [], "committed_ms": 2_000}
-"""End of the report about a range whose last transaction is the second one."""
-
-
 def test_the_end_of_a_range_is_reported() -> None:
-    assert read(Log(1, 2), 290) == ([1, 2], [{"read": "bin.000001:290", **CLEAN}])
+    assert read(Log(1, 2), 290) == ([1, 2], [report(290)])
 
 
 def test_a_transaction_behind_the_end_belongs_to_the_next_range() -> None:
     """MariaDB logs events that are no transactions, so an end may lie before the begin of the next one."""
-    assert read(Log(1, 2, 3), 299) == ([1, 2], [{"read": "bin.000001:299", **CLEAN}])
+    assert read(Log(1, 2, 3), 299) == ([1, 2], [report(299)])
 
 
 def test_a_transaction_across_the_end_is_read() -> None:
-    assert read(Log(1, 2, 3), 250) == ([1, 2], [{"read": "bin.000001:290", **CLEAN}])
+    assert read(Log(1, 2, 3), 250) == ([1, 2], [report(290)])
 
 
 def test_transactions_before_the_requested_time_are_left_out() -> None:
@@ -98,10 +99,18 @@ def test_a_definition_stops_the_range_and_is_reported() -> None:
 
 def test_a_definition_behind_the_end_belongs_to_the_next_range() -> None:
     _, facts = read(Log(1, 2, statement="TRUNCATE m"), 199)
-    assert facts == [{"read": "bin.000001:199", **CLEAN, "committed_ms": 1_000}]
+    assert facts == [{**report(199), "committed_ms": 1_000}]
 
 
 def test_a_definition_between_windows_is_an_error() -> None:
     assert read(Log(1, 2), 300, {"window": WINDOW}) == ([2], [{"prepared": [], "committed_ms": 2_000}])
     with pytest.raises(SourceChangedError, match="TRUNCATE m"):
         read(Log(1, 2, statement="TRUNCATE m"), 300, {"window": WINDOW})
+
+
+def test_a_range_ends_before_the_first_transaction_of_the_end_of_the_job() -> None:
+    """The transaction ``n`` was committed in the second ``n``."""
+    last = report(300, ended=True)
+    assert read(Log(1, 2, 3, 4), 900, {"until_ms": 2_001}) == ([1, 2], [last])
+    assert read(Log(1, 2, 3, 4), 900, {"until_ms": 3_000}) == ([1, 2], [last])
+    assert read(Log(1, 2), 290, {"until_ms": 3_000})[1][0]["ended"] is False

@@ -1,0 +1,131 @@
+"""Streams of a part of the log, up to the end that it has now."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from zlib import crc32
+
+from attrs import frozen
+
+from seatunnel_core.connectors.jdbc.databases.mysql_connection import mysql_connection
+from seatunnel_core.connectors.jdbc.databases.mysql_session import session_of
+from seatunnel_core.connectors.mysql_cdc.server import Server
+from seatunnel_core.connectors.mysql_log import event_types as et
+from seatunnel_core.connectors.mysql_log.errors import LogError
+from seatunnel_core.connectors.mysql_log.events import (
+    CHECKED,
+    CHECKSUM_BYTES,
+    HEADER,
+    HEADER_BYTES,
+    rotate_of,
+)
+from seatunnel_core.connectors.mysql_log.gtid import GtidSet
+from seatunnel_core.connectors.mysql_log.position import LogPosition, unwrapped
+from seatunnel_core.connectors.mysql_log.server_stream import DumpRequest, ServerStream
+
+_ANONYMOUS = 0
+"""Server id of a reader of a stream that ends. Any number of them may read at the same time."""
+
+_MOST_OFFSET = 0xFFFFFFFF
+"""Maximum offset that a request can contain."""
+
+_FIRST_OFFSET = 4
+
+Event = tuple[bytes, int, int]
+
+
+@frozen
+class LogStream:
+    """Events of a server, and the connection that they use."""
+
+    _stream: ServerStream
+    _start: LogPosition | GtidSet
+
+    def events(self) -> Iterator[Event | None]:
+        """Request the log, and return its events from the start on.
+
+        Raises:
+            LogServerError: The server refuses the request, or ends the stream with an error.
+            LogError: The connection is lost, or no event begins at the start.
+        """
+        events = self._stream.events()
+        if isinstance(self._start, LogPosition) and self._start.offset > _MOST_OFFSET:
+            return events_from(events, self._start)
+        return events
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._stream.close()
+
+
+def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
+    """Connect to a server to read its log from a start on.
+
+    Raises:
+        SourceError: The server is not reachable or rejects the connection.
+    """
+    session = session_of(server.dialect.address, server.dialect.literal)
+    try:
+        connection = mysql_connection(session.parameters)
+    except Exception as error:
+        raise server.failed("its log cannot be read", error) from error
+    requested = start
+    if isinstance(start, LogPosition) and start.offset > _MOST_OFFSET:
+        requested = LogPosition(start.file, _FIRST_OFFSET)
+    return LogStream(
+        ServerStream(connection, DumpRequest(start=requested, server_id=_ANONYMOUS, until_now=True)), start
+    )
+
+
+def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[Event | None]:
+    """Yield the events of a file from an offset on, and the event that describes its format.
+
+    A request contains offsets below 4 GiB only, so a file that is larger, because of one large transaction, is read
+    from its beginning.
+
+    Args:
+        events: The events of the log from the beginning of the file on.
+        start: The offset. An event needs to begin there, or the file needs to end there.
+
+    Raises:
+        LogError: None does.
+    """
+    at, reached = _FIRST_OFFSET, False
+    for event in events:
+        if reached or event is None:
+            yield event
+            continue
+        _, kind, _, size, log_pos, _ = HEADER.unpack_from(event[0], event[1])
+        if kind in (et.HEARTBEAT, et.HEARTBEAT_V2) or (kind == et.ROTATE and _names(event, start.file)):
+            continue  # It is not in the file.
+        begin = at
+        reached = begin >= start.offset
+        if begin > start.offset or (kind == et.ROTATE and not reached):
+            raise LogError(f"no event begins at {start}; the nearest one begins at {begin}")
+        if reached or kind in (et.FORMAT_DESCRIPTION, et.START_ENCRYPTION):
+            yield event
+        at = unwrapped(at + size, log_pos)
+
+
+def _names(event: Event, file: str) -> bool:
+    """Return True if an event about the next file names a file: the server sends one at the start of a stream."""
+    data, start, end = event
+    if crc32(data[start:end]) == CHECKED:
+        end -= CHECKSUM_BYTES
+    return rotate_of(data[start + HEADER_BYTES : end])[0] == file
+
+
+def begun_s(server: Server, file: str) -> int:
+    """Return the time at which a file of the log was begun, in seconds since 1970.
+
+    Raises:
+        SourceError: The log cannot be read.
+    """
+    with closing(log_stream(server, LogPosition(file, _FIRST_OFFSET))) as stream:
+        for event in stream.events():
+            if event is None:
+                continue
+            timestamp, kind, *_ = HEADER.unpack_from(event[0], event[1])
+            if kind == et.FORMAT_DESCRIPTION:
+                found: int = timestamp
+                return found
+    raise LogError(f"{server.dialect.address}: the file {file} of its log does not begin with its format")

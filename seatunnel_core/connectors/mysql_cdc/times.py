@@ -1,0 +1,24 @@
+"""Positions in the log by time."""
+
+from collections.abc import Callable, Sequence
+
+
+def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int]) -> str:
+    """Return the file of the log that contains the first transaction since a time.
+
+    A file of which a later one was begun before that time has older transactions only. So a binary search needs the
+    beginnings of a few files. It expects that the clock of the server was not set back.
+
+    Args:
+        files: Names of the files, the oldest first; at least one.
+        since_ms: The time, in milliseconds since 1970.
+        begun_s: Returns the time at which a file was begun, in seconds since 1970.
+    """
+    low, high = 0, len(files) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if begun_s(files[middle]) * 1000 + 999 < since_ms:
+            low = middle
+        else:
+            high = middle - 1
+    return files[low]
