@@ -43,6 +43,7 @@ class Pipeline:
     cleared: int = 0
     failure: Failure | None = None
     asked_to_stop: bool = False
+    sources_closed: bool = False
     id: int = 1
     point: Point = field(factory=Point)
 
@@ -54,6 +55,9 @@ class Pipeline:
             return
         self.outcome = Outcome.STOPPED
         self.threads.pipeline_ended(self)  # type: ignore[arg-type]
+
+    def close_sources(self) -> None:
+        self.sources_closed = True
 
     def clear(self) -> None:
         assert self.threads._backend.stopped, "tasks may still stage"  # type: ignore[attr-defined]
@@ -178,11 +182,13 @@ def test_a_job_that_is_closed_while_it_runs_gives_shut_pools_no_work(caplog: pyt
     pipelines were being abandoned on the loop, and the last one gave its report to a pool that was shut already."""
     reports: list[JobReport] = []
     threads = running(threads_that(reports.append))
-    threads._runs.append(Pipeline(threads))  # type: ignore[arg-type]
+    pipeline = Pipeline(threads)
+    threads._runs.append(pipeline)  # type: ignore[arg-type]
     threads._loop.call_soon_threadsafe(sleep, 0.2)  # the loop is busy when the abandon comes
     with caplog.at_level("ERROR"):
         threads.close()
     assert caplog.messages == []
+    assert pipeline.sources_closed, "the pool may have dropped that, too"
     assert {report.outcome for report in reports} <= {JobOutcome.STOPPED}
 
 
