@@ -1,0 +1,1 @@
+"""Other programs that capture changes, measured beside ours on the same database."""
