@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo cdc-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes torture-cdc hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt wheels release clean dev
+.PHONY: help demo cluster-demo cdc-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes torture-cdc hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt bench-cdc wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -166,6 +166,11 @@ bench-full: dev ## those and the long ones, and the figures and plots of docs/ev
 bench-dlt: dev ## ten tasks by our jobs and by scripts of dlt, and the figures of docs/evidence/beside-dlt.md
 	@$(RUN) -m tests.bench.ten_tasks $(ARGS)
 	@$(RUN) -m tests.bench.ten_tasks.page build/ten-tasks.json
+
+bench-cdc: dev ## change data capture: 1,000 tables, many chunks, a transaction of 5 million rows, latency; ARGS="--database mariadb"
+	@$(RUN) -m tests.cdc.scale $(ARGS)
+	@$(RUN) -m tests.cdc.latency $(ARGS)
+	@$(RUN) -m tests.cdc.peers.jdbc $(ARGS)
 
 wheels: dev ## every distribution of this clone, wheels and sources, into dist/
 	@rm -rf dist
