@@ -22,6 +22,7 @@ from seatunnel_core.cli.cluster_arguments import ClusterArguments
 from seatunnel_core.cli.command import DONE, FAILED, STOPPED, WRONG_USAGE, Command
 from seatunnel_core.cli.control_arguments import ControlArguments
 from seatunnel_core.cli.help.arguments import HelpArguments
+from seatunnel_core.cli.iceberg.arguments import IcebergArguments
 from seatunnel_core.cli.init_arguments import InitArguments
 from seatunnel_core.cli.restore_arguments import with_flags
 from seatunnel_core.cli.state.arguments import StateArguments
@@ -120,6 +121,10 @@ def _run_subcommand(command: Command) -> int:
             from seatunnel_core.cli.state.command import state
 
             return state(command)
+        case IcebergArguments():
+            from seatunnel_core.cli.iceberg.command import compact
+
+            return compact(command)
         case InitArguments():
             from seatunnel_core.cli.init import init
 

@@ -190,6 +190,12 @@ class DataFiles:
         except (pa.ArrowException, ValueError) as error:
             raise RowError(f"{entry.data_file.file_path}: {error}") from error
 
+    def reached(self, body: Mapping[str, Any]) -> "DataFile | None":
+        """Return the data file of a split if deletes may apply to it."""
+        entry = self._entry(body)
+        applying = (*self._applying(body, entry, _PLACES), *self._applying(body, entry, _KEYS))
+        return entry.data_file if applying else None
+
     def _scanned(self, file: "DataFile", places: "set[DataFile]", schema: "Schema") -> Iterator[pa.RecordBatch]:
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan, _read_all_delete_files

@@ -9,6 +9,7 @@ from pyiceberg.manifest import (
     ManifestEntry,
     ManifestEntryStatus,
     ManifestFile,
+    ManifestWriter,
     ManifestWriterV2,
     data_file_with_partition,
     manifest_entry_schema_with_data_file,
@@ -160,3 +161,64 @@ def _with_small_ids(field: NestedField) -> NestedField:
         return field
     ids = ListType(kind.element_id, IntegerType(), element_required=kind.element_required)
     return NestedField(field.field_id, field.name, ids, required=field.required)
+
+
+class Rewrite(_FastAppendFiles):  # type: ignore[misc]
+    """A snapshot of ``main`` with the same rows in other files, without the delete files that are dropped."""
+
+    _gone: frozenset[str]
+    """Paths of the files that are dropped."""
+
+    _number: int
+    """Sequence number of the new files: that of the snapshot whose rows they contain, so that later deletes apply."""
+
+    _dropped: list[DataFile]
+
+    @classmethod
+    def of(cls, transaction: Transaction, gone: frozenset[str], number: int) -> "Rewrite":
+        """Return a snapshot to which files can be added; its ``commit`` adds it to the transaction."""
+        made = cls(operation=Operation.OVERWRITE, transaction=transaction, io=transaction._table.io)
+        made._gone, made._number, made._dropped = gone, number, []
+        return made
+
+    def _manifests(self) -> list[ManifestFile]:
+        parent = self._transaction.table_metadata.snapshot_by_id(self._parent_snapshot_id)
+        assert parent is not None, "the table has files"
+        found = [made for manifest in parent.manifests(self._io) for made in self._kept(manifest)]
+        for spec in sorted({file.spec_id for file in self._added_data_files}):
+            with self._writer(spec, ManifestContent.DATA) as writer:
+                for file in (each for each in self._added_data_files if each.spec_id == spec):
+                    writer.add(
+                        ManifestEntry.from_args(
+                            status=ManifestEntryStatus.ADDED, sequence_number=self._number, data_file=file
+                        )
+                    )
+            found.append(writer.to_manifest_file())
+        return found
+
+    def _kept(self, manifest: ManifestFile) -> list[ManifestFile]:
+        """Return the manifest, or another one in which the dropped files are marked as deleted."""
+        entries = manifest.fetch_manifest_entry(self._io)
+        dropped = [entry.data_file for entry in entries if entry.data_file.file_path in self._gone]
+        if not dropped:
+            return [manifest]
+        self._dropped += dropped
+        with self._writer(manifest.partition_spec_id, manifest.content) as writer:
+            for entry in entries:
+                add = writer.delete if entry.data_file.file_path in self._gone else writer.existing
+                add(entry)
+        return [writer.to_manifest_file()]
+
+    def _writer(self, spec: int, content: ManifestContent) -> ManifestWriter:
+        if content == ManifestContent.DATA:
+            return self.new_manifest_writer(self.spec(spec))
+        output, schema = self.new_manifest_output(), self._transaction.table_metadata.schema()
+        return _DeletingManifest(self.spec(spec), schema, output, self._snapshot_id, self._compression)
+
+    def _summary(self, snapshot_properties: dict[str, str] = {}) -> Summary:  # noqa: B006 - never changed
+        self._deleted_data_files = set(self._dropped)
+        try:
+            made = super()._summary(snapshot_properties)
+        finally:
+            self._deleted_data_files = set()
+        return Summary(operation=Operation.REPLACE, **made.additional_properties)

@@ -1,0 +1,1 @@
+"""``seatunnel iceberg``: maintenance of tables of Apache Iceberg."""

@@ -1,0 +1,38 @@
+"""``seatunnel iceberg compact``: rewrites the tables of a job's sinks without deleted rows."""
+
+from seatunnel_core.cli.command import DONE
+from seatunnel_core.cli.iceberg.arguments import IcebergArguments
+from seatunnel_core.config.engine import default_engine
+from seatunnel_core.config.job_file import load_job
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.connectors.iceberg.compacting import Compacted
+from seatunnel_core.connectors.iceberg.sink import IcebergSink
+from seatunnel_core.errors import UsageError
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.quantity import pick
+from seatunnel_core.registry import lookup
+
+
+def compact(arguments: IcebergArguments) -> int:
+    """Rewrite the tables, print a line for each, and return the exit code.
+
+    Raises:
+        UsageError: The job file is invalid, or has no sink ``Iceberg``.
+        SinkError: A table cannot be rewritten.
+    """
+    raw = load_job(arguments.config, Variables(arguments.variables))
+    job = plan_job(raw, lookup, default_engine(), reads_input=False)
+    sinks = [each.sink for pipeline in job.pipelines for each in pipeline.sinks if isinstance(each.sink, IcebergSink)]
+    if not sinks:
+        raise UsageError(f"{arguments.config}: the job has no sink Iceberg, so it names no table to compact")
+    for sink in sinks:
+        for table in sink.compact():
+            print(_sentence(table))
+    return DONE
+
+
+def _sentence(table: Compacted) -> str:
+    if not table.deletes:
+        return f"{table.named}: no deleted rows"
+    old = f"{pick(table.rewritten, 'data file')} and {pick(table.deletes, 'delete file')}"
+    return f"{table.named}: {old} replaced by {pick(table.added, 'data file')}"

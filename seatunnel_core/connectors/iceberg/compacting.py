@@ -1,0 +1,224 @@
+"""Rewriting of data files that have deleted rows, so that readers that know no equality deletes can read a table.
+
+The new files have the sequence number of the snapshot that was rewritten. Rows and deletes that a job commits
+meanwhile stay: later deletes apply to the new files as they applied to the old ones.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connectors.filesystems.local import sync_file, sync_folder
+from seatunnel_core.connectors.iceberg.catalog import without_retries
+from seatunnel_core.connectors.iceberg.data_files import DataFiles, access_of
+from seatunnel_core.connectors.iceberg.partitions import comparable
+from seatunnel_core.connectors.iceberg.staging import data_folder, local_path, make_folder
+from seatunnel_core.connectors.iceberg.table import TRIES
+from seatunnel_core.connectors.iceberg.table_ids import TableId
+from seatunnel_core.connectors.iceberg.writer import OpenFile, StagingTable, arrow_columns
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile, ManifestEntry
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+
+FILE_BYTES = 512 << 20
+"""Size from which a further file is begun."""
+
+_ROUNDS = 3
+"""Number of times that the table is rewritten if other programs change the files that were read."""
+
+_PARTITION = 3
+"""Index of the partition in pyiceberg's ``DataFile``."""
+
+_POSITIONS = 1
+"""Value of pyiceberg's ``DataFileContent`` for position deletes."""
+
+
+@frozen(kw_only=True)
+class Compacted:
+    """The result for one table."""
+
+    named: str
+    rewritten: int = 0
+    """Number of data files that were replaced."""
+
+    deletes: int = 0
+    """Number of delete files that were dropped; 0 if the table had none and is unchanged."""
+
+    added: int = 0
+    """Number of new data files."""
+
+
+class _ChangedMeanwhileError(Exception):
+    """Another program changed the files that were read."""
+
+
+@frozen(kw_only=True)
+class Compacting:
+    """A table to rewrite."""
+
+    id: TableId
+    catalog: "Callable[[], Catalog]" = field(repr=False)
+    """Function that opens the catalog."""
+
+    def run(self) -> Compacted:
+        """Rewrite the data files to which deletes apply, and drop all delete files, in one commit.
+
+        Raises:
+            SinkError: The table does not exist or cannot be rewritten, or other programs change it all the time.
+        """
+        for _ in range(_ROUNDS):
+            table = self._table()
+            snapshot = table.current_snapshot()
+            deleting = [] if snapshot is None else [each for each in _entries(table, snapshot) if _deletes(each)]
+            if snapshot is None or not deleting:
+                return Compacted(named=self._named)
+            old = list(_affected(access_of(table, self._named), table, snapshot))
+            new = self._written(table, old)
+            gone = frozenset(each.data_file.file_path for each in deleting) | {file.file_path for file, _ in old}
+            try:
+                self._commit(new, gone, {file.file_path for file, _ in old}, snapshot.sequence_number or 0)
+            except _ChangedMeanwhileError:
+                for file in new:
+                    table.io.delete(file.file_path)
+                continue
+            return Compacted(named=self._named, rewritten=len(old), deletes=len(deleting), added=len(new))
+        raise SinkError(f"the table {self._named} was changed by another program {_ROUNDS} times during the rewrite")
+
+    @property
+    def _named(self) -> str:
+        return ".".join(self.id)
+
+    def _table(self) -> "Table":
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+        try:
+            table = self.catalog().load_table(self.id)
+        except (NoSuchTableError, NoSuchNamespaceError) as error:
+            missing = f"the table {self._named} does not exist in the catalog; check namespace and table"
+            raise SinkError(missing) from error
+        properties = without_retries(table.metadata.properties)
+        table.metadata = table.metadata.model_copy(update={"properties": properties})
+        return table
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def _written(self, table: "Table", old: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]") -> "list[DataFile]":
+        """Write the remaining rows of data files to new files, by partition."""
+        groups: dict[Any, list[tuple[DataFile, Iterator[pa.RecordBatch]]]] = {}
+        for each in old:
+            groups.setdefault((each[0].spec_id, comparable(each[0].partition)), []).append(each)
+        folder = f"{data_folder(table)}/seatunnel-compacted"
+        make_folder(table, folder)
+        found = [file for group in groups.values() for file in self._group(table, folder, group)]
+        for path in filter(None, [local_path(table.io.properties, folder)]):
+            sync_folder(path)
+        return found
+
+    def _group(
+        self, table: "Table", folder: str, group: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]"
+    ) -> "Iterator[DataFile]":
+        """Write the rows of one partition."""
+        staging = self._staging(table, folder)
+        columns, file = arrow_columns(staging.schema), None
+        for _, batches in group:
+            for rows in (each for each in batches if each.num_rows):
+                file = file or OpenFile(staging, f"{folder}/{uuid.uuid4()}.parquet", 0, table.io, columns)
+                file.write(rows.cast(columns))
+                if file._stream.tell() > FILE_BYTES:
+                    yield _closed(table, file, group[0][0])
+                    file = None
+        if file is not None:
+            yield _closed(table, file, group[0][0])
+
+    def _staging(self, table: "Table", folder: str) -> StagingTable:
+        return StagingTable(
+            id=self.id,
+            uuid="",
+            after=0,
+            folder=folder,
+            schema=table.schema().model_dump_json(),
+            spec="",
+            case_sensitive=True,
+            properties=table.properties,
+            io_properties={},
+        )
+
+    # -- committing -----------------------------------------------------------------------------------------------
+
+    def _commit(self, new: "Sequence[DataFile]", gone: frozenset[str], old: set[str], number: int) -> None:
+        """Replace files in the current snapshot; retry if other programs commit first.
+
+        Raises:
+            _ChangedMeanwhileError: A file is no longer in the table, or later deletes have positions in one.
+        """
+        from pyiceberg.exceptions import CommitFailedException
+
+        from seatunnel_core.connectors.iceberg.snapshots import Rewrite
+
+        for _ in range(TRIES):
+            table = self._table()
+            _require_unchanged(table, gone, old)
+            transaction = table.transaction()
+            with Rewrite.of(transaction, gone, number) as rewrite:
+                for file in new:
+                    rewrite.append_data_file(file)
+            try:
+                transaction.commit_transaction()
+            except CommitFailedException:
+                continue
+            return
+        raise SinkError(f"other writers of the table {self._named} were faster {TRIES} times")
+
+
+def _entries(table: "Table", snapshot: "Snapshot") -> "Iterator[ManifestEntry]":
+    for manifest in snapshot.manifests(table.io):
+        yield from manifest.fetch_manifest_entry(table.io)
+
+
+def _deletes(entry: "ManifestEntry") -> bool:
+    return bool(entry.data_file.content.value != 0)
+
+
+def _affected(
+    files: DataFiles, table: "Table", snapshot: "Snapshot"
+) -> "Iterator[tuple[DataFile, Iterator[pa.RecordBatch]]]":
+    """Yield the data files to which deletes may apply, with their remaining rows."""
+    for body, _, _ in files.listed([snapshot], table.metadata.current_schema_id, added=False):
+        if (file := files.reached(body)) is not None:
+            yield file, files.rows(body, ())
+
+
+def _closed(table: "Table", file: OpenFile, like: "DataFile") -> "DataFile":
+    """Close a file, and return its entry, with the partition of another file."""
+    from pyiceberg.io.pyarrow import parquet_file_to_data_file
+    from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+
+    file.close()
+    for path in filter(None, [local_path(table.io.properties, file.path)]):
+        sync_file(path)
+    plain = table.metadata.model_copy(update={"partition_specs": [UNPARTITIONED_PARTITION_SPEC], "default_spec_id": 0})
+    found: DataFile = parquet_file_to_data_file(table.io, plain, file.path)
+    found[_PARTITION] = like.partition
+    found.spec_id = like.spec_id
+    return found
+
+
+def _require_unchanged(table: "Table", gone: frozenset[str], old: set[str]) -> None:
+    snapshot = table.current_snapshot()
+    entries = [] if snapshot is None else list(_entries(table, snapshot))
+    if not gone <= {entry.data_file.file_path for entry in entries}:
+        raise _ChangedMeanwhileError
+    for entry in entries:
+        file = entry.data_file
+        if file.content.value == _POSITIONS and file.file_path not in gone:
+            with table.io.new_input(file.file_path).open() as stream:
+                if old & set(pq.read_table(stream, columns=["file_path"])["file_path"].unique().to_pylist()):
+                    raise _ChangedMeanwhileError

@@ -1,0 +1,158 @@
+"""``seatunnel iceberg compact``: the same rows without delete files, also beside a running job."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_core.connector_api.testing import commit
+from seatunnel_core.connector_api.testing.drive import place, sink_place
+from seatunnel_core.connectors.iceberg import compacting
+from seatunnel_core.connectors.iceberg.compacting import Compacted
+from seatunnel_core.errors import SinkError
+from tests.connectors.iceberg.iceberg_tables import orders_sink, shop_in, table_in
+from tests.connectors.iceberg.test_iceberg_merging import BY_DAY, MERGE, A, D, N, batch, orders, run, unit
+
+TOTALS = ("total-records", "total-data-files", "total-delete-files", "total-equality-deletes")
+
+
+def scanned(folder: Path) -> list[tuple[Any, ...]]:
+    """Rows that pyiceberg reads."""
+    return sorted(tuple(row.values()) for row in table_in(folder, "orders").scan().to_arrow().to_pylist())
+
+
+def compacted(folder: Path) -> Compacted:
+    (found,) = orders_sink(folder).compact()
+    return found
+
+
+def merged(folder: Path, options: Mapping[str, Any] = MERGE) -> None:
+    run(folder, [batch((1, "mo", 1), (2, "mo", 2), (2, "mo", 3), (3, "tu", 3))], **options)
+    run(folder, [batch((1, "mo", 10), (2, "mo", 2), (4, "we", 4), kinds=[A, D, N])], job="next", **options)
+
+
+@pytest.mark.parametrize("options", [MERGE, BY_DAY], ids=("whole", "partitions"))
+def test_pyiceberg_reads_the_same_rows_afterwards(tmp_path: Path, options: Mapping[str, Any]) -> None:
+    merged(tmp_path, options)
+    before = orders(tmp_path)
+    with pytest.raises(ValueError, match="equality deletes"):
+        scanned(tmp_path)
+    found = compacted(tmp_path)
+    assert (found.named, found.rewritten > 0, found.deletes > 0) == ("shop.orders", True, True)
+    assert scanned(tmp_path) == orders(tmp_path) == before == [(1, "mo", 10), (3, "tu", 3), (4, "we", 4)]
+    snapshot = table_in(tmp_path, "orders").current_snapshot()
+    assert snapshot.summary.operation.value == "replace"
+    assert [snapshot.summary[key] for key in TOTALS[:1] + TOTALS[2:]] == ["3", "0", "0"]
+    assert compacted(tmp_path) == Compacted(named="shop.orders"), "nothing is left to do"
+
+
+def test_a_merge_after_it_replaces_rows_of_the_new_files(tmp_path: Path) -> None:
+    merged(tmp_path)
+    compacted(tmp_path)
+    run(tmp_path, [batch((1, "th", 11), (3, "tu", 3), kinds=[A, D])], job="third", **MERGE)
+    assert orders(tmp_path) == [(1, "th", 11), (4, "we", 4)]
+    compacted(tmp_path)
+    assert scanned(tmp_path) == [(1, "th", 11), (4, "we", 4)]
+
+
+def test_rows_that_a_job_commits_meanwhile_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job replaces, deletes and adds rows after the old files were read; its bookkeeping stays, too."""
+    merged(tmp_path)
+    sink = orders_sink(tmp_path, **MERGE)
+    changes = batch((1, "th", 11), (3, "tu", 3), (5, "fr", 5), (5, "fr", 6), kinds=[A, D, N, A])
+    units = [unit(sink, 1, changes, job_id="running")]
+    written = compacting.Compacting._written
+
+    def meanwhile(self: Any, *given: Any) -> Any:
+        found = written(self, *given)
+        commit(sink, units, place(job_id="running"))
+        return found
+
+    monkeypatch.setattr(compacting.Compacting, "_written", meanwhile)
+    compacted(tmp_path)
+    monkeypatch.undo()
+    expected = [(1, "th", 11), (4, "we", 4), (5, "fr", 6)]
+    assert orders(tmp_path) == expected
+    commit(sink, units, place(job_id="running", epoch=2), may_be_committed=True)
+    assert orders(tmp_path) == expected, "the unit is not committed again"
+    assert set(sink.published(sink_place(place(job_id="running")))) == {units[0].id}
+    compacted(tmp_path)
+    assert scanned(tmp_path) == expected
+
+
+def test_a_commit_of_another_writer_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged(tmp_path)
+    check, calls = compacting._require_unchanged, list[int]()
+
+    def then_another(*given: Any) -> None:
+        check(*given)
+        calls.append(1)
+        if len(calls) == 1:
+            run(tmp_path, [batch((7, "su", 7))], job="other", **MERGE)
+
+    monkeypatch.setattr(compacting, "_require_unchanged", then_another)
+    compacted(tmp_path)
+    assert len(calls) == 2
+    assert orders(tmp_path) == [(1, "mo", 10), (3, "tu", 3), (4, "we", 4), (7, "su", 7)]
+
+
+def test_files_that_are_gone_begin_it_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged(tmp_path)
+    written, calls = compacting.Compacting._written, list[int]()
+
+    def meanwhile(self: Any, *given: Any) -> Any:
+        found = written(self, *given)
+        calls.append(1)
+        if len(calls) == 1:
+            monkeypatch.setattr(compacting.Compacting, "_written", written)
+            compacted(tmp_path)
+            run(tmp_path, [batch((1, "su", 12))], job="other", **MERGE)
+        return found
+
+    monkeypatch.setattr(compacting.Compacting, "_written", meanwhile)
+    compacted(tmp_path)
+    assert scanned(tmp_path) == [(1, "su", 12), (3, "tu", 3), (4, "we", 4)]
+    named = {Path(each["file_path"]).name for each in table_in(tmp_path, "orders").inspect.all_files().to_pylist()}
+    assert {path.name for path in tmp_path.rglob("seatunnel-compacted/*.parquet")} <= named, "no file is left over"
+
+
+def test_large_tables_become_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compacting, "FILE_BYTES", 1)
+    run(tmp_path, [batch((1, "mo", 1))], [batch((2, "mo", 2))], [batch((9, "mo", 9), kinds=[D])], **MERGE)
+    assert compacted(tmp_path).added == 2
+    assert scanned(tmp_path) == [(1, "mo", 1), (2, "mo", 2)]
+
+
+def _changed(*_: Any) -> None:
+    raise compacting._ChangedMeanwhileError
+
+
+def test_tables_that_change_all_the_time_and_missing_ones_are_named(tmp_path: Path, monkeypatch: Any) -> None:
+    shop_in(tmp_path)
+    with pytest.raises(SinkError, match=r"the table shop\.orders does not exist"):
+        compacted(tmp_path)
+    merged(tmp_path)
+    monkeypatch.setattr(compacting, "_require_unchanged", _changed)
+    with pytest.raises(SinkError, match=r"the table shop\.orders was changed by another program 3 times"):
+        compacted(tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(compacting, "TRIES", 0)
+    with pytest.raises(SinkError, match=r"other writers of the table shop\.orders were faster 0 times"):
+        compacted(tmp_path)
+
+
+def test_later_positions_in_an_old_file_are_noticed(tmp_path: Path) -> None:
+    """The rewritten rows have other positions."""
+    merged(tmp_path)
+    table = table_in(tmp_path, "orders")
+    old = {each["file_path"] for each in table.inspect.data_files().to_pylist()}
+    compacting._require_unchanged(table, frozenset(), set())
+    with pytest.raises(compacting._ChangedMeanwhileError):
+        compacting._require_unchanged(table, frozenset(), old)
+
+
+def test_a_file_without_remaining_rows_is_only_dropped(tmp_path: Path) -> None:
+    run(tmp_path, [batch((1, "mo", 1), (1, "mo", 1), kinds=[N, D])], **MERGE)
+    assert compacted(tmp_path).added == 0
+    assert scanned(tmp_path) == []
