@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _seatunnel(home: Path, captured: CapturedMySQLWithGtids, folder: Path) -> "subprocess.Popen[bytes]":
     options = captured.server.options(DATABASE)
-    source = options["url"] + "?useSSL=false&allowPublicKeyRetrieval=true"
+    source = options["url"] + "?useSSL=false&allowPublicKeyRetrieval=true&rewriteBatchedStatements=true"
     job = _JOB.format(
         source=source,
         target=source.replace(DATABASE, COPY),
