@@ -9,7 +9,9 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-import seatunnel_core.checkpoint.errors  # noqa: F401 - so that its classes are there to be found
+# These modules are imported so that their classes are found.
+import seatunnel_core.capture_errors
+import seatunnel_core.checkpoint.errors  # noqa: F401
 from seatunnel_core.errors import ConnectorError, SeaTunnelError, UsageError
 from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError, StorageUsageError
 

@@ -6,7 +6,8 @@ from contextlib import closing
 
 from attrs import define, field, frozen
 
-from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.capture_errors import CaptureSetupError, LogRemovedError
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.mysql_cdc.log_stream import log_stream
 from seatunnel_core.connectors.mysql_cdc.server import Server
 from seatunnel_core.connectors.mysql_log.captured_tables import Tables
@@ -51,7 +52,7 @@ class LogReader:
             distributed: Distributed transactions before the start; it is updated.
 
         Raises:
-            SourceChangedError: The log no longer has these events.
+            LogRemovedError: The log no longer has these events.
             SourceError: The log cannot be read or decoded, or ends inside of a transaction.
         """
         until = self.clock() + PATIENCE_S
@@ -98,12 +99,12 @@ class LogReader:
     def _refused(self, start: object, error: LogServerError) -> SourceError:
         address = self.server.dialect.address
         if error.number in _DENIED:
-            return SourceError(
+            return CaptureSetupError(
                 f"{address}: the user has no privilege REPLICATION SLAVE; run GRANT REPLICATION SLAVE ON *.* TO it"
             )
         if error.number != _NOT_READABLE or not self._is_lost(start, error):
             return SourceError(f"{address}: its log cannot be read from {start} on: {error}")
-        return SourceChangedError(
+        return LogRemovedError(
             f"{address} no longer has its log from {start} on, so changes are lost ({error}). Start a new job, and let "
             "the server keep its log for longer (binlog_expire_logs_seconds or expire_logs_days)"
         )

@@ -8,7 +8,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.capture_errors import CaptureSetupError, LogRemovedError
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
@@ -163,14 +164,14 @@ class Server:
         """Return the state of the server.
 
         Raises:
-            SourceError: A setting or a privilege is missing; the message has the statement that provides it.
+            CaptureSetupError: A setting or a privilege is missing; the message has the statement that provides it.
         """
         state = self.state()
         problem = state.problem()
         if problem is not None:
-            raise SourceError(f"{self.dialect.address} cannot be captured: {problem}")
+            raise CaptureSetupError(f"{self.dialect.address} cannot be captured: {problem}")
         if state.omits_replicated and self._is_replica(state):
-            raise SourceError(
+            raise CaptureSetupError(
                 f"{self.dialect.address} cannot be captured: it is a replica that does not log the changes that it "
                 "receives; set log_slave_updates (log_replica_updates) = ON in its configuration, and restart it, or "
                 "capture its source"
@@ -179,7 +180,7 @@ class Server:
         if missing:
             ((user,),) = self.ask("SELECT CURRENT_USER()")
             name, _, host = _text(user).rpartition("@")
-            raise SourceError(
+            raise CaptureSetupError(
                 f"{self.dialect.address}: the user {name} has no privilege {' and '.join(missing)}; run GRANT "
                 f"{', '.join(missing)} ON *.* TO '{name}'@'{host}'"
             )
@@ -197,13 +198,13 @@ class Server:
         """Check that the server logs changes of databases.
 
         Raises:
-            SourceError: binlog-do-db or binlog-ignore-db excludes one.
+            CaptureSetupError: binlog-do-db or binlog-ignore-db excludes one.
         """
         _, _, only, ignored, *_ = [*map(_text, self._end(state)), "", ""]
         included, excluded = ({each for each in text.lower().split(",") if each} for text in (only, ignored))
         for name in sorted(databases):
             if name.lower() in excluded or (included and name.lower() not in included):
-                raise SourceError(
+                raise CaptureSetupError(
                     f"{self.dialect.address} does not log changes of the database {name}: its configuration has "
                     f"{'binlog-do-db' if included else 'binlog-ignore-db'} = {only if included else ignored}; log the "
                     "database, and restart the server"
@@ -259,12 +260,12 @@ class Server:
         """Check that the log still contains the events behind a position.
 
         Raises:
-            SourceChangedError: The server has removed them.
+            LogRemovedError: The server has removed them.
         """
         files = self.files()
         if position.file not in files:
             oldest = f"the oldest one is {files[0]}" if files else "it has none"
-            raise SourceChangedError(
+            raise LogRemovedError(
                 f"{self.dialect.address} no longer has the log file {position.file}, from which the job continues at "
                 f"{position.offset} ({oldest}): changes are lost. Start a new job, and let the server keep its log for "
                 "longer (binlog_expire_logs_seconds or expire_logs_days)"

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
-from seatunnel_core.connector_api.errors import SourceError
+from seatunnel_core.capture_errors import CaptureSetupError
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_log.errors import SlotChangedError, SlotInUseError
 from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
@@ -100,7 +100,7 @@ def require_publication(connection: Any, settings: Settings, tables: Sequence[Ta
 
     Raises:
         PublicationError: The server rejects a change.
-        SourceError: Something is missing.
+        CaptureSetupError: Something is missing.
     """
     changed = False
     if changes:
@@ -113,7 +113,7 @@ def require_publication(connection: Any, settings: Settings, tables: Sequence[Ta
         changed = bool(missing)
     problems = capture_problems(connection, [settings.publication], tables)
     if problems:
-        raise SourceError("; ".join(problems))
+        raise CaptureSetupError("; ".join(problems))
     return changed
 
 

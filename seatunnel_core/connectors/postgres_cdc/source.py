@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from attrs import evolve
 
+from seatunnel_core.capture_errors import CaptureSetupError, SlotInUseError
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import ConnectorError, SourceChangedError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
@@ -126,7 +127,7 @@ class PostgresCdcSource(Source):
             if not problems:
                 problems = identity_problems(connection, self._found(connection), full=self._settings.full)
         if problems:
-            raise SourceError("; ".join(problems))
+            raise CaptureSetupError("; ".join(problems))
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         self.require_input()
@@ -313,7 +314,7 @@ class PostgresCdcSource(Source):
         try:
             if position.value:
                 advance_slot(connection, self._settings.slot, position)
-        except LogError as error:
+        except (LogError, SlotInUseError) as error:
             if not error.retryable:
                 raise
             _log.warning("the slot %s was not advanced: %s", self._settings.slot, error)

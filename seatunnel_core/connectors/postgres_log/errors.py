@@ -1,6 +1,12 @@
-"""Errors of the log reader. All of them derive from ``LogError``."""
+"""Errors of the log reader. All of them derive from ``LogError``, except those of replication slots."""
 
-from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
+from seatunnel_core.capture_errors import SlotAdvancedError as SlotAdvancedError
+from seatunnel_core.capture_errors import SlotChangedError as SlotChangedError
+from seatunnel_core.capture_errors import SlotInUseError as SlotInUseError
+from seatunnel_core.capture_errors import SlotLostError as SlotLostError
+from seatunnel_core.capture_errors import SlotMissingError as SlotMissingError
+from seatunnel_core.capture_errors import SlotTakenError as SlotTakenError
+from seatunnel_core.connector_api.errors import SourceError
 
 
 class LogError(SourceError):
@@ -32,31 +38,3 @@ class LogConnectionError(LogError):
     """The connection to the server was lost, or the server does not respond. A new connection may succeed."""
 
     retryable = True
-
-
-class SlotInUseError(LogError):
-    """Another process is reading the slot."""
-
-    retryable = True
-
-
-class SlotTakenError(SlotInUseError):
-    """Another job or program uses the slot, and has not released it for some time. Each job needs its own slot."""
-
-    retryable = False
-
-
-class SlotChangedError(LogError, SourceChangedError):
-    """The slot can no longer return the requested range."""
-
-
-class SlotMissingError(SlotChangedError):
-    """The slot does not exist, or is not a logical slot of this database with ``pgoutput``."""
-
-
-class SlotLostError(SlotChangedError):
-    """The server has removed a part of the log that the slot needs, or has invalidated the slot."""
-
-
-class SlotAdvancedError(SlotChangedError):
-    """The slot was confirmed beyond the start of a range: the server would silently skip transactions."""

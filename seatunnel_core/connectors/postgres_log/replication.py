@@ -14,9 +14,9 @@ from attrs import frozen
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
+from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.postgres_log.errors import (
     LogConnectionError,
-    LogError,
     LogServerError,
     PublicationError,
     SlotInUseError,
@@ -46,7 +46,12 @@ _GATHER_S = 0.001
 reading them one by one would take twice the CPU time.
 """
 
-_OF_STATE: dict[str, type[LogError]] = {"55006": SlotInUseError, "42704": SlotMissingError, "58P01": SlotLostError}
+_UNDEFINED = "42704"
+_OF_STATE: dict[str, type[SourceError]] = {
+    "55006": SlotInUseError,
+    _UNDEFINED: SlotMissingError,
+    "58P01": SlotLostError,
+}
 _LOST = ("has already been removed", "can no longer get changes from replication slot", "has been invalidated")
 _CONNECTION_LOST = ("08", "57P")
 
@@ -109,7 +114,7 @@ class ReplicationConnection:
         """Run a replication command or a statement, and return its rows as strings.
 
         Raises:
-            LogError: The server rejects it.
+            SourceError: The server rejects it.
         """
         return self._rows(self._pg.exec_(statement.encode()))
 
@@ -178,7 +183,7 @@ class ReplicationConnection:
         Raises:
             SlotChangedError: The slot does not exist, or its log was removed.
             SlotInUseError: Another process is reading the slot.
-            LogError: The server rejects it.
+            SourceError: The server rejects it.
         """
         self._require_settings()
         names = ",".join(quoted_name(name) for name in publications)
@@ -213,7 +218,7 @@ class ReplicationConnection:
 
         Raises:
             PublicationError: The server omits changes because a publication does not exist.
-            LogError: The server has ended the stream, or the connection is lost.
+            SourceError: The server has ended the stream, or the connection is lost.
         """
         get, found, deadline, empty = self._pg.get_copy_data, list[memoryview](), None, False
         received_bytes = 0
@@ -300,7 +305,7 @@ class ReplicationConnection:
 
     # -- errors ---------------------------------------------------------------------------------------------------
 
-    def _error(self, result: Any) -> LogError:
+    def _error(self, result: Any) -> SourceError:
         """Return the error that a result contains."""
         fields = pq.DiagnosticField
         state = (result.error_field(fields.SQLSTATE) or b"").decode() if result is not None else ""
@@ -308,7 +313,7 @@ class ReplicationConnection:
         message = self._safe(raw.decode(errors="replace")) or "the server has ended the stream"
         if any(words in message for words in _LOST):
             return SlotLostError(message)
-        if state in _OF_STATE:
+        if state in _OF_STATE and (state != _UNDEFINED or "replication slot" in message):  # or a publication
             return _OF_STATE[state](message)
         if not state or state.startswith(_CONNECTION_LOST):
             return LogConnectionError(message)

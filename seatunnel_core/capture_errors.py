@@ -1,0 +1,108 @@
+"""Errors of change data capture that have a help page: what a server lacks, or no longer has.
+
+They are outside of the connectors, because ``seatunnel help`` loads none.
+"""
+
+from seatunnel_core.errors import SourceChangedError, SourceError
+
+
+class CaptureSetupError(SourceError):
+    """A database cannot be captured as it is set up: a setting of its log, a privilege or a publication is missing.
+
+    What the engine did: nothing was read. `--check` reports the same.
+
+    Retried: no, because only an administrator of the database can change it.
+
+    What to do: run the statements in the message. PostgreSQL needs `wal_level = logical` (and a restart), and a user
+    with REPLICATION that may read the tables. MySQL and MariaDB need `log_bin`, `binlog_format = ROW`,
+    `binlog_row_image = FULL`, no `binlog_row_value_options`, and the privileges REPLICATION SLAVE and REPLICATION
+    CLIENT. New values of these settings apply to new sessions only, so writers must reconnect.
+    """
+
+    code = "CAPTURE-SETUP"
+
+
+class LogRemovedError(SourceChangedError):
+    """The server has removed a part of its binary log that the job has not read.
+
+    What the engine did: it stopped before the gap, because changes are lost.
+
+    Retried: no, because the server cannot restore the log.
+
+    What to do: start a new job, which reads the tables again. Let the server keep its log for longer than the longest
+    pause of the job (`binlog_expire_logs_seconds`, or `expire_logs_days` on MariaDB and MySQL 5.7), and do not purge
+    the log beyond the oldest position that the job shows.
+    """
+
+    code = "LOG-REMOVED"
+
+
+class SlotInUseError(SourceError):
+    """Another process reads the replication slot of the job.
+
+    What the engine did: it read nothing with the slot, because two readers would discard changes that the other one
+    needs.
+
+    Retried: yes, for some time, because an earlier process of the same job may still hold the slot. If it does not
+    release the slot, or if it belongs to another job, the pipeline fails.
+
+    What to do: wait, if an earlier process of the same job still runs: the server notices its end after at most
+    `wal_sender_timeout`. Otherwise choose another `slot.name` for one of the jobs. `SELECT active_pid FROM
+    pg_replication_slots` shows the process on the server.
+    """
+
+    code = "SLOT-IN-USE"
+    retryable = True
+
+
+class SlotTakenError(SlotInUseError):
+    """Another job or program uses the slot, and has not released it for some time. Each job needs its own slot."""
+
+    retryable = False
+
+
+class SlotChangedError(SourceChangedError):
+    """The replication slot can no longer return the requested range."""
+
+
+class SlotMissingError(SlotChangedError):
+    """The replication slot does not exist, or is not a logical slot with ``pgoutput``, so the server keeps no log.
+
+    What the engine did: it stopped, because changes since the last checkpoint may be lost.
+
+    Retried: no, because a new slot does not have the changes of the dropped one.
+
+    What to do: start a new job, which creates the slot and reads the tables again. If the name was wrong, set
+    `slot.name` to that of an existing slot.
+    """
+
+    code = "SLOT-MISSING"
+
+
+class SlotLostError(SlotChangedError):
+    """The server has removed log that the replication slot needs, or has invalidated the slot.
+
+    What the engine did: it stopped, because changes are lost.
+
+    Retried: no, because the server cannot restore the log.
+
+    What to do: drop the slot with `SELECT pg_drop_replication_slot('NAME')`, and start a new job, which reads the
+    tables again. Set `max_slot_wal_keep_size` on the server large enough for the longest pause of the job, and watch
+    `seatunnel_source_lag_bytes`.
+    """
+
+    code = "SLOT-LOST"
+
+
+class SlotAdvancedError(SlotChangedError):
+    """The replication slot was confirmed beyond the position at which the job continues.
+
+    What the engine did: it stopped, because the server would skip the transactions in between without an error.
+
+    Retried: no, because a slot cannot go back.
+
+    What to do: continue from the newest checkpoint, if an older state was restored. If another job or program has used
+    the slot, give each its own `slot.name`, and start a new job, which reads the tables again.
+    """
+
+    code = "SLOT-ADVANCED"
