@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from attrs import frozen
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SourceError
@@ -39,6 +40,15 @@ class Changes(Protocol):
         """Return False for each row in which the value of a column is absent."""
 
 
+@frozen(kw_only=True, eq=False)
+class EmittedRows:
+    """Rows to emit."""
+
+    batch: Batch
+    numbers: npt.NDArray[np.int64]
+    """For each row of the batch its index among the changed rows."""
+
+
 def emitted(
     changes: Changes,
     keep: Flags | None,
@@ -47,8 +57,8 @@ def emitted(
     where: str,
     remedy: str,
     origins: Origins | None = None,
-) -> Batch | None:
-    """Return the rows to emit as a batch; ``None`` if there are none.
+) -> EmittedRows | None:
+    """Return the rows to emit; ``None`` if there are none.
 
     If only one row of an update is kept, because the other one lies in a chunk that contains the update already, the
     row before it is a deletion, and the row after it an insertion.
@@ -82,13 +92,15 @@ def emitted(
     if not rows.num_rows:
         return None
     inserts = bool((kinds == RowKind.INSERT).all())
-    return Batch(
+    batch = Batch(
         table=schema.table,
         rows=rows,
         kinds=None if inserts else pa.array(kinds, pa.int8()),
         absent={name: pa.array(mask) for name, mask in absent.items()},
         origins=origins,
     )
+    numbers = np.arange(len(changes.kinds)) if keep is None else np.flatnonzero(keep)
+    return EmittedRows(batch=batch, numbers=numbers)
 
 
 def _pairs(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:

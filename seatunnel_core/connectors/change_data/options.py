@@ -93,13 +93,21 @@ FORMAT = Option(
     "format",
     ENUM("DEFAULT", "COMPATIBLE_DEBEZIUM_JSON"),
     default="DEFAULT",
-    doc="Format of the rows: the columns of the tables. COMPATIBLE_DEBEZIUM_JSON is rejected.",
+    doc="Format of the rows: the columns of the tables, or with COMPATIBLE_DEBEZIUM_JSON one table with the string "
+    "columns topic, key and value, which contain Debezium's messages.",
 )
 SCHEMA_CHANGES = Option(
     "schema-changes.enabled",
     BOOLEAN,
     default=False,
     doc="True is rejected: a change of a captured table's columns stops the job before any row of the new shape.",
+)
+DEBEZIUM = Option(
+    "debezium",
+    MAP,
+    doc="Properties of Debezium. With format = COMPATIBLE_DEBEZIUM_JSON these have an effect: topic.prefix or "
+    "database.server.name, key.converter.schemas.enable, value.converter.schemas.enable (both true by default) and "
+    "tombstones.on.delete (false by default). All others are ignored with a warning.",
 )
 _EXACT = "the engine is always exact"
 WITHOUT_EFFECT: tuple[Option[Any], ...] = (
@@ -113,7 +121,6 @@ WITHOUT_EFFECT: tuple[Option[Any], ...] = (
         "enable_concurrent_read", BOOLEAN, default=True, no_effect="chunks are always read in parallel",
         doc="SeaTunnel's switch of parallel snapshots.",
     ),
-    Option("debezium", MAP, no_effect="the log is not read by Debezium", doc="Properties of Debezium."),
 )  # fmt: skip
 
 CONNECTION: tuple[Option[Any], ...] = (URL, USERNAME, PASSWORD, PROPERTIES, CONNECT_TIMEOUT, POOL_SIZE)
@@ -127,7 +134,7 @@ CHUNKS: tuple[Option[Any], ...] = (
     SAMPLING_RATE,
     ALLOW_SAMPLING,
 )
-ROWS: tuple[Option[Any], ...] = (FORMAT, SCHEMA_CHANGES)
+ROWS: tuple[Option[Any], ...] = (FORMAT, DEBEZIUM, SCHEMA_CHANGES)
 
 _OF_JDBC: Mapping[Option[Any], Option[Any]] = {
     URL: jdbc.URL,
@@ -154,8 +161,6 @@ def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
 
 def require_supported(options: Options) -> None:
     """Raise ``UsageError`` for values that are not supported."""
-    if options[FORMAT] != "DEFAULT":
-        raise UsageError(f"option 'format': {options[FORMAT]} is not supported; use DEFAULT")
     if options[SCHEMA_CHANGES]:
         raise UsageError(
             "option 'schema-changes.enabled': changes of columns are not supported; set it to false. A change of a "

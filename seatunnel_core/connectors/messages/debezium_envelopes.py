@@ -23,15 +23,23 @@ from seatunnel_core.connectors.messages.encoding import RowFormat
 from seatunnel_core.rows.columns import unknown_value
 from seatunnel_core.rows.types import type_name
 
-__all__ = ["MESSAGES", "DebeziumFormat"]
+__all__ = ["BITS", "LOGICAL", "MESSAGES", "VARIABLE", "DebeziumFormat"]
 
 MESSAGES = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa.string())])
 """Columns of the rows that contain messages; the value of a tombstone is null."""
+
+LOGICAL = b"debezium"
+"""Key in the metadata of a field: the name of the logical type of its values."""
+
+BITS, VARIABLE = "io.debezium.data.Bits", "io.debezium.data.VariableScaleDecimal"
 
 _EXACT = Context(prec=80, traps=[Inexact, InvalidOperation])
 """Arithmetic for decimals with more digits than Python keeps by default, up to the 76 of ``decimal256``."""
 
 _CONNECT, _TIME = "org.apache.kafka.connect.data.", "io.debezium.time."
+_NUMBERS = {"ts_ms", "server_id", "pos", "row", "thread", "txId", "lsn", "xmin"}
+"""Fields of the block ``source`` that are numbers. All others are strings."""
+
 _SIMPLE = {
     pa.bool_(): "boolean",
     pa.int8(): "int16",
@@ -73,7 +81,7 @@ class DebeziumFormat:
     def check(self, schema: TableSchema) -> None:
         """Raise ``ValueError`` if a column has a type that messages cannot represent."""
         for column in schema.columns:
-            _schema_of(column.type)
+            _schema_of_column(column)
 
     def messages(
         self, batch: Batch, schema: TableSchema, source: Sequence[Mapping[str, Any]], *, ts_ms: int, snapshot: bool
@@ -182,18 +190,18 @@ class _Envelopes:
     def _envelope(self, topic: str, where: Mapping[str, Any]) -> dict[str, Any]:
         """Return the schema of a value."""
         row = _struct(self._schema.columns, f"{topic}.Value", optional=True)
+        old = _struct(self._old_columns(), f"{topic}.Value", optional=True)
         source = {
             "type": "struct",
             "fields": [
-                {"type": "int64" if isinstance(value, int) else "string", "optional": True, "field": name}
-                for name, value in where.items()
+                {"type": "int64" if name in _NUMBERS else "string", "optional": True, "field": name} for name in where
             ],
             "optional": False,
             "name": f"io.debezium.connector.{self._form.connector}.Source",
             "field": "source",
         }
         fields = [
-            {**row, "field": "before"},
+            {**old, "field": "before"},
             {**row, "field": "after"},
             source,
             {"type": "string", "optional": False, "field": "op"},
@@ -201,6 +209,13 @@ class _Envelopes:
             {"type": "string", "optional": True, "field": "transaction"},
         ]
         return {"type": "struct", "fields": fields, "optional": False, "name": f"{topic}.Envelope"}
+
+    def _old_columns(self) -> pa.Schema:
+        """Return the columns of rows before a change, of which the log of PostgreSQL may have only the key."""
+        columns = self._schema.columns
+        if self._form.connector != "postgresql":
+            return columns
+        return pa.schema([each.with_nullable(each.name not in self._schema.primary_key) for each in columns])
 
 
 def _json(value: Any) -> str:
@@ -211,8 +226,25 @@ def _json(value: Any) -> str:
 
 
 def _struct(columns: pa.Schema, name: str, *, optional: bool) -> dict[str, Any]:
-    fields = [{**_schema_of(column.type), "optional": column.nullable, "field": column.name} for column in columns]
+    fields = [{**_schema_of_column(column), "optional": column.nullable, "field": column.name} for column in columns]
     return {"type": "struct", "fields": fields, "optional": optional, "name": name}
+
+
+def _logical(column: pa.Field) -> str:
+    """Return the name of a column's logical type; ``""`` if its Arrow type decides."""
+    name: bytes = (column.metadata or {}).get(LOGICAL, b"")
+    return name.decode()
+
+
+def _schema_of_column(column: pa.Field) -> dict[str, Any]:
+    name, found = _logical(column), _schema_of(column.type)
+    if name == VARIABLE:
+        parts = [
+            {"type": "int32", "optional": False, "field": "scale"},
+            {"type": "bytes", "optional": False, "field": "value"},
+        ]
+        return {"type": "struct", "fields": parts, "name": name, "version": 1}
+    return {**found, "name": name, "version": 1} if name else found
 
 
 def _schema_of(kind: pa.DataType) -> dict[str, Any]:
@@ -224,6 +256,8 @@ def _schema_of(kind: pa.DataType) -> dict[str, Any]:
         return {"type": "bytes", "name": f"{_CONNECT}Decimal", "version": 1, "parameters": parameters}
     if of.is_date(kind):
         return {"type": "int32", "name": f"{_TIME}Date", "version": 1}
+    if of.is_time32(kind):
+        return {"type": "int32", "name": f"{_TIME}Time", "version": 1}
     if of.is_time(kind):
         return {"type": "int64", "name": f"{_TIME}MicroTime", "version": 1}
     if of.is_timestamp(kind):
@@ -247,7 +281,7 @@ def _encoded(batch: Batch, old: pa.BooleanArray) -> pa.RecordBatch:
     """
     arrays = []
     for column, values in zip(batch.rows.schema, batch.rows.columns, strict=True):
-        found = _forms(values)
+        found = _LOGICAL_FORMS.get(_logical(column), _forms)(values)
         mask = batch.absent.get(column.name)
         if mask is not None:
             found = _with_placeholders(batch, column, found, pc.and_(mask, pc.invert(old)))
@@ -272,11 +306,13 @@ def _forms(values: pa.Array) -> pa.Array:
         return pa.array([None if value is None else _digits(value, kind.scale) for value in values.to_pylist()])
     if of.is_date(kind):
         return values.cast(pa.date32()).cast(pa.int32())
+    if of.is_time32(kind):
+        return values.cast(pa.time32("ms")).cast(pa.int32())
     if of.is_time(kind):
         return values.cast(pa.time64("us")).cast(pa.int64())
     if of.is_timestamp(kind):
         if kind.tz:
-            return pc.strftime(values.cast(pa.timestamp("us", "UTC")), "%Y-%m-%dT%H:%M:%SZ")
+            return pc.strftime(values.cast(pa.timestamp(kind.unit, "UTC")), "%Y-%m-%dT%H:%M:%SZ")
         return values.cast(pa.timestamp(_UNITS[kind.unit][1])).cast(pa.int64())
     if of.is_list(kind):
         inner = _forms(values.flatten())
@@ -291,3 +327,23 @@ def _digits(value: Decimal, scale: int) -> str:
     number = int(value.scaleb(scale, _EXACT))
     size = (number + (number < 0)).bit_length() // 8 + 1
     return base64.b64encode(number.to_bytes(size, "big", signed=True)).decode()
+
+
+def _variable(values: pa.Array) -> pa.Array:
+    """Return decimals with the scale of each value."""
+    found = [None if value is None else _with_scale(value) for value in values.to_pylist()]
+    return pa.array(found, pa.struct([("scale", pa.int32()), ("value", pa.string())]))
+
+
+def _with_scale(value: Decimal) -> dict[str, Any]:
+    text = f"{value:f}"
+    scale = len(text.partition(".")[2].rstrip("0"))
+    return {"scale": scale, "value": _digits(value, scale)}
+
+
+def _reversed(values: pa.Array) -> pa.Array:
+    """Return bits with their lowest byte first."""
+    return pa.array([None if value is None else value[::-1] for value in values.to_pylist()], pa.binary())
+
+
+_LOGICAL_FORMS = {VARIABLE: _variable, BITS: _reversed}

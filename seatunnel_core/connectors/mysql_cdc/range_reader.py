@@ -12,12 +12,14 @@ from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emitted import Flags, emitted
+from seatunnel_core.connectors.change_data.messages import Messages
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
 from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
+from seatunnel_core.connectors.mysql_cdc.message_source import logged_at
 from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
 from seatunnel_core.connectors.mysql_cdc.window_filter import WindowFilter
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges, Transaction
@@ -39,6 +41,8 @@ class RangeReader:
     start: LogPosition
     end: LogPosition
     body: Mapping[str, Any] = field(repr=False)
+    messages: Messages | None = None
+    """Encoder of the rows; ``None`` to yield them as they are."""
 
     def batches(self, context: ReadContext) -> Iterator[Batch]:
         """Yield the changed rows.
@@ -100,8 +104,11 @@ class RangeReader:
                 keep = _both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
             origins = numbers.origins(schema.table, changes.transactions, commits)
             made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES, origins)
-            if made is not None:
-                yield made
+            if made is not None and self.messages is None:
+                yield made.batch
+            elif made is not None and self.messages is not None:
+                where = logged_at(changes, transactions, made.numbers)
+                yield from self.messages.changes(made.batch, found, where)
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
         """Return which rows are of transactions of the range since the requested time; ``None`` for all."""

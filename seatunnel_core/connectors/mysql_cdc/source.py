@@ -28,6 +28,13 @@ from seatunnel_core.connectors.change_data import options as shared
 from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.messages import (
+    TABLE,
+    Messages,
+    chunk_messages,
+    ignored_properties,
+    require_messages,
+)
 from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.address import address_of
@@ -42,6 +49,7 @@ from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, path_of
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
 from seatunnel_core.connectors.mysql_cdc.log_stream import begun_s
+from seatunnel_core.connectors.mysql_cdc.message_source import read_at
 from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
@@ -65,6 +73,9 @@ class MySQLCdcSource(Source):
     """Rows of tables, and then every change of them in the binary log of MySQL."""
 
     identifier: ClassVar[str] = "MySQL-CDC"
+    connector: ClassVar[str] = "mysql"
+    """Name of the connector in messages."""
+
     declared: ClassVar[tuple[Option[Any], ...]] = opt.OPTIONS
     task_modules: tuple[str, ...] = TASK_MODULES["mysql"]
     bounded = False
@@ -92,11 +103,13 @@ class MySQLCdcSource(Source):
         address = address_of(self._jdbc)
         if address.kind != "mysql":
             raise UsageError("option 'url': expected jdbc:mysql://host:3306/database, or jdbc:mariadb://…")
-        zoned = tuple(sorted({**dict(address.properties), "serverTimezone": options[opt.SERVER_ZONE]}.items()))
+        self._messages = Messages.of(options, self.connector)
+        # Messages contain moments, which a zone with summer time would make ambiguous.
+        self._zone: str = options[opt.SERVER_ZONE] if self._messages is None else "UTC"
+        zoned = tuple(sorted({**dict(address.properties), "serverTimezone": self._zone}.items()))
         address = evolve(address, properties=zoned)
         self._server = Server(dialect=MySQL(address, self._jdbc[jdbc.POOL]))
         self._narrowing: bool = options[opt.INT_NARROWING]
-        self._zone: str = options[opt.SERVER_ZONE]
         self._tables: tuple[Found, ...] = ()
         self._state: ServerState | None = None
         self._planner: Planner | None = None
@@ -113,12 +126,14 @@ class MySQLCdcSource(Source):
         self._look()
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
-        return tuple(each.schema() for each in self._look())
+        found = self._look()
+        return tuple(each.schema() for each in found) if self._messages is None else (TABLE,)
 
     def planned_reading(self) -> Sequence[str]:
         paths = [path_of(each) for each in self._look()]
         warning = cascades(self._server, paths)
-        return (*((_LOCKS,) if self._locks_rows else ()), *(() if warning is None else (warning,)))
+        notes = [*([_LOCKS] if self._locks_rows else []), *([] if warning is None else [warning])]
+        return [*notes, *ignored_properties(self.options)]
 
     @property
     def _locks_rows(self) -> bool:
@@ -130,7 +145,7 @@ class MySQLCdcSource(Source):
         self._look()
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        schemas = tuple(each.schema() for each in self._look())
+        schemas = self.planned_schemas()
         splits = (
             Split(index=index, weight_bytes=body.get("rows", 1) * ROW_BYTES, rows=body.get("rows", 1), body=body)
             for index, body in enumerate(inspected)
@@ -245,6 +260,7 @@ class MySQLCdcSource(Source):
                 with self._server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
                     found.append(self._captured(connection, path, configured.get(path)))
             self._server.require_logged(self._state, {path_of(each)[0] for each in found})
+            require_messages(self._messages, found)
             self._tables = tuple(map(_divisible, found))
         return self._tables
 
@@ -291,7 +307,8 @@ class MySQLCdcSource(Source):
         (where,) = self.describe([split])
         named = f"{self._server.dialect.address}, {where}"
         try:
-            yield from chunk_batches(found, reader.rows(), stored.number(body, "chunk"), named, context)
+            batches = chunk_batches(found, reader.rows(), stored.number(body, "chunk"), named, context)
+            yield from chunk_messages(self._messages, batches, found, read_at(*path_of(found), reader.planned))
         except SourceError:
             raise
         except Exception as error:
@@ -306,6 +323,7 @@ class MySQLCdcSource(Source):
             start=position_of(stored.text(body, "from")),
             end=position_of(stored.text(body, "to")),
             body=body,
+            messages=self._messages,
         )
 
     def _log_reader(self, tables: Sequence[Found]) -> LogReader:
@@ -331,6 +349,7 @@ class MariaDBCdcSource(MySQLCdcSource):
     """The same source under the name of MariaDB."""
 
     identifier: ClassVar[str] = "MariaDB-CDC"
+    connector: ClassVar[str] = "mariadb"
 
 
 def _pattern(options: Options) -> re.Pattern[str]:

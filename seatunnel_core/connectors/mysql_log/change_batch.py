@@ -73,6 +73,11 @@ class Transaction:
         return gtid_of_tagged_event(body) if kind == et.TAGGED_GTID else gtid_of_event(body)
 
     @property
+    def server_id(self) -> int:
+        """Id of the server that executed it; 0 if the log does not contain a GTID event."""
+        return HEADER.unpack_from(self._gtid_event)[2] if self._gtid_event else 0
+
+    @property
     def commit_micros(self) -> int | None:
         """Time of the commit on the server, in microseconds since 1970; ``None`` unless it is MySQL 8.0 or later."""
         if not self._gtid_event or self._gtid_event[4] not in (et.GTID, et.ANONYMOUS_GTID):
@@ -130,6 +135,9 @@ class TableChanges:
 
     events: npt.NDArray[np.int64] = field(repr=False)
     """Number of the event of each row in the stream, which defines the order of rows of several tables."""
+
+    offsets: npt.NDArray[np.int64] = field(repr=False)
+    """For each row the offset of its event in the file of the log."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
     """True for the columns that an event contains: one row per layout, one column per column of the table."""

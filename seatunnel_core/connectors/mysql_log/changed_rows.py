@@ -79,7 +79,7 @@ class ChangedRows:
             self._by_shape[shape] = self._collector(shape)
         self._by_id[data[start + HEADER_BYTES : start + _ID_END]] = self._by_shape[shape]
 
-    def add(self, data: bytes, start: int, end: int, transaction: int | None) -> bool:
+    def add(self, data: bytes, start: int, end: int, transaction: int | None, offset: int) -> bool:
         """Read an event of rows.
 
         Args:
@@ -87,6 +87,7 @@ class ChangedRows:
             start: Offset of the event's header in the buffer.
             end: Offset after the event.
             transaction: Number of its transaction; ``None`` if none has begun.
+            offset: Offset of the event in the file of the log.
 
         Returns:
             True if its table is captured.
@@ -111,11 +112,12 @@ class ChangedRows:
         if not collector.rows:
             self._filled.append(collector)
         self._events += 1
+        event = self._events, transaction, offset
         if compressed:
             part = uncompressed_part(data[head:end])
-            self.rows += collector.add(layout, part, 0, len(part), self._events, transaction)
+            self.rows += collector.add(layout, part, 0, len(part), event)
         else:
-            self.rows += collector.add(layout, data, head, end, self._events, transaction)
+            self.rows += collector.add(layout, data, head, end, event)
         self.bytes += end - start
         return True
 

@@ -83,6 +83,7 @@ class LogDecoder:
         self._tail = 0  # size of the checksum after each event, in bytes
         self._transaction: Transaction | None = None
         self._explicit = self._has_rows = False
+        self._payload_offset: int | None = None  # of the compressed transaction whose events are decoded
         self._next_transaction = 0
         self._transactions: list[Transaction] = []
         self._handlers = self._all_handlers()
@@ -170,6 +171,7 @@ class LogDecoder:
 
     def _payload(self, data: bytes, start: int, end: int) -> Iterator[ChangeBatch]:
         """Decode the events of a compressed transaction. Implemented from MySQL's documentation."""
+        self._payload_offset = self._offset - end + start - self._tail
         try:
             for inner, first, last in payload_events(data[start + HEADER_BYTES : end]):
                 timestamp, kind, _, _, _, flags = _HEADER(inner, first)
@@ -180,6 +182,7 @@ class LogDecoder:
                     yield batch
         except (LogError, UnicodeDecodeError, NotImplementedError, *DAMAGED) as error:
             raise self._located(error, data, start) from None
+        self._payload_offset = None
 
     def _batch(self, reason: Reason) -> ChangeBatch:
         """Return the collected batch, and start a new one."""
@@ -302,7 +305,8 @@ class LogDecoder:
 
     def _changed_rows(self, data: bytes, start: int, end: int, timestamp: int) -> ChangeBatch | None:
         transaction, rows = self._transaction, self._rows
-        if not rows.add(data, start, end, None if transaction is None else transaction.number):
+        offset = self._offset - end + start - self._tail if self._payload_offset is None else self._payload_offset
+        if not rows.add(data, start, end, None if transaction is None else transaction.number, offset):
             return None
         self._has_rows = True
         full = rows.rows >= self._batch_rows or rows.bytes >= self._batch_bytes

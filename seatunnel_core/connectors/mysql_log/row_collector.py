@@ -52,8 +52,8 @@ class RowCollector:
     _by_number: list[Layout] = field(init=False, factory=list)
     _values: list[list[Any]] = field(init=False, factory=list)
     _appends: list[Any] = field(init=False, factory=list)
-    _runs: list[tuple[int, int, int, int]] = field(init=False, factory=list)
-    """For each event: its layout, its number of rows, its number, and the number of its transaction."""
+    _runs: list[tuple[int, int, int, int, int]] = field(init=False, factory=list)
+    """For each event: its layout, its number of rows, its number, the number of its transaction, and its offset."""
 
     head_bytes: int = field(init=False)
     """Size of the column count and the bitmap of present columns in a row event, in bytes."""
@@ -85,8 +85,15 @@ class RowCollector:
             self._by_number.append(found)
         return found
 
-    def add(self, layout: Layout, data: bytes, start: int, end: int, event: int, transaction: int) -> int:
+    def add(self, layout: Layout, data: bytes, start: int, end: int, event: tuple[int, int, int]) -> int:
         """Add the rows between two offsets of a buffer, and return their number; an update counts as two.
+
+        Args:
+            layout: The layout of the event.
+            data: A buffer.
+            start: Offset of the rows in it.
+            end: Offset behind them.
+            event: Number of the event, number of its transaction, and offset of the event in the log.
 
         Raises:
             MalformedLogError: The rows do not end at the end of the event.
@@ -98,7 +105,7 @@ class RowCollector:
         if layout.nowhere:
             for column in layout.nowhere:
                 self._values[column].extend(repeat(None, images))
-        self._runs.append((layout.number, images, event, transaction))
+        self._runs.append((layout.number, images, *event))
         self.rows += images
         return images
 
@@ -115,7 +122,7 @@ class RowCollector:
             arrays.append(array)
             for number, message in wrong.items():
                 misfits.setdefault(number, f"column {column.name!r}: {message}")
-        runs = np.array(self._runs, np.int64).reshape(-1, 4)
+        runs = np.array(self._runs, np.int64).reshape(-1, 5)
         kinds, layout = self._kinds_and_layouts(runs)
         visible = [number for number, column in enumerate(self.table.logged) if not column.hidden]
         found = TableChanges(
@@ -124,6 +131,7 @@ class RowCollector:
             kinds=kinds,
             transactions=np.repeat(runs[:, 3], runs[:, 1]),
             events=np.repeat(runs[:, 2], runs[:, 1]),
+            offsets=np.repeat(runs[:, 4], runs[:, 1]),
             layouts=np.array([each for one in self._by_number for each in one.present], bool)[:, visible],
             layout=layout,
             misfits=misfits,

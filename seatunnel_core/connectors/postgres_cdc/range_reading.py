@@ -12,10 +12,12 @@ from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.connectors.change_data.messages import Messages
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.postgres_cdc.cursor import Mark
+from seatunnel_core.connectors.postgres_cdc.message_source import logged_at
 from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
@@ -90,6 +92,7 @@ class RangeReader:
     _tables: Sequence[Captured]
     _range: LogRange
     _context: ReadContext
+    _messages: Messages | None = None
     _numbers: dict[tuple[str, str], int] = field(init=False)
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
@@ -129,17 +132,15 @@ class RangeReader:
                     if each.complete:
                         self.committed_ms = each.time_us // 1000 + _EPOCH_MS
                 for changes in batch.changes:
-                    made = self._batch(connection, batch, changes)
-                    if made is not None:
-                        yield made
+                    yield from self._emitted(connection, batch, changes)
                 if batch.truncation is not None:
                     self._require_seen(connection, batch.truncation)
 
-    def _batch(self, connection: Any, batch: ChangeBatch, changes: TableChanges) -> Batch | None:
+    def _emitted(self, connection: Any, batch: ChangeBatch, changes: TableChanges) -> Iterator[Batch]:
         where = f"log position {batch.position}"
         number = self._number(changes.table, where)
         if number is None:
-            return None
+            return
         table = self._tables[number]
         schema = table.found.schema()
         if self._shapes.get(number) is not changes.table:
@@ -148,7 +149,12 @@ class RangeReader:
         seen = self._marks(connection, number)
         keep = None if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
         origins = self._row_numbers.origins(schema.table, changes.transactions, _commits(batch))
-        return emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
+        made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
+        if made is not None and self._messages is None:
+            yield made.batch
+        elif made is not None and self._messages is not None:
+            at = logged_at(self._settings.address.database, table.path, batch, changes, made.numbers)
+            yield from self._messages.changes(made.batch, table.found, at)
 
     def _number(self, table: LogTable, where: str) -> int | None:
         """Return the index of a table of the log; ``None`` if it is not captured.

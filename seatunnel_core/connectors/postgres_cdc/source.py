@@ -23,6 +23,7 @@ from seatunnel_core.connector_api.source import (
 )
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
+from seatunnel_core.connectors.change_data import messages
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
@@ -33,6 +34,7 @@ from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, ca
 from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
+from seatunnel_core.connectors.postgres_cdc.message_source import read_at
 from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
 from seatunnel_core.connectors.postgres_cdc.preparation import Preparation
 from seatunnel_core.connectors.postgres_cdc.published_tables import (
@@ -89,6 +91,7 @@ class PostgresCdcSource(Source):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._settings = Settings.of(options)
+        self._messages = messages.Messages.of(options, "postgresql")
         self._dialect = PostgreSQL(self._settings.session, self._settings.pool_size)
         self._tables: tuple[Captured, ...] = ()
         self._snapshot: HeldSnapshot | None = HeldSnapshot()
@@ -131,8 +134,8 @@ class PostgresCdcSource(Source):
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         self.require_input()
-        with self._connected() as connection:
-            return tuple(table.found.schema() for table in self._found(connection))
+        found = self._tables_of_server()
+        return tuple(each.found.schema() for each in found) if self._messages is None else (messages.TABLE,)
 
     def planned_reading(self) -> Sequence[str]:
         with self._connected() as connection:
@@ -144,7 +147,7 @@ class PostgresCdcSource(Source):
                 notes.append(f"the publication {name} {'exists' if exists else 'does not exist, and will be created'}")
                 notes.append(slot_note(slot_state(connection, self._settings.slot), self._settings.slot))
             notes += [note for table in found if (note := table.found.division_note()) is not None]
-        return notes
+        return [*notes, *messages.ignored_properties(self.options)]
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         """Return the schemas of the tables, and the splits of what a poll has planned."""
@@ -329,14 +332,16 @@ class PostgresCdcSource(Source):
             else:
                 wanted = LogRange.of(split.body)
                 tables = in_order(self._tables, wanted.tables)
-                reader = RangeReader(self._settings, self._dialect, tables, wanted, context)
+                reader = RangeReader(self._settings, self._dialect, tables, wanted, context, self._messages)
                 yield from reader.batches()
                 context.report_fact({"read": str(wanted.end), "committed_ms": reader.committed_ms})
 
     def _chunk(self, body: Mapping[str, Any], context: ReadContext, where: str) -> Iterator[Batch]:
         (table,) = in_order(self._tables, [(body["table"], body["shape"])])
         rows = chunk_rows(self._dialect, table.found, body, body["snapshot"])
-        return chunk_batches(table.found, rows, body["number"], f"{self._settings.address}, {where}", context)
+        batches = chunk_batches(table.found, rows, body["number"], f"{self._settings.address}, {where}", context)
+        at = read_at(self._settings.address.database, table.path)
+        return messages.chunk_messages(self._messages, batches, table.found, at)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [_described(split.body) for split in splits]
@@ -352,7 +357,9 @@ class PostgresCdcSource(Source):
         if not self._tables:
             chosen = chosen_tables(connection, self._settings)
             published = publication(connection, self._settings.publication) if self._settings.reads_log else None
-            self._tables = captured_tables(self._dialect, connection, self._settings, chosen, published)
+            tables = captured_tables(self._dialect, connection, self._settings, chosen, published)
+            messages.require_messages(self._messages, [table.found for table in tables])
+            self._tables = tables
         return self._tables
 
     @contextmanager

@@ -73,6 +73,9 @@ class TableChanges:
     numbers: npt.NDArray[np.int64] = field(repr=False)
     """Number of the message of each row in the stream, which defines the order of rows of several tables."""
 
+    positions: npt.NDArray[np.uint64] = field(repr=False)
+    """For each row the position of its message in the log."""
+
     layouts: npt.NDArray[np.bool_] = field(repr=False)
     """True for the columns that a message contains: one row per layout, one column per column of the table."""
 

@@ -82,6 +82,7 @@ def _changes(
         kinds=images.kinds,
         transactions=transactions[images.messages],
         numbers=first_number + images.messages,
+        positions=buffer.positions[images.messages],
         layouts=layouts,
         layout=layout,
         misfits=misfits,

@@ -17,6 +17,7 @@ from seatunnel_core.rows.kind import RowKind
 HEADER_BYTES = 25
 """Size of the replication header before each ``pgoutput`` message, in bytes."""
 
+_POSITION_AT = 1
 _PADDING = bytes(8)
 _NEW, _OLD, _KEY = b"NOK"
 _NULL, _UNCHANGED, _TEXT, _BINARY = b"nutb"
@@ -43,6 +44,12 @@ class RowBuffer:
     ends: Numbers
     relations: Numbers
     """Relation OID of each message."""
+
+    @property
+    def positions(self) -> npt.NDArray[np.uint64]:
+        """Position in the log of each message, from the header of the stream."""
+        high = self.longs[self.starts + _POSITION_AT].astype(np.uint64)
+        return high << np.uint64(32) | self.longs[self.starts + _POSITION_AT + 4]
 
     @classmethod
     def of(cls, messages: Sequence[bytes]) -> "RowBuffer":

@@ -152,8 +152,6 @@ def test_another_column_divides_the_table(dialect: Dialect, tmp_path: Path) -> N
 
 
 def test_what_is_not_supported_is_refused() -> None:
-    with pytest.raises(UsageError, match="COMPATIBLE_DEBEZIUM_JSON is not supported"):
-        opt.require_supported(Options({"format": "COMPATIBLE_DEBEZIUM_JSON"}, DECLARED))
     with pytest.raises(UsageError, match=r"schema-changes\.enabled"):
         opt.require_supported(Options({"schema-changes.enabled": True}, DECLARED))
     opt.require_supported(Options({}, DECLARED))

@@ -56,9 +56,11 @@ def played(
     )
     logged = Logged(rows=made, kinds=kinds, missing=missing or {}, misfits=misfits or {})
     mask = None if keep is None else np.array(keep, np.bool_)
-    batch = emitted(logged, mask, SCHEMA, context or Context(skips=False), "position 7", "set X")
-    if batch is None:
+    found = emitted(logged, mask, SCHEMA, context or Context(skips=False), "position 7", "set X")
+    if found is None:
         return []
+    batch = found.batch
+    assert [keys[number] for number in found.numbers] == batch.rows.column("id").to_pylist()
     assert {name: mask.to_pylist() for name, mask in batch.absent.items()} == (absent or {})
     return pairs(batch)
 

@@ -22,6 +22,7 @@ def changes_of(
         kinds=np.array([kind for kind, _, _ in rows], np.int8),
         transactions=np.array([number for _, number, _ in rows], np.int64),
         events=np.arange(len(rows)),
+        offsets=np.arange(len(rows)) * 10,
         layouts=np.ones((1, 2), np.bool_),
         layout=np.zeros(len(rows), np.int32),
         misfits=misfits or {},

@@ -26,7 +26,7 @@ def made(**more: Any) -> MySQLCdcSource:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"format": "COMPATIBLE_DEBEZIUM_JSON"}, "format"),
+        ({"format": "COMPATIBLE_DEBEZIUM_JSON", "debezium": {"tombstones.on.delete": "x"}}, "expected true or false"),
         ({"startup__specific_offset__gtid_set": "a:1-5"}, "gtid-set.*not supported; write startup"),
         ({"startup__specific_offset__skip_events": 3}, "skip-events.*inside of a transaction"),
         ({"startup__mode": "specific"}, "startup.specific-offset.file.*required for startup.mode = specific"),

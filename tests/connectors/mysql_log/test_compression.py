@@ -75,9 +75,11 @@ def test_compressed_transactions_of_mysql(compression: int) -> None:
     inner.xid()
     log = started()
     log.gtid(7)
+    start = log.offset
     payload(log, inner, compression)
     batches = decode(log, batch_rows=2)
     assert [each.rows for each in batches] == [2, 1]
+    assert [each.changes[0].offsets.tolist() for each in batches] == [[start, start], [start]]
     assert batches[-1].position.offset == log.offset
     assert batches[-1].transactions[0].end.offset == log.offset
     assert str(batches[-1].transactions[0].gtid).endswith(":7")

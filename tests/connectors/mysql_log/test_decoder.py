@@ -219,6 +219,21 @@ def test_rows_of_many_transactions_are_one_batch_in_the_order_of_the_log() -> No
     assert changes.rows.column(0).to_pylist() == changes.transactions.tolist()
 
 
+def test_rows_have_the_offset_of_their_event() -> None:
+    log, starts = LogWriter(), []
+    log.format()
+    log.gtid(1)
+    log.query("BEGIN")
+    log.table_map([INT])
+    for number in range(3):
+        starts += [log.offset] * 2
+        log.rows(UPDATE, 1, [[four(number)], [four(number + 1)]])
+    log.xid()
+    found = only(batches := decode(log, [INT]))
+    assert found.offsets.tolist() == starts
+    assert [each.server_id for batch in batches for each in batch.transactions] == [7]
+
+
 def test_rows_inside_of_a_transaction_without_its_begin_are_an_error() -> None:
     log = LogWriter()
     log.format()

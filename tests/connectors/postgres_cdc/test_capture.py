@@ -273,7 +273,7 @@ def test_settings_have_defaults() -> None:
         ({"database-names": ("other",)}, "'other' is not the database in url"),
         ({"decoding__plugin__name": "wal2json"}, "wal2json is not supported; use pgoutput"),
         ({"slot__name": "Copy-1"}, "'Copy-1' is not a name of a slot"),
-        ({"format": "COMPATIBLE_DEBEZIUM_JSON"}, "not supported"),
+        ({"schema-changes.enabled": True}, "not supported"),
     ],
 )
 def test_values_that_are_not_supported_are_refused(more: dict[str, Any], message: str) -> None:

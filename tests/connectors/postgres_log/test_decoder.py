@@ -90,6 +90,14 @@ def test_rows_have_kind_transaction_and_order() -> None:
     assert change.table.key == ("id",)
 
 
+def test_rows_have_the_position_of_their_message() -> None:
+    row = of.insert(T, ["1", "a", None])
+    changed = of.update(T, ["2", "a", None], ["1", None, None], "K")
+    at = [of.data(each[25:], lsn) for each, lsn in ((row, 2**63 + 5), (changed, 2**32 + 6))]
+    (batch,) = decode(transaction(table(), *at))
+    assert batch.changes[0].positions.tolist() == [2**63 + 5, 2**32 + 6, 2**32 + 6]
+
+
 def test_a_changed_key_has_the_key_of_the_old_row_only() -> None:
     assert rows(decode(transaction(table(), of.update(T, ["2", "a", None], ["1", None, None], "K")))) == [
         ("-U", 1, "absent", "absent"),

@@ -1,0 +1,174 @@
+"""Captured rows as Debezium's messages: the output of a source with ``format = COMPATIBLE_DEBEZIUM_JSON``."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from seatunnel_core.connector_api.batch import Batch, TableSchema
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.debezium_columns import message_schema, with_message_types
+from seatunnel_core.connectors.change_data.options import DEBEZIUM, FORMAT
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES, DebeziumFormat
+from seatunnel_core.rows.kind import RowKind
+
+TABLE = TableSchema(table="default.default", columns=MESSAGES)
+"""The one table of such a source, with SeaTunnel's name."""
+
+_SERVERS = ("topic.prefix", "database.server.name")
+_KEY_SCHEMAS, _VALUE_SCHEMAS = "key.converter.schemas.enable", "value.converter.schemas.enable"
+_TOMBSTONES = "tombstones.on.delete"
+_KNOWN = (*_SERVERS, _KEY_SCHEMAS, _VALUE_SCHEMAS, _TOMBSTONES)
+_MOST_ROWS = 2_000
+"""Maximum number of rows whose messages are in memory: each may contain the schema of its table."""
+
+_NAMES = {
+    "mysql": "mysql_binlog_source",
+    "mariadb": "mariadb_binlog_source",
+    "postgresql": "postgres_cdc_source",
+}
+"""Default names of the server, by connector."""
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@frozen(kw_only=True)
+class Messages:
+    """Encoder of the rows of a source; picklable."""
+
+    form: DebeziumFormat
+    now_ms: Callable[[], int] = field(default=_now_ms, repr=False)
+
+    @classmethod
+    def of(cls, options: Options, connector: str) -> "Messages | None":
+        """Return the encoder for a job's options; ``None`` for ``format = DEFAULT``.
+
+        Args:
+            options: The options of the source.
+            connector: ``mysql``, ``mariadb`` or ``postgresql``.
+
+        Raises:
+            UsageError: A property of Debezium has a value that is not allowed.
+        """
+        if options[FORMAT] == "DEFAULT":
+            return None
+        given: Mapping[str, str] = options[DEBEZIUM] or {}
+        server = next((given[name] for name in _SERVERS if given.get(name)), _NAMES[connector])
+        return cls(
+            form=DebeziumFormat(
+                connector=connector,
+                server=server,
+                key_schemas=_flag(given, _KEY_SCHEMAS, default=True),
+                value_schemas=_flag(given, _VALUE_SCHEMAS, default=True),
+                tombstones=_flag(given, _TOMBSTONES, default=False),
+            )
+        )
+
+    def require_supported(self, tables: Sequence[Found]) -> None:
+        """Raise ``SourceError`` if messages cannot represent a table."""
+        for found in tables:
+            schema = message_schema(found, self.form.connector)
+            try:
+                self.form.check(schema)
+            except ValueError as error:
+                raise SourceError(f"the table {schema.table}: {error}; use format = DEFAULT") from None
+
+    def snapshot(self, batch: Batch, found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:
+        """Yield the messages of rows of a chunk.
+
+        Args:
+            batch: The rows.
+            found: Their table.
+            where: Their block ``source``, without ``ts_ms``.
+        """
+        now = self.now_ms()
+        yield from self._batches(batch, found, [{"ts_ms": now, **where}] * batch.rows.num_rows, snapshot=True)
+
+    def changes(self, batch: Batch, found: Found, where: Sequence[Mapping[str, Any]]) -> Iterator[Batch]:
+        """Yield the messages of changed rows.
+
+        Args:
+            batch: The rows.
+            found: Their table.
+            where: The block ``source`` of each row.
+        """
+        yield from self._batches(batch, found, where, snapshot=False)
+
+    def _batches(
+        self, batch: Batch, found: Found, where: Sequence[Mapping[str, Any]], *, snapshot: bool
+    ) -> Iterator[Batch]:
+        schema = message_schema(found, self.form.connector)
+        typed = with_message_types(batch.rows, schema)
+        for start, size in _parts(batch):
+            part = Batch(
+                table=TABLE.table,
+                rows=typed.slice(start, size),
+                kinds=None if batch.kinds is None else batch.kinds.slice(start, size),
+                absent={name: mask.slice(start, size) for name, mask in batch.absent.items()},
+            )
+            sources = where[start : start + size]
+            made = self.form.messages(part, schema, sources, ts_ms=self.now_ms(), snapshot=snapshot)
+            if made.rows.num_rows:
+                yield made
+
+
+def require_messages(encoder: Messages | None, tables: Sequence[Found]) -> None:
+    """Raise ``SourceError`` if there is an encoder and it cannot represent a table."""
+    if encoder is not None:
+        encoder.require_supported(tables)
+
+
+def chunk_messages(
+    encoder: Messages | None, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]
+) -> Iterator[Batch]:
+    """Yield the rows of a chunk as they are, or with an encoder their messages."""
+    for batch in batches:
+        if encoder is None:
+            yield batch
+        else:
+            yield from encoder.snapshot(batch, found, where)
+
+
+def ignored_properties(options: Options) -> list[str]:
+    """Return a note about the properties of Debezium that have no effect; none if all have one."""
+    given = [*(options[DEBEZIUM] or {})]
+    known = _KNOWN if options[FORMAT] != "DEFAULT" else ()
+    ignored = [name for name in given if name not in known]
+    if not ignored:
+        return []
+    return [f"option 'debezium': {', '.join(ignored)}: no effect, because the log is not read by Debezium"]
+
+
+def rows_of_events(kinds: npt.NDArray[np.int8], events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return for each row its number within its event, from 0; both rows of an update have the same."""
+    ends = (kinds != RowKind.UPDATE_BEFORE).astype(np.int64)
+    before = np.cumsum(ends) - ends
+    first = np.concatenate([[True], events[1:] != events[:-1]]) if len(events) else np.zeros(0, np.bool_)
+    starts = np.maximum.accumulate(np.where(first, before, 0))
+    found: npt.NDArray[np.int64] = before - starts
+    return found
+
+
+def _parts(batch: Batch) -> Iterator[tuple[int, int]]:
+    """Yield the begin and size of parts of a batch that do not divide an update."""
+    start, count = 0, batch.rows.num_rows
+    while start < count:
+        size = min(_MOST_ROWS, count - start)
+        if start + size < count and batch.kinds is not None:
+            size += int(batch.kinds[start + size - 1].as_py() == RowKind.UPDATE_BEFORE)
+        yield start, size
+        start += size
+
+
+def _flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:
+    written = str(given.get(name, default)).lower()
+    if written not in ("true", "false"):
+        raise UsageError(f"option 'debezium': {name} = {given[name]!r}; expected true or false")
+    return written == "true"
