@@ -134,8 +134,7 @@ class PostgresCdcSource(Source):
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         self.require_input()
-        found = self._tables_of_server()
-        return tuple(each.found.schema() for each in found) if self._messages is None else (messages.TABLE,)
+        return (messages.TABLE,) if self._messages else tuple(each.found.schema() for each in self._tables_of_server())
 
     def planned_reading(self) -> Sequence[str]:
         with self._connected() as connection:
