@@ -18,5 +18,5 @@ def test_a_file_does_not_get_changes_like_new_rows(tmp_path: Path) -> None:
     sink = LocalFileSink(options)
     sink.prepare(sink_place(place()))
     writer = begin(sink, TableSchema(table="t", columns=rows.schema), place())
-    with pytest.raises(RowError, match="the table t has updated or deleted rows.*RowKindExtractor"):
+    with pytest.raises(RowError, match=r"the table t has updated or deleted rows.*RowKindExtractor"):
         writer.write(Batch(table="t", rows=rows, kinds=pa.array([3], pa.int8())))
