@@ -18,8 +18,13 @@ def report_record(report: JobReport) -> dict[str, Any]:
         "outcome": report.outcome.value,
         "started_at": report.started_at,
         "ended_at": report.ended_at,
-        "pipelines": [asdict(view) for view in report.pipelines],
+        "pipelines": [_view_record(view) for view in report.pipelines],
     }
+
+
+def _view_record(view: PipelineView) -> dict[str, Any]:
+    """Return a pipeline's view; without sources that read a log, it is as earlier versions wrote it."""
+    return {key: value for key, value in asdict(view).items() if key != "sources" or value}
 
 
 def report_from(job_id: str, record: Mapping[str, Any]) -> JobReport:

@@ -1,11 +1,16 @@
-"""Targets of the file sink that cannot be made: what stands in the way is named, and nothing is tried again."""
+"""What the file sink rejects: targets that cannot be created, and updates and deletes, which a file cannot apply."""
 
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from seatunnel_core.errors import SinkError, UsageError
+from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
+from seatunnel_core.connectors.file.sink import LocalFileSink
+from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.failure import kind_of
 from seatunnel_core.work.failure import FailureKind
 from tests.connectors.file.local_files import sink
@@ -36,3 +41,13 @@ def test_a_target_below_a_working_folder_that_is_gone(tmp_path: Path, monkeypatc
     (tmp_path / "away").rmdir()
     with pytest.raises(UsageError, match="'out' is relative to the folder in which the engine was started"):
         sink("out")
+
+
+def test_a_file_does_not_get_changes_like_new_rows(tmp_path: Path) -> None:
+    rows = pa.RecordBatch.from_pydict({"id": [1]})
+    options = options_of(LocalFileSink, {"path": str(tmp_path), "file_format_type": "parquet"})
+    sink = LocalFileSink(options)
+    sink.prepare(sink_place(place()))
+    writer = begin(sink, TableSchema(table="t", columns=rows.schema), place())
+    with pytest.raises(RowError, match=r"the table t has updated or deleted rows.*RowKindExtractor"):
+        writer.write(Batch(table="t", rows=rows, kinds=pa.array([3], pa.int8())))
