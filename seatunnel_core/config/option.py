@@ -93,6 +93,9 @@ class Option(Generic[T]):
     names_columns: bool = field(default=False, kw_only=True)
     """True if the sink replaces ``${…}`` in the value with columns of a row, unless a variable has that name."""
 
+    decides_columns: bool = field(default=False, kw_only=True)
+    """True if the tables or columns of the source depend on the value, so that a restored job cannot change it."""
+
 
 class Options(Mapping[str, Any]):
     """The validated options of one block: ``options[PATH]`` by declaration, or ``options["path"]`` by name.

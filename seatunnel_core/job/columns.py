@@ -17,8 +17,12 @@ Columns = Mapping[str, str]
 
 
 def column_options(options: Options) -> Columns:
-    """Return the options that declare the columns of a source, if they are set."""
-    deciding = [option for option in options.declared if option.type is SCHEMA or option.key in _BESIDE_SCHEMAS]
+    """Return the options on which the columns of a source depend, if they are set."""
+    deciding = [
+        option
+        for option in options.declared
+        if option.type is SCHEMA or option.key in _BESIDE_SCHEMAS or option.decides_columns
+    ]
     return {option.key: _text(options[option]) for option in deciding if options[option] not in (None, option.default)}
 
 

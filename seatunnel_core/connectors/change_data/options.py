@@ -95,6 +95,7 @@ FORMAT = Option(
     default="DEFAULT",
     doc="Format of the rows: the columns of the tables, or with COMPATIBLE_DEBEZIUM_JSON one table with the string "
     "columns topic, key and value, which contain Debezium's messages.",
+    decides_columns=True,
 )
 SCHEMA_CHANGES = Option(
     "schema-changes.enabled",

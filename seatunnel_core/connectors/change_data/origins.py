@@ -25,8 +25,8 @@ class Commit:
 class RowNumbers:
     """Numbers of rows in their transactions, which may continue in the next batch."""
 
-    _last: dict[str, tuple[int, int]] = field(init=False, factory=dict)
-    """Transaction and number of the last row of each table."""
+    _last: dict[str, tuple[str, int]] = field(init=False, factory=dict)
+    """Position of the transaction and number of the last row of each table."""
 
     def origins(self, table: str, transactions: npt.NDArray[np.int64], commits: Mapping[int, Commit]) -> Origins:
         """Return the origins of consecutive rows of a table.
@@ -39,11 +39,12 @@ class RowNumbers:
         starts = np.flatnonzero(np.diff(transactions, prepend=-1))
         lengths = np.diff(starts, append=len(transactions))
         numbers = np.arange(1, len(transactions) + 1) - np.repeat(starts, lengths)
-        last, count = self._last.get(table, (-1, 0))
-        if last == transactions[0]:
+        found = [commits[int(number)] for number in transactions[starts]]
+        last, count = self._last.get(table, ("", 0))
+        if last == found[0].position:
             numbers[: lengths[0]] += count
-        self._last[table] = int(transactions[-1]), int(numbers[-1])
-        return _origins([commits[int(number)] for number in transactions[starts]], lengths, numbers)
+        self._last[table] = found[-1].position, int(numbers[-1])
+        return _origins(found, lengths, numbers)
 
 
 def _origins(commits: Sequence[Commit], lengths: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> Origins:

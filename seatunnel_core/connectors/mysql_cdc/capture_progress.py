@@ -43,7 +43,12 @@ class Observed:
         """
         at_ms = round(time.time() * 1000) + self.ahead_ms
         times = self.times or LogTimes(((progress.log if starts_now else end, at_ms),))
-        sizes = {} if progress.log.file == end.file else file_sizes()
+        if progress.log.file == end.file:
+            sizes: Mapping[str, int] = {}
+        elif progress.log.file in self.sizes and times.end.file == end.file:
+            sizes = self.sizes
+        else:
+            sizes = file_sizes()
         return evolve(self, times=times.and_one(end, at_ms).since(progress.log), sizes=sizes)
 
 
@@ -66,7 +71,7 @@ def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition
         snapshot=snapshot,
         position=str(progress.log),
         end=str(max(times.end, progress.log)),
-        oldest=str(progress.log if oldest is None else min(oldest, progress.log)),
+        oldest="" if oldest is None else str(min(oldest, progress.log)),
         lag_bytes=_distance(progress.log, times.end, observed.sizes),
         lag_seconds=times.lag_seconds(progress.log, progress.committed_ms),
     )

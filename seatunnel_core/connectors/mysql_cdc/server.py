@@ -170,7 +170,7 @@ class Server:
         problem = state.problem()
         if problem is not None:
             raise CaptureSetupError(f"{self.dialect.address} cannot be captured: {problem}")
-        if state.omits_replicated and self._is_replica(state):
+        if state.omits_replicated and self.is_replica(state):
             raise CaptureSetupError(
                 f"{self.dialect.address} cannot be captured: it is a replica that does not log the changes that it "
                 "receives; set log_slave_updates (log_replica_updates) = ON in its configuration, and restart it, or "
@@ -186,7 +186,7 @@ class Server:
             )
         return state
 
-    def _is_replica(self, state: ServerState) -> bool:
+    def is_replica(self, state: ServerState) -> bool:
         """Return True if the server receives changes of another one; False if the user may not know that."""
         statement = "SHOW ALL SLAVES STATUS" if state.is_maria else f"SHOW {state.replica} STATUS"
         try:

@@ -158,6 +158,8 @@ class MySQLCdcSource(Source):
         names: bytes = cursor["tables"] if cursor else recorded(tables)
         progress = Progress.of(cursor) if cursor else self._first()
         self._require_same(progress, self._state)
+        if progress.stop is None:
+            progress = evolve(progress, until_ms=self.options[opt.STOP_TIMESTAMP])
         warnings: list[str | None] = [] if cursor else [*self.planned_reading()]
         if self._planner is None:
             captured = same_tables(names, tables)
@@ -230,8 +232,10 @@ class MySQLCdcSource(Source):
         if mode == "specific":
             log = LogPosition(options[opt.STARTUP_FILE], options[opt.STARTUP_POS])
         elif mode == "timestamp":
-            found = first_file(self._server.files(), options[opt.STARTUP_TIMESTAMP], partial(begun_s, self._server))
-            log = LogPosition(found, 4)
+            files = self._server.files()
+            if not self._server.is_replica(self._state):
+                files = [first_file(files, options[opt.STARTUP_TIMESTAMP], partial(begun_s, self._server))]
+            log = LogPosition(files[0], 4)
         elif mode == "earliest":
             log = LogPosition(self._server.files()[0], 4)
         else:

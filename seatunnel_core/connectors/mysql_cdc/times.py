@@ -2,12 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
+MARGIN_MS = 24 * 3600 * 1000
+"""Maximum duration of the statements that switch to a next file, in milliseconds: servers record the time at which the
+statement began as the time of the file."""
+
 
 def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int]) -> str:
     """Return the file of the log that contains the first transaction since a time.
 
     A file of which a later one was begun before that time has older transactions only. So a binary search needs the
-    beginnings of a few files. It expects that the clock of the server was not set back.
+    beginnings of a few files. It expects that the clock of the server was not set back, and that the server is not a
+    replica, which records times of its source.
 
     Args:
         files: Names of the files, the oldest first; at least one.
@@ -17,7 +22,7 @@ def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int
     low, high = 0, len(files) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if begun_s(files[middle]) * 1000 + 999 < since_ms:
+        if begun_s(files[middle]) * 1000 + 999 + MARGIN_MS < since_ms:
             low = middle
         else:
             high = middle - 1

@@ -43,6 +43,13 @@ def test_numbers_continue_in_the_next_batch_of_a_transaction() -> None:
     assert origins(numbers, 5).numbers.to_pylist() == [1]
 
 
+def test_numbers_begin_again_where_another_stream_counts_transactions_anew() -> None:
+    numbers = RowNumbers()
+    numbers.origins("t", np.array([0, 0, 0], np.int64), {0: Commit(1, "A")})
+    again = numbers.origins("t", np.array([0, 0], np.int64), {0: Commit(2, "B")})
+    assert again.numbers.to_pylist() == [1, 2]
+
+
 def test_origins_follow_their_rows() -> None:
     given = batch(origins(RowNumbers(), 1, 2, 2))
     chosen = kept(given, pa.array([True, False, True])).origins
