@@ -97,6 +97,6 @@ def unreadable(pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]
         if state is None or not state.memory or not isinstance(planned.source, SupportsRestoreCheck):
             continue
         try:
-            planned.source.require_readable(state.memory)
+            planned.source.require_readable(state.memory, state.waiting)
         except ConnectorError as error:
             yield f"the source {planned.name!r}: {error}"

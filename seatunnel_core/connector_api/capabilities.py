@@ -11,6 +11,7 @@ from typing import Protocol, TypeGuard, runtime_checkable
 from seatunnel_core.connector_api.sink_context import SinkContext
 from seatunnel_core.connector_api.source import Fact, PollCursor
 from seatunnel_core.connector_api.source_progress import SourceProgress
+from seatunnel_core.connector_api.values import Split
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.work.retraction import Retraction
 
@@ -166,11 +167,15 @@ class SupportsRestoreCheck(Protocol):
     """An unbounded source that can determine whether an earlier state is still usable."""
 
     @abstractmethod
-    def require_readable(self, cursor: PollCursor) -> None:
-        """Check that the system still has the data behind the cursor.
+    def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
+        """Check that the system still has the data behind the cursor and that of the unread splits.
 
         Called in the driver when a checkpoint or savepoint is chosen for a restore, before the job's state changes: if
         this raises, the job can still resume from its latest checkpoint.
+
+        Args:
+            cursor: The cursor of the checkpoint.
+            unread: Splits of earlier polls whose rows the checkpoint does not contain.
 
         Raises:
             SourceChangedError: Data behind the cursor was removed, or the cursor belongs to another system.

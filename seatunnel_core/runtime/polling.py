@@ -67,11 +67,12 @@ class SourcePolling:
 
         def found() -> None:
             self._notices.warned(command.source, news.warnings)
+            self._deliver(event)
+
+        def event(now_ms: int) -> events.Found:
             self._sources.progress.polled(command.source, news.cursor, command.facts)
-            self._deliver(
-                lambda now: events.Found(
-                    now_ms=now, source=command.source, splits=splits, memory=news.cursor, again_ms=news.again_ms
-                )
+            return events.Found(
+                now_ms=now_ms, source=command.source, splits=splits, memory=news.cursor, again_ms=news.again_ms
             )
 
         return found

@@ -3,6 +3,7 @@
 Methods run on a pool's thread, return plain values and raise on failure.
 """
 
+import logging
 from collections.abc import Sequence
 
 from attrs import Factory, evolve, field, frozen
@@ -29,6 +30,8 @@ from seatunnel_core.spark.failure import retried
 from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.storage import CheckpointStorage
+
+_log = logging.getLogger(__name__)
 
 
 @frozen(kw_only=True)
@@ -101,7 +104,10 @@ class SourceIO:
     def close(self) -> None:
         """Close the sources after the pipeline has ended, with any outcome."""
         for source in self.planned.sources:
-            source.source.close()
+            try:
+                source.source.close()
+            except Exception as error:
+                _log.warning("source %r was not closed: %s", source.name, error)
 
     def poll(self, source_name: str, cursor: PollCursor, facts: Sequence[Fact]) -> PollResult:
         """Return the new data of an unbounded source since the cursor, once the parts of the new cursor are durable.

@@ -1,5 +1,6 @@
 """Progress of the sources of a pipeline, between two polls and over restarts."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,6 +11,11 @@ from seatunnel_core.connector_api.source import PollCursor
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.planning.plan import PlannedPipeline
 from seatunnel_core.work.fact import Fact
+
+_log = logging.getLogger(__name__)
+
+_CURRENT_S = 30
+"""Age of a poll at the end of the log from which on the source may be behind, such as if the server is unreachable."""
 
 
 @frozen(kw_only=True)
@@ -65,7 +71,11 @@ class ProgressOfSources:
         """Return the progress of each source that has been polled."""
         found = {}
         for name, polled in self._polled.items():
-            progress = self._computed(name, polled)
+            try:
+                progress = self._computed(name, polled)
+            except Exception:  # The display of a job must not fail because of a fault in a plugin.
+                _log.debug("the progress of the source %r is unknown", name, exc_info=True)
+                continue
             if progress is not None:
                 found[name] = self._aged(progress, polled)
         return found
@@ -83,6 +93,8 @@ class ProgressOfSources:
 
     def _aged(self, progress: SourceProgress, polled: _Polled) -> SourceProgress:
         """Return the progress now: a lag grows until the next poll, which may be late because sinks are slow."""
-        if not progress.lag_seconds:
+        age_s = self._clock() - polled.at
+        if progress.lag_seconds is None or (progress.lag_seconds == 0 and age_s <= _CURRENT_S):
             return progress
-        return evolve(progress, lag_seconds=round(progress.lag_seconds + self._clock() - polled.at, 1))
+        lag_bytes = progress.lag_bytes or None  # The log may have grown since.
+        return evolve(progress, lag_seconds=round(progress.lag_seconds + age_s, 1), lag_bytes=lag_bytes)

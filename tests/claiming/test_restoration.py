@@ -1,5 +1,6 @@
 """What a restore refuses before anything starts, with what to write instead, and what it remembers until it is done."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from seatunnel_core.checkpoint.decisions.base import RestoreRequest, Rewind
 from seatunnel_core.claiming.claim import EPOCHS_PER_VERSION, Claim, claim_again
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import PollCursor
+from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.fake.source import FakeSource
 from seatunnel_core.connectors.filesystems.staged_name import staging_folder
 from seatunnel_core.errors import UsageError
@@ -84,7 +86,7 @@ def test_a_checkpoint_is_not_older_than_its_own_savepoint(one: Played) -> None:
 def test_a_state_whose_data_the_source_no_longer_has_is_refused_before_anything_changes(
     one: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def require_readable(_self: FakeSource, cursor: PollCursor) -> None:
+    def require_readable(_self: FakeSource, cursor: PollCursor, _unread: Sequence[Split]) -> None:
         if cursor["offset"] < 5:
             raise SourceChangedError(f"the messages before 5 were removed, and reading continues at {cursor['offset']}")
 

@@ -23,5 +23,11 @@ def test_only_options_that_are_set_and_decide_columns_are_reported() -> None:
     }
 
 
+def test_other_options_may_decide_the_columns_too() -> None:
+    format = Option("format", STRING, default="DEFAULT", doc="", decides_columns=True)
+    assert column_options(Options({"format": "MESSAGES"}, (format,))) == {"format": "MESSAGES"}
+    assert column_options(Options({"format": "DEFAULT"}, (format,))) == {}
+
+
 def test_a_default_is_not_reported_though_it_is_written() -> None:
     assert said(file_format_type="csv", read_columns=None) == {}

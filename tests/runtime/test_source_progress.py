@@ -99,3 +99,22 @@ def test_a_source_may_not_know_its_progress() -> None:
     progress, _ = followed(Counting())
     progress.polled("in", {}, ())
     assert progress.shown() == {}
+
+
+def test_a_fault_of_a_source_does_not_reach_the_display() -> None:
+    class Broken(Counting):
+        def progress(self, cursor: Mapping[str, Any]) -> SourceProgress | None:
+            raise ValueError("a fault of the plugin")
+
+    progress, _ = followed(Broken())
+    progress.polled("in", {"read": []}, ())
+    assert progress.shown() == {}
+
+
+def test_a_source_that_is_not_polled_any_more_is_not_up_to_date() -> None:
+    progress, now = followed(Counting())
+    progress.polled("in", {"read": [], "lag": 0.0}, ())
+    now[0] += 29
+    assert progress.shown()["in"].lag_seconds == 0
+    now[0] += 31
+    assert progress.shown()["in"].lag_seconds == 60

@@ -49,7 +49,7 @@ class FileSinkWriter(SinkWriter):
     def write(self, batch: Batch) -> None:
         """Write a batch, after checking that the format can represent all its rows."""
         if not batch.inserts_only:
-            raise RowError(
+            raise SinkError(
                 f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a file gets only new "
                 "rows; add the kind of each row as a column with the transform RowKindExtractor, or select rows with "
                 "FilterRowKind"

@@ -211,9 +211,11 @@ class KafkaSource(Source):
             require_same(self._cluster, topic, expected, ids.get(topic), "of the checkpoint")
         return ids
 
-    def require_readable(self, cursor: PollCursor) -> None:
+    def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
         """Raise ``SourceChangedError`` if a topic was created again, or messages behind the cursor were removed."""
         known, _ = _known(cursor)
+        for each in (_range(split.body) for split in unread):
+            known[each.topic, each.partition] = min(known.get((each.topic, each.partition), each.start), each.start)
         with errors_of_source():
             self._same_topics(known, (), cursor)
             firsts = self._starting.firsts(list(known))

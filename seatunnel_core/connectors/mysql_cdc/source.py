@@ -192,11 +192,11 @@ class MySQLCdcSource(Source):
             progress = progress.with_fact(fact)
         return {**cursor, **progress.cursor()}
 
-    def require_readable(self, cursor: PollCursor) -> None:
+    def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
         """Raise ``SourceChangedError`` if the log behind the cursor was removed, or the server is another one."""
         progress = Progress.of(cursor)
         self._require_same(progress, self._server.require_capturable())
-        self._server.require_retained(progress.log)
+        self._server.require_retained(min([progress.log, *map(_start, unread)]))
 
     def _require_same(self, progress: Progress, state: ServerState) -> None:
         """Raise an error if the server is another one than that of a cursor."""
@@ -221,9 +221,8 @@ class MySQLCdcSource(Source):
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Record from where the oldest retained checkpoint continues to read the log."""
-        starts = [stored.text(each.body, "log" if "chunk" in each.body else "from") for each in unread]
-        starts += [stored.text(cursor, "log")] if cursor else []
-        self._oldest = min(map(position_of, starts), default=None)
+        starts = [*map(_start, unread), *([position_of(stored.text(cursor, "log"))] if cursor else [])]
+        self._oldest = min(starts, default=None)
 
     def _first(self) -> Progress:
         """Return the start of the job."""
@@ -376,6 +375,11 @@ def _divisible(found: Found) -> Found:
 def _for_tasks(found: Found) -> Found:
     """Return the table without the data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))
+
+
+def _start(split: Split) -> LogPosition:
+    """Return the position from which a split needs the log."""
+    return position_of(stored.text(split.body, "log" if "chunk" in split.body else "from"))
 
 
 def _described(body: Mapping[str, Any]) -> str:

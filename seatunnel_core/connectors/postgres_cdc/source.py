@@ -236,7 +236,7 @@ class PostgresCdcSource(Source):
             if held is not None:
                 held.close()
 
-    def require_readable(self, cursor: PollCursor) -> None:
+    def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
         """Raise ``SourceChangedError`` if the slot was confirmed beyond the cursor, or the server is another one."""
         state = Capture.from_record(cursor)
         with self._connected() as connection:

@@ -9,7 +9,7 @@ import pytest
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connector_api.testing.drive import begin, place, sink_place
 from seatunnel_core.connectors.file.sink import LocalFileSink
-from seatunnel_core.errors import RowError, SinkError, UsageError
+from seatunnel_core.errors import SinkError, UsageError
 from seatunnel_core.rows.batch import Batch, TableSchema
 from seatunnel_core.spark.failure import kind_of
 from seatunnel_core.work.failure import FailureKind
@@ -49,5 +49,5 @@ def test_a_file_does_not_get_changes_like_new_rows(tmp_path: Path) -> None:
     sink = LocalFileSink(options)
     sink.prepare(sink_place(place()))
     writer = begin(sink, TableSchema(table="t", columns=rows.schema), place())
-    with pytest.raises(RowError, match=r"the table t has updated or deleted rows.*RowKindExtractor"):
+    with pytest.raises(SinkError, match=r"the table t has updated or deleted rows.*RowKindExtractor"):
         writer.write(Batch(table="t", rows=rows, kinds=pa.array([3], pa.int8())))

@@ -70,7 +70,7 @@ def test_a_topic_that_is_created_again_is_an_error_while_a_job_streams_and_when_
         with pytest.raises(SourceChangedError, match=f"topic {topic} was deleted and created again"):
             each.poll(memory, planning)
     with pytest.raises(SourceChangedError, match=f"topic {topic} was deleted and created again"):
-        restored.require_readable(memory)
+        restored.require_readable(memory, ())
 
 
 def test_a_checkpoint_before_removed_messages_is_not_readable(broker: Kafka, topic: str) -> None:
@@ -78,9 +78,9 @@ def test_a_checkpoint_before_removed_messages_is_not_readable(broker: Kafka, top
     broker.send(topic, lines(ROWS[:100]))
     broker.admin.delete_records([TopicPartition(topic, 0, 50)])[TopicPartition(topic, 0, 50)].result(30)
     made = source(broker, topic)
-    made.require_readable({"topics": {topic: {"0": 50}}, "listed_ms": 0})
+    made.require_readable({"topics": {topic: {"0": 50}}, "listed_ms": 0}, ())
     with pytest.raises(SourceChangedError, match="partition 0 begins at offset 50, and the checkpoint continues at 49"):
-        made.require_readable({"topics": {topic: {"0": 49}}, "listed_ms": 0})
+        made.require_readable({"topics": {topic: {"0": 49}}, "listed_ms": 0}, ())
 
 
 def test_a_checkpoint_without_ids_is_restored_and_gets_them(broker: Kafka, topic: str) -> None:

@@ -71,11 +71,11 @@ def test_a_removed_log_is_an_error(server: Any) -> None:
     server.run(TABLE)
     source = DrivenSource(cdc_options(server, "t"))
     to_end(source, StrictTarget(source.keys))
-    source.source.require_readable(source.cursor)
+    source.source.require_readable(source.cursor, ())
     server.run("INSERT INTO t VALUES (1, 1, 'x')", "FLUSH BINARY LOGS", "INSERT INTO t VALUES (2, 1, 'x')")
     server.run(f"PURGE BINARY LOGS TO '{position(server)[0]}'")
     with pytest.raises(SourceChangedError, match=r"no longer has the log file bin\.\d+"):
-        source.source.require_readable(source.cursor)
+        source.source.require_readable(source.cursor, ())
     with pytest.raises(SourceChangedError, match=r"no longer has the log file bin\.\d+, from which the job continues"):
         source.turn()
 

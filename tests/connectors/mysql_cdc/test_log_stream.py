@@ -27,9 +27,7 @@ def test_a_file_beyond_4_gib_is_read_from_its_beginning() -> None:
     log = LogWriter()
     next_file(log, "bin.000001")
     log.format()
-    log.event(
-        164, bytes(17)
-    )  # of a file that MariaDB encrypts: its small offset is not one behind the start
+    log.event(164, bytes(17))  # of a file that MariaDB encrypts: its small offset is not one behind the start
     begins = []
     for number in range(1, 5):
         begins.append(LogPosition("bin.000001", log.offset))
