@@ -130,9 +130,8 @@ class Options(Mapping[str, Any]):
         return len(self._defaults)
 
     def __repr__(self) -> str:
-        shown = (
-            f"{key}={'***' if key in self._secrets else self[key]!r}" for key in self._defaults if self.is_set(key)
-        )
+        given = filter(self.is_set, self._defaults)
+        shown = (f"{key}={'***' if key in self._secrets else self[key]!r}" for key in given)
         return f"Options({', '.join(shown)})"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -167,12 +166,10 @@ _LONG = 2**63
 
 
 def _whole(value: Any, low: int, high: int, what: str) -> int:
-    written = isinstance(value, str) and _WHOLE.fullmatch(value.strip())
     counted = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1
-    if not (written or counted):
+    if not (counted or (isinstance(value, str) and _WHOLE.fullmatch(value.strip()))):
         raise ValueError(f"expected {what}, found {_found(value)}")
-    number = int(value)
-    if not low <= number < high:
+    if not low <= (number := int(value)) < high:
         bounds = f"of at least {low}" if high == _LONG and low > -_LONG else f"from {low} to {high - 1}"
         raise ValueError(f"expected {what} {bounds}, found {number}")
     return number
