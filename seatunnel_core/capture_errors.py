@@ -7,7 +7,7 @@ from seatunnel_core.errors import SourceChangedError, SourceError
 
 
 class CaptureSetupError(SourceError):
-    """A database cannot be captured as it is set up: a setting of its log, a privilege or a publication is missing.
+    """The database is not set up for change data capture: a log setting, a privilege or a publication is missing.
 
     What the engine did: nothing was read. `--check` reports the same.
 

@@ -27,7 +27,7 @@ class _Taking:
 
 
 class Savepoints:
-    """The savepoints of one pipeline, from their request to their end."""
+    """Savepoints of one pipeline, from request to completion or failure."""
 
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
         """Prepare for savepoints of a pipeline.

@@ -232,7 +232,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "seatunnel_checkpoint_last_phase_seconds",
         "gauge",
-        "The same of the last one.",
+        "The same, for the last completed checkpoint only.",
         ("phase",),
         measure=_last_phases,
     ),
@@ -245,10 +245,10 @@ FAMILIES: tuple[Family, ...] = (
     ),
     _of_sources(
         "seatunnel_source_lag_seconds",
-        "Age of the newest data of which a source has read all earlier data; 0 at the end of the log.",
+        "Time by which the source is behind the end of the log, in seconds; 0 at the end.",
         lambda each: each.lag_seconds,
     ),
-    _of_snapshots("seatunnel_snapshot_tables", "Tables that are read before their changes.", lambda each: each.tables),
+    _of_snapshots("seatunnel_snapshot_tables", "Tables of the initial snapshot.", lambda each: each.tables),
     _of_snapshots("seatunnel_snapshot_tables_done", "Completely read tables.", lambda each: each.tables_done),
     _of_snapshots("seatunnel_snapshot_chunks_done", "Completely read chunks of tables.", lambda e: e.chunks_done),
     Family("cluster_info", "gauge", "1, for the jobs of one user on one machine.", ("cluster", "master")),

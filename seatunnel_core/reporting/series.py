@@ -129,7 +129,7 @@ def _rates(before: Sequence[float], row: Sequence[float]) -> list[float]:
 
 
 class JobSeries:
-    """Time series of a job: the sum of its pipelines, and the first pipelines if there are several."""
+    """Time series of a job: its totals and, if it has several pipelines, those of the first ones."""
 
     def __init__(self) -> None:
         self._sum = Series()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 View = TypeVar("View", bound="PipelineView")
 
 MOST_LINES = 50
-"""Number of pipelines displayed one by one; failed ones are always displayed."""
+"""Maximum number of pipelines displayed individually; failed ones are always displayed."""
 
 
 def shown_pipelines(pipelines: Sequence[View]) -> list[View]:

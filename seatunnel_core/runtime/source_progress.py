@@ -1,4 +1,4 @@
-"""Progress of the sources of a pipeline, between two polls and over restarts."""
+"""Progress of a pipeline's sources, between polls and across restarts."""
 
 import logging
 import time

@@ -116,7 +116,7 @@ class DataValidator(Transform):
                 yield rule.column, rule.message(batch.rows.column(rule.column)[at])
 
     def _bad_rows(self, batch: Batch, good: pa.BooleanArray, held: Sequence[pa.BooleanArray]) -> pa.RecordBatch:
-        """Return the rows that violate a rule as rows of the table of errors."""
+        """Convert the rows that violate a rule to rows of the error table."""
         texts = pa.map_(pa.string(), pa.string())
         row_type = pa.struct(list(batch.rows.schema))
         now = dt.datetime.now()

@@ -32,7 +32,7 @@ class VertexMeter:
             self._busy_s[at] += now - since
 
     def leave(self) -> None:
-        """Charge the following time to no vertex."""
+        """Stop charging time to a vertex."""
         self.enter("")
 
     def took(self, vertex: str, rows: int) -> None:

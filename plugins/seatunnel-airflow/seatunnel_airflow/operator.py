@@ -26,7 +26,7 @@ from seatunnel_core.errors import SeaTunnelError, UsageError
 
 
 class SeaTunnelOperator(BaseOperator):
-    """Runs a job on a cluster and waits for its end.
+    """Runs a job on a cluster and waits for it to finish.
 
     A retried task finds its job by ID: it waits for a running job, returns the result of a finished one, resumes one
     that failed or was stopped, and submits one that the cluster does not know. The result is a mapping with ``job_id``,

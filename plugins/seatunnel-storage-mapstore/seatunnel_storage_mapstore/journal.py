@@ -241,7 +241,7 @@ class Journal:
     # -- snapshots
 
     def _begin(self) -> None:
-        """Put the epoch's first snapshot, from which the map is read from then on, and remove older objects."""
+        """Write the epoch's first snapshot and remove older objects. From then on, the map is read from it."""
         self._put_snapshot(self.entries, 0)
         contents = self.folder.contents()
         named = {entry.name for entry in self.entries.values() if isinstance(entry, Remote)}

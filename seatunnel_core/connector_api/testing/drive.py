@@ -168,7 +168,7 @@ def place(
 
 
 def sink_place(staging: WriterContext) -> SinkContext:
-    """Return the driver's context of the sink that corresponds to a writer's context."""
+    """Return the driver-side sink context for a writer context."""
     return SinkContext(
         job_id=staging.job_id,
         pipeline_id=staging.pipeline_id,

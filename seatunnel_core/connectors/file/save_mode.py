@@ -35,7 +35,7 @@ _OTHER_DISK = (errno.EXDEV, errno.EBUSY)
 
 
 class Fence:
-    """The save mode of one sink of one pipeline on its target, in one epoch."""
+    """Applies the save mode of one sink in one epoch, and fences off older processes."""
 
     def __init__(self, target: Target, context: SinkContext) -> None:
         self._target = target

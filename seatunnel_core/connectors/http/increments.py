@@ -65,7 +65,7 @@ class RowIncrements:
         return self.window_of(map(self._marked, pages), after)
 
     def window_of(self, pages: Iterable[Iterable[tuple[Any, str]]], after: Cursor | None) -> Window:
-        """Return the window, like ``window``, from the value and the digest of each row."""
+        """Return the window like ``window``, from a value and a digest for each row."""
         last, zone, missing = self._bounds.last((), after), dict[str, Any](), 0
         for rows in pages:
             for value, mark in rows:

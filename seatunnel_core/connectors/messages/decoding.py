@@ -52,7 +52,7 @@ Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 
 
 ROW = "row"
-"""Format of messages whose value is already a row: a mapping from column names."""
+"""Format of messages whose value is already a row: a mapping from column names to values."""
 
 
 @frozen

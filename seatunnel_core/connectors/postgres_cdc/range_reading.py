@@ -28,7 +28,7 @@ from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
 _EPOCH_MS = 946_684_800_000
-"""Time from which PostgreSQL counts, 2000, in milliseconds since 1970."""
+"""PostgreSQL's epoch (2000-01-01), in milliseconds since 1970."""
 
 _REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
 

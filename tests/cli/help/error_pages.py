@@ -58,7 +58,7 @@ def _page(page: ErrorPage) -> str:
     lines = [_MADE, f"# {page.code}", "", _linked(page.meaning, FOLDER), ""]
     for heading, text in page.parts.items():
         lines += [f"## {heading}", "", f"```text\n{text}\n```" if heading == MESSAGE else _linked(text, FOLDER), ""]
-    a_kind_of = f", a subclass of the class of [{page.parent}]({page.parent}.md)" if page.parent else ""
+    a_kind_of = f"; its base class is that of [{page.parent}]({page.parent}.md)" if page.parent else ""
     lines += [f"Python class: `{page.name}`{a_kind_of}. [All errors](../errors.md)", ""]
     return "\n".join(lines)
 

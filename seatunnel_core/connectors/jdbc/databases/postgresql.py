@@ -224,7 +224,7 @@ class PostgreSQL(Dialect):
         return int(found[0][0]) if found and found[0][0] > 0 else None
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare bounds on the server for types that are read as strings, whose literals may sort differently."""
+        """Return True if the bounds ascend; the server compares types read as strings, which may sort differently."""
         if not column.cast or column.order != OWN or len(borders) < 2:
             return True
         written = ", ".join(f"({number}, {quoted(border)}::{column.declared})" for number, border in enumerate(borders))

@@ -59,7 +59,7 @@ class DelimitedReader:
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows between the byte offsets ``start`` and ``end``, each at a line end or an end of the file."""
+        """Yield the rows between two byte offsets, each at the end of a line, or at the start or end of the file."""
         done = 0
         if self.dialect.keeps_empty:  # Arrow's parser has one list of nulls for all columns.
             yield from self._careful(start, end, done)

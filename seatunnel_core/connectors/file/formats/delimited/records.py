@@ -112,5 +112,5 @@ def value_expression(delimiter: bytes, quote: bytes, escape: bytes) -> re.Patter
 
 
 def _run(characters: bytes, between: bytes) -> bytes:
-    """Return an expression that matches characters of a set with matches of another expression in between."""
+    """Return a pattern that matches runs of ``characters``, separated by matches of ``between``."""
     return characters + rb"(?:" + between + characters + rb")*" if between else characters
