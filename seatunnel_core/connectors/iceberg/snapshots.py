@@ -15,9 +15,9 @@ from pyiceberg.manifest import (
     manifest_entry_schema_with_data_file,
 )
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table, Transaction
+from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import Operation, Summary
+from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector, Summary, update_snapshot_summaries
 from pyiceberg.table.update import update_table_metadata
 from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
 from pyiceberg.typedef import TableVersion
@@ -216,9 +216,18 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
         return _DeletingManifest(self.spec(spec), schema, output, self._snapshot_id, self._compression)
 
     def _summary(self, snapshot_properties: dict[str, str] = {}) -> Summary:  # noqa: B006 - never changed
-        self._deleted_data_files = set(self._dropped)
-        try:
-            made = super()._summary(snapshot_properties)
-        finally:
-            self._deleted_data_files = set()
+        """Return the summary. pyiceberg's own method takes the table's default spec for all added files."""
+        metadata = self._transaction.table_metadata
+        limit = metadata.properties.get(
+            TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, TableProperties.WRITE_PARTITION_SUMMARY_LIMIT_DEFAULT
+        )
+        found = SnapshotSummaryCollector(partition_summary_limit=int(limit))
+        for file in self._added_data_files:
+            found.add_file(file, metadata.schema(), self.spec(file.spec_id))
+        for file in self._dropped:
+            found.remove_file(file, metadata.schema(), self.spec(file.spec_id))
+        parent = metadata.snapshot_by_id(self._parent_snapshot_id)
+        made = update_snapshot_summaries(  # It supports no REPLACE.
+            Summary(operation=Operation.OVERWRITE, **found.build(), **snapshot_properties), parent.summary
+        )
         return Summary(operation=Operation.REPLACE, **made.additional_properties)

@@ -117,6 +117,17 @@ def test_files_that_are_gone_begin_it_anew(tmp_path: Path, monkeypatch: pytest.M
     assert {path.name for path in tmp_path.rglob("seatunnel-compacted/*.parquet")} <= named, "no file is left over"
 
 
+def test_files_of_an_earlier_partition_spec_keep_it(tmp_path: Path) -> None:
+    run(tmp_path, [batch((1, "mo", 1), (2, "mo", 2))], [batch((2, "mo", 2), kinds=[D])], **BY_DAY)
+    with table_in(tmp_path, "orders").update_spec() as spec:
+        spec.add_identity("n")
+    assert compacted(tmp_path).added == 1
+    assert scanned(tmp_path) == orders(tmp_path) == [(1, "mo", 1)]
+    table = table_in(tmp_path, "orders")
+    assert [each["spec_id"] for each in table.inspect.data_files().to_pylist()] == [0]
+    assert table.current_snapshot().summary["total-records"] == "1"
+
+
 def test_large_tables_become_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compacting, "FILE_BYTES", 1)
     run(tmp_path, [batch((1, "mo", 1))], [batch((2, "mo", 2))], [batch((9, "mo", 9), kinds=[D])], **MERGE)
