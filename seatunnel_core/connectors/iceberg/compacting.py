@@ -6,11 +6,12 @@ meanwhile stay: later deletes apply to the new files as they applied to the old 
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.filesystems.local import sync_file, sync_folder
@@ -60,6 +61,20 @@ class _ChangedMeanwhileError(Exception):
     """Another program changed the files that were read."""
 
 
+@define
+class _NewFiles:
+    """The files that were created."""
+
+    paths: list[str] = field(factory=list)
+    may_be_committed: bool = False
+    """True if a snapshot may refer to them."""
+
+    def path(self, folder: str) -> str:
+        """Return the path of a further file."""
+        self.paths.append(f"{folder}/{uuid.uuid4()}.parquet")
+        return self.paths[-1]
+
+
 @frozen(kw_only=True)
 class Compacting:
     """A table to rewrite."""
@@ -81,15 +96,12 @@ class Compacting:
             if snapshot is None or not deleting:
                 return Compacted(named=self._named)
             old = list(_affected(access_of(table, self._named), table, snapshot))
-            new = self._written(table, old)
             gone = frozenset(each.data_file.file_path for each in deleting) | {file.file_path for file, _ in old}
-            try:
-                self._commit(new, gone, {file.file_path for file, _ in old}, snapshot.sequence_number or 0)
-            except _ChangedMeanwhileError:
-                for file in new:
-                    table.io.delete(file.file_path)
-                continue
-            return Compacted(named=self._named, rewritten=len(old), deletes=len(deleting), added=len(new))
+            with suppress(_ChangedMeanwhileError), _deleted_on_failure(table) as created:
+                new = self._written(table, old, created)
+                number = snapshot.sequence_number or 0
+                self._commit(new, gone, {file.file_path for file, _ in old}, number, created)
+                return Compacted(named=self._named, rewritten=len(old), deletes=len(deleting), added=len(new))
         raise SinkError(f"the table {self._named} was changed by another program {_ROUNDS} times during the rewrite")
 
     @property
@@ -110,33 +122,45 @@ class Compacting:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    def _written(self, table: "Table", old: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]") -> "list[DataFile]":
+    def _written(
+        self, table: "Table", old: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]", created: _NewFiles
+    ) -> "list[DataFile]":
         """Write the remaining rows of data files to new files, by partition."""
         groups: dict[Any, list[tuple[DataFile, Iterator[pa.RecordBatch]]]] = {}
         for each in old:
             groups.setdefault((each[0].spec_id, comparable(each[0].partition)), []).append(each)
         folder = f"{data_folder(table)}/seatunnel-compacted"
         make_folder(table, folder)
-        found = [file for group in groups.values() for file in self._group(table, folder, group)]
+        found = [file for group in groups.values() for file in self._group(table, folder, group, created)]
         for path in filter(None, [local_path(table.io.properties, folder)]):
             sync_folder(path)
         return found
 
     def _group(
-        self, table: "Table", folder: str, group: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]"
+        self,
+        table: "Table",
+        folder: str,
+        group: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]",
+        created: _NewFiles,
     ) -> "Iterator[DataFile]":
         """Write the rows of one partition."""
         staging = self._staging(table, folder)
         columns, file = arrow_columns(staging.schema), None
-        for _, batches in group:
-            for rows in (each for each in batches if each.num_rows):
-                file = file or OpenFile(staging, f"{folder}/{uuid.uuid4()}.parquet", 0, table.io, columns)
-                file.write(rows.cast(columns))
-                if file._stream.tell() > FILE_BYTES:
-                    yield _closed(table, file, group[0][0])
-                    file = None
-        if file is not None:
-            yield _closed(table, file, group[0][0])
+        try:
+            for _, batches in group:
+                for rows in (each for each in batches if each.num_rows):
+                    file = file or OpenFile(staging, created.path(folder), 0, table.io, columns)
+                    file.write(rows.cast(columns))
+                    if file._stream.tell() > FILE_BYTES:
+                        yield _closed(table, file, group[0][0])
+                        file = None
+            if file is not None:
+                yield _closed(table, file, group[0][0])
+        except BaseException:
+            with suppress(Exception):
+                if file is not None:
+                    file.close()
+            raise
 
     def _staging(self, table: "Table", folder: str) -> StagingTable:
         return StagingTable(
@@ -153,7 +177,9 @@ class Compacting:
 
     # -- committing -----------------------------------------------------------------------------------------------
 
-    def _commit(self, new: "Sequence[DataFile]", gone: frozenset[str], old: set[str], number: int) -> None:
+    def _commit(
+        self, new: "Sequence[DataFile]", gone: frozenset[str], old: set[str], number: int, created: _NewFiles
+    ) -> None:
         """Replace files in the current snapshot; retry if other programs commit first.
 
         Raises:
@@ -170,12 +196,27 @@ class Compacting:
             with Rewrite.of(transaction, gone, number) as rewrite:
                 for file in new:
                     rewrite.append_data_file(file)
+            created.may_be_committed = True
             try:
                 transaction.commit_transaction()
             except CommitFailedException:
+                created.may_be_committed = False
                 continue
             return
         raise SinkError(f"other writers of the table {self._named} were faster {TRIES} times")
+
+
+@contextmanager
+def _deleted_on_failure(table: "Table") -> Iterator[_NewFiles]:
+    """Delete the created files on a failure, including a keyboard interrupt, unless they may be committed."""
+    created = _NewFiles()
+    try:
+        yield created
+    except BaseException:
+        for path in () if created.may_be_committed else created.paths:
+            with suppress(Exception):  # It may not exist.
+                table.io.delete(path)
+        raise
 
 
 def _entries(table: "Table", snapshot: "Snapshot") -> "Iterator[ManifestEntry]":

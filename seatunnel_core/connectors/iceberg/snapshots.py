@@ -18,7 +18,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, SnapshotSummaryCollector, Summary, update_snapshot_summaries
-from pyiceberg.table.update import update_table_metadata
+from pyiceberg.table.update import UpdatesAndRequirements, update_table_metadata
 from pyiceberg.table.update.snapshot import _FastAppendFiles, _OverwriteFiles
 from pyiceberg.typedef import TableVersion
 from pyiceberg.types import IntegerType, ListType, NestedField, StructType
@@ -208,6 +208,13 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
                 add = writer.delete if entry.data_file.file_path in self._gone else writer.existing
                 add(entry)
         return [writer.to_manifest_file()]
+
+    def _commit(self) -> UpdatesAndRequirements:
+        try:
+            return super()._commit()
+        except BaseException:
+            self._clean_all_uncommitted()
+            raise
 
     def _writer(self, spec: int, content: ManifestContent) -> ManifestWriter:
         if content == ManifestContent.DATA:

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitStateUnknownException
 
 from seatunnel_core.connector_api.testing import commit
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.iceberg import compacting
 from seatunnel_core.connectors.iceberg.compacting import Compacted
+from seatunnel_core.connectors.iceberg.snapshots import Rewrite
 from seatunnel_core.errors import SinkError
 from tests.connectors.iceberg.iceberg_tables import orders_sink, shop_in, table_in
 from tests.connectors.iceberg.test_iceberg_merging import BY_DAY, MERGE, A, D, N, batch, orders, run, unit
@@ -113,8 +116,7 @@ def test_files_that_are_gone_begin_it_anew(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(compacting.Compacting, "_written", meanwhile)
     compacted(tmp_path)
     assert scanned(tmp_path) == [(1, "su", 12), (3, "tu", 3), (4, "we", 4)]
-    named = {Path(each["file_path"]).name for each in table_in(tmp_path, "orders").inspect.all_files().to_pylist()}
-    assert {path.name for path in tmp_path.rglob("seatunnel-compacted/*.parquet")} <= named, "no file is left over"
+    assert left_over(tmp_path) == set()
 
 
 def test_files_of_an_earlier_partition_spec_keep_it(tmp_path: Path) -> None:
@@ -126,6 +128,63 @@ def test_files_of_an_earlier_partition_spec_keep_it(tmp_path: Path) -> None:
     table = table_in(tmp_path, "orders")
     assert [each["spec_id"] for each in table.inspect.data_files().to_pylist()] == [0]
     assert table.current_snapshot().summary["total-records"] == "1"
+
+
+def left_over(folder: Path) -> set[str]:
+    """Names of new files that no snapshot names."""
+    named = {Path(each["file_path"]).name for each in table_in(folder, "orders").inspect.all_files().to_pylist()}
+    return {path.name for path in folder.rglob("seatunnel-compacted/*.parquet")} - named
+
+
+def failing(how: BaseException, after: int = 0) -> Any:
+    calls = list[int]()
+
+    def fail(original: Any) -> Any:
+        def replaced(*given: Any, **named: Any) -> Any:
+            calls.append(1)
+            if len(calls) > after:
+                raise how
+            return original(*given, **named)
+
+        return replaced
+
+    return fail
+
+
+@pytest.mark.parametrize("how", [OSError("full"), KeyboardInterrupt()], ids=("full", "interrupted"))
+@pytest.mark.parametrize(
+    ("place", "name", "after"),
+    [(compacting.OpenFile, "write", 1), (compacting.OpenFile, "close", 1), (Rewrite, "_summary", 0)],
+    ids=("writing", "closing", "committing"),
+)
+def test_a_failed_rewrite_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, after: int, how: BaseException
+) -> None:
+    monkeypatch.setattr(compacting, "FILE_BYTES", 1)
+    run(tmp_path, [batch((1, "mo", 1))], [batch((2, "mo", 2))], [batch((9, "mo", 9), kinds=[D])], **MERGE)
+    before = set(tmp_path.rglob("*.avro"))
+    monkeypatch.setattr(place, name, failing(how, after)(getattr(place, name)))
+    with pytest.raises((SinkError, KeyboardInterrupt)):
+        compacted(tmp_path)
+    assert list(tmp_path.rglob("seatunnel-compacted/*.parquet")) == []
+    assert set(tmp_path.rglob("*.avro")) == before
+    monkeypatch.undo()
+    compacted(tmp_path)
+    assert scanned(tmp_path) == [(1, "mo", 1), (2, "mo", 2)]
+
+
+def test_files_that_may_be_committed_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged(tmp_path)
+    commit_table = SqlCatalog.commit_table
+
+    def then_lost(*given: Any) -> None:
+        commit_table(*given)
+        raise CommitStateUnknownException("the answer is lost")
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", then_lost)
+    with pytest.raises(SinkError, match="the answer is lost"):
+        compacted(tmp_path)
+    assert scanned(tmp_path) == [(1, "mo", 10), (3, "tu", 3), (4, "we", 4)]
 
 
 def test_large_tables_become_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +210,7 @@ def test_tables_that_change_all_the_time_and_missing_ones_are_named(tmp_path: Pa
     monkeypatch.setattr(compacting, "TRIES", 0)
     with pytest.raises(SinkError, match=r"other writers of the table shop\.orders were faster 0 times"):
         compacted(tmp_path)
+    assert list(tmp_path.rglob("seatunnel-compacted/*.parquet")) == []
 
 
 def test_later_positions_in_an_old_file_are_noticed(tmp_path: Path) -> None:
