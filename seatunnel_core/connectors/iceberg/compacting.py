@@ -126,6 +126,7 @@ class Compacting:
         self, table: "Table", old: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]", created: _NewFiles
     ) -> "list[DataFile]":
         """Write the remaining rows of data files to new files, by partition."""
+        _refuse_nested_uuids(table, self._named)
         groups: dict[Any, list[tuple[DataFile, Iterator[pa.RecordBatch]]]] = {}
         for each in old:
             groups.setdefault((each[0].spec_id, comparable(each[0].partition)), []).append(each)
@@ -150,7 +151,7 @@ class Compacting:
             for _, batches in group:
                 for rows in (each for each in batches if each.num_rows):
                     file = file or OpenFile(staging, created.path(folder), 0, table.io, columns)
-                    file.write(rows.cast(columns))
+                    file.write(_with_types(rows, columns))
                     if file._stream.tell() > FILE_BYTES:
                         yield _closed(table, file, group[0][0])
                         file = None
@@ -235,6 +236,29 @@ def _affected(
     for body, _, _ in files.listed([snapshot], table.metadata.current_schema_id, added=False):
         if (file := files.reached(body)) is not None:
             yield file, files.rows(body, ())
+
+
+def _refuse_nested_uuids(table: "Table", named: str) -> None:
+    from pyiceberg.types import UUIDType
+
+    schema = table.schema()
+    for number in sorted(schema.field_ids - {column.field_id for column in schema.fields}):
+        if isinstance(schema.find_type(number), UUIDType):
+            raise SinkError(
+                f"the table {named} has uuids in {schema.find_column_name(number)!r}, inside of another column, which "
+                "cannot be rewritten; rewrite the table with Spark (rewrite_data_files)"
+            )
+
+
+def _with_types(rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+    """Convert rows from the engine's types to those of the files; Arrow does not convert strings to UUIDs."""
+    found = [
+        pa.array([text and uuid.UUID(text).bytes for text in array.to_pylist()], column.type)
+        if column.type == pa.uuid()
+        else array.cast(column.type)
+        for array, column in zip(rows.columns, columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(found, schema=columns)
 
 
 def _closed(table: "Table", file: OpenFile, like: "DataFile") -> "DataFile":

@@ -3,15 +3,19 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitStateUnknownException
+from pyiceberg.types import NestedField, StructType, UUIDType
 
 from seatunnel_core.connector_api.testing import commit
 from seatunnel_core.connector_api.testing.drive import place, sink_place
 from seatunnel_core.connectors.iceberg import compacting
 from seatunnel_core.connectors.iceberg.compacting import Compacted
+from seatunnel_core.connectors.iceberg.data_files import DataFiles
 from seatunnel_core.connectors.iceberg.snapshots import Rewrite
 from seatunnel_core.errors import SinkError
 from tests.connectors.iceberg.iceberg_tables import orders_sink, shop_in, table_in
@@ -185,6 +189,28 @@ def test_files_that_may_be_committed_stay(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(SinkError, match="the answer is lost"):
         compacted(tmp_path)
     assert scanned(tmp_path) == [(1, "mo", 10), (3, "tu", 3), (4, "we", 4)]
+
+
+def test_uuids_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged(tmp_path)
+    with table_in(tmp_path, "orders").update_schema() as schema:
+        schema.add_column("u", UUIDType())
+    table, number = table_in(tmp_path, "orders"), UUID(int=2**128 - 1)
+    rows = {"id": [8], "day": ["su"], "n": [8], "u": pa.array([number.bytes], pa.binary(16))}
+    table.append(pa.table(rows, table.schema().as_arrow()))
+    monkeypatch.setattr(DataFiles, "reached", lambda self, body: self._entry(body).data_file)
+    assert compacted(tmp_path).rewritten == 3
+    found = [(1, "mo", 10, None), (3, "tu", 3, None), (4, "we", 4, None), (8, "su", 8, number)]
+    assert scanned(tmp_path) == found
+
+
+def test_nested_uuids_are_refused_by_name(tmp_path: Path) -> None:
+    merged(tmp_path)
+    with table_in(tmp_path, "orders").update_schema() as schema:
+        schema.add_column("made", StructType(NestedField(1, "by", UUIDType())))
+    with pytest.raises(SinkError, match=r"shop\.orders has uuids in 'made\.by'"):
+        compacted(tmp_path)
+    assert list(tmp_path.rglob("seatunnel-compacted/*")) == []
 
 
 def test_large_tables_become_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
