@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, field, frozen
 
-from seatunnel_core.connector_api.errors import SinkError
+from seatunnel_core.connector_api.errors import SeaTunnelError, SinkError
 from seatunnel_core.connectors.filesystems.local import sync_file, sync_folder
 from seatunnel_core.connectors.iceberg.catalog import without_retries
 from seatunnel_core.connectors.iceberg.data_files import DataFiles, access_of
@@ -87,25 +87,34 @@ class Compacting:
         """Rewrite the data files to which deletes apply, and drop all delete files, in one commit.
 
         Raises:
-            SinkError: The table does not exist or cannot be rewritten, or other programs change it all the time.
+            SeaTunnelError: The table does not exist or cannot be rewritten, or other programs change it all the time.
         """
+        try:
+            return self._compacted()
+        except SeaTunnelError:
+            raise
+        except Exception as error:
+            raise SinkError(f"the table {self.named} cannot be rewritten: {type(error).__name__}: {error}") from error
+
+    def _compacted(self) -> Compacted:
         for _ in range(_ROUNDS):
             table = self._table()
             snapshot = table.current_snapshot()
             deleting = [] if snapshot is None else [each for each in _entries(table, snapshot) if _deletes(each)]
             if snapshot is None or not deleting:
-                return Compacted(named=self._named)
-            old = list(_affected(access_of(table, self._named), table, snapshot))
+                return Compacted(named=self.named)
+            old = list(_affected(access_of(table, self.named), table, snapshot))
             gone = frozenset(each.data_file.file_path for each in deleting) | {file.file_path for file, _ in old}
             with suppress(_ChangedMeanwhileError), _deleted_on_failure(table) as created:
                 new = self._written(table, old, created)
                 number = snapshot.sequence_number or 0
                 self._commit(new, gone, {file.file_path for file, _ in old}, number, created)
-                return Compacted(named=self._named, rewritten=len(old), deletes=len(deleting), added=len(new))
-        raise SinkError(f"the table {self._named} was changed by another program {_ROUNDS} times during the rewrite")
+                return Compacted(named=self.named, rewritten=len(old), deletes=len(deleting), added=len(new))
+        raise SinkError(f"the table {self.named} was changed by another program {_ROUNDS} times during the rewrite")
 
     @property
-    def _named(self) -> str:
+    def named(self) -> str:
+        """Name with its namespace."""
         return ".".join(self.id)
 
     def _table(self) -> "Table":
@@ -114,7 +123,7 @@ class Compacting:
         try:
             table = self.catalog().load_table(self.id)
         except (NoSuchTableError, NoSuchNamespaceError) as error:
-            missing = f"the table {self._named} does not exist in the catalog; check namespace and table"
+            missing = f"the table {self.named} does not exist in the catalog; check namespace and table"
             raise SinkError(missing) from error
         properties = without_retries(table.metadata.properties)
         table.metadata = table.metadata.model_copy(update={"properties": properties})
@@ -126,7 +135,7 @@ class Compacting:
         self, table: "Table", old: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]", created: _NewFiles
     ) -> "list[DataFile]":
         """Write the remaining rows of data files to new files, by partition."""
-        _refuse_nested_uuids(table, self._named)
+        _refuse_nested_uuids(table, self.named)
         groups: dict[Any, list[tuple[DataFile, Iterator[pa.RecordBatch]]]] = {}
         for each in old:
             groups.setdefault((each[0].spec_id, comparable(each[0].partition)), []).append(each)
@@ -204,7 +213,7 @@ class Compacting:
                 created.may_be_committed = False
                 continue
             return
-        raise SinkError(f"other writers of the table {self._named} were faster {TRIES} times")
+        raise SinkError(f"other writers of the table {self.named} were faster {TRIES} times")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from seatunnel_core.connector_api.capabilities import (
     SupportsRollback,
     can_roll_back,
 )
-from seatunnel_core.connector_api.errors import CommitError, SeaTunnelError, SinkError, StoredValueError, UsageError
+from seatunnel_core.connector_api.errors import CommitError, SinkError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.sink import SinkContext, WriterContext
 from seatunnel_core.connector_api.values import Committable, Retraction
@@ -24,7 +24,7 @@ from seatunnel_core.connectors.iceberg import history
 from seatunnel_core.connectors.iceberg import options as opt
 from seatunnel_core.connectors.iceberg.catalog import catalog_properties, located, may_pass
 from seatunnel_core.connectors.iceberg.columns import iceberg_schema, refuse_unfit, types_of
-from seatunnel_core.connectors.iceberg.compacting import Compacted, Compacting
+from seatunnel_core.connectors.iceberg.compacting import Compacting
 from seatunnel_core.connectors.iceberg.merging import (
     key_columns,
     refuse_floating_keys,
@@ -276,13 +276,10 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
                     found |= history.committed_ids(table, context) - history.retracted_ids(table, context)
         return found
 
-    def compact(self) -> Iterator[Compacted]:
-        """Rewrite the tables of this sink that have deleted rows; yield the result for each table."""
+    def to_compact(self) -> list[Compacting]:
+        """Return the tables of this sink, which can be rewritten without deleted rows."""
         try:
-            for table_id in self._ids.existing(self._catalog):
-                yield Compacting(id=table_id, catalog=self._catalog).run()
-        except SeaTunnelError:
-            raise
+            return [Compacting(id=table_id, catalog=self._catalog) for table_id in self._ids.existing(self._catalog)]
         except Exception as error:
             raise SinkError(f"the table {self._ids} cannot be rewritten: {type(error).__name__}: {error}") from error
 

@@ -30,8 +30,8 @@ def scanned(folder: Path) -> list[tuple[Any, ...]]:
 
 
 def compacted(folder: Path) -> Compacted:
-    (found,) = orders_sink(folder).compact()
-    return found
+    (table,) = orders_sink(folder).to_compact()
+    return table.run()
 
 
 def merged(folder: Path, options: Mapping[str, Any] = MERGE) -> None:
