@@ -19,6 +19,9 @@ _EPOCH, _COMMITTED, _RETRACTED = "seatunnel.epoch", "seatunnel.committables", "s
 _FILES = "seatunnel.files"
 _REPLACED = "seatunnel.replaced"
 
+_REPLACE = "replace"
+"""Iceberg's operation of snapshots with the same rows in other files."""
+
 
 def identity(
     context: SinkContext, *, committed: Mapping[str, int] | None = None, retracted: Sequence[str] = ()
@@ -129,10 +132,12 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
     """Return True if a manifest can refer to a file of the job.
 
     A manifest that another writer's snapshot added, and that lists no existing files, only refers to files of that
-    writer.
+    writer. Manifests of compactions are an exception: they may list files of the job as deleted.
     """
     added_by = known.get(manifest.added_snapshot_id)
-    foreign = added_by is not None and (added_by.summary is None or _JOB not in added_by.summary.additional_properties)
+    summary = added_by.summary if added_by is not None else None
+    own = summary is not None and (_JOB in summary.additional_properties or summary.operation.value == _REPLACE)
+    foreign = added_by is not None and not own
     return not foreign or manifest.has_existing_files()
 
 

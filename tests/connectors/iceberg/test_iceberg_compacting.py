@@ -17,6 +17,7 @@ from seatunnel_core.connectors.iceberg import compacting
 from seatunnel_core.connectors.iceberg.compacting import Compacted
 from seatunnel_core.connectors.iceberg.data_files import DataFiles
 from seatunnel_core.connectors.iceberg.snapshots import Rewrite
+from seatunnel_core.connectors.iceberg.writer import OpenFile
 from seatunnel_core.errors import SinkError
 from tests.connectors.iceberg.iceberg_tables import orders_sink, shop_in, table_in
 from tests.connectors.iceberg.test_iceberg_merging import BY_DAY, MERGE, A, D, N, batch, orders, run, unit
@@ -86,6 +87,21 @@ def test_rows_that_a_job_commits_meanwhile_stay(tmp_path: Path, monkeypatch: pyt
     assert set(sink.published(sink_place(place(job_id="running")))) == {units[0].id}
     compacted(tmp_path)
     assert scanned(tmp_path) == expected
+
+
+def test_a_commit_is_found_although_its_snapshot_expired(tmp_path: Path) -> None:
+    """Its files are only named as deleted ones in the manifests of the new snapshot."""
+    merged(tmp_path)
+    sink = orders_sink(tmp_path, **MERGE)
+    units = [unit(sink, 1, batch((1, "th", 11), (3, "tu", 3), kinds=[A, D]), job_id="running")]
+    commit(sink, units, place(job_id="running"))
+    run(tmp_path, [batch((1, "fr", 12), kinds=[A])], job="other", **MERGE)
+    compacted(tmp_path)
+    table = table_in(tmp_path, "orders")
+    for snapshot in table.snapshots()[:-1]:
+        table.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
+    commit(sink, units, place(job_id="running", epoch=2), may_be_committed=True)
+    assert orders(tmp_path) == [(1, "fr", 12), (4, "we", 4)]
 
 
 def test_a_commit_of_another_writer_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +174,7 @@ def failing(how: BaseException, after: int = 0) -> Any:
 @pytest.mark.parametrize("how", [OSError("full"), KeyboardInterrupt()], ids=("full", "interrupted"))
 @pytest.mark.parametrize(
     ("place", "name", "after"),
-    [(compacting.OpenFile, "write", 1), (compacting.OpenFile, "close", 1), (Rewrite, "_summary", 0)],
+    [(OpenFile, "write", 1), (OpenFile, "close", 1), (Rewrite, "_summary", 0)],
     ids=("writing", "closing", "committing"),
 )
 def test_a_failed_rewrite_leaves_no_file(
