@@ -4,9 +4,12 @@ The new files have the sequence number of the snapshot that was rewritten. Rows 
 meanwhile stay: later deletes apply to the new files as they applied to the old ones.
 """
 
+import random
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,6 +20,7 @@ from seatunnel_core.connector_api.errors import SeaTunnelError, SinkError
 from seatunnel_core.connectors.filesystems.local import sync_file, sync_folder
 from seatunnel_core.connectors.iceberg.catalog import without_retries
 from seatunnel_core.connectors.iceberg.data_files import DataFiles, access_of
+from seatunnel_core.connectors.iceberg.manifests import ManifestEntries
 from seatunnel_core.connectors.iceberg.partitions import comparable
 from seatunnel_core.connectors.iceberg.staging import data_folder, local_path, make_folder
 from seatunnel_core.connectors.iceberg.table import TRIES
@@ -34,6 +38,9 @@ FILE_BYTES = 512 << 20
 
 _ROUNDS = 3
 """Number of times that the table is rewritten if other programs change the files that were read."""
+
+_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+"""First pause between two tries to commit, which doubles each time, and the longest one."""
 
 _PARTITION = 3
 """Index of the partition in pyiceberg's ``DataFile``."""
@@ -83,6 +90,8 @@ class Compacting:
     catalog: "Callable[[], Catalog]" = field(repr=False)
     """Function that opens the catalog."""
 
+    _entries: ManifestEntries = field(factory=ManifestEntries, init=False, repr=False)
+
     def run(self) -> Compacted:
         """Rewrite the data files to which deletes apply, and drop all delete files, in one commit.
 
@@ -100,10 +109,10 @@ class Compacting:
         for _ in range(_ROUNDS):
             table = self._table()
             snapshot = table.current_snapshot()
-            deleting = [] if snapshot is None else [each for each in _entries(table, snapshot) if _deletes(each)]
+            deleting = [each for each in self._current(table) if _deletes(each)]
             if snapshot is None or not deleting:
                 return Compacted(named=self.named)
-            old = list(_affected(access_of(table, self.named), table, snapshot))
+            old = list(_affected(access_of(table, self.named, self._entries), table, snapshot))
             gone = frozenset(each.data_file.file_path for each in deleting) | {file.file_path for file, _ in old}
             with suppress(_ChangedMeanwhileError), _deleted_on_failure(table) as created:
                 new = self._written(table, old, created)
@@ -128,6 +137,12 @@ class Compacting:
         properties = without_retries(table.metadata.properties)
         table.metadata = table.metadata.model_copy(update={"properties": properties})
         return table
+
+    def _current(self, table: "Table") -> "list[ManifestEntry]":
+        """Return the entries of the current snapshot."""
+        snapshot = table.current_snapshot()
+        manifests = snapshot.manifests(table.io) if snapshot is not None else []
+        return [entry for manifest in manifests for entry in self._entries.of(manifest, table.io)]
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -199,11 +214,13 @@ class Compacting:
 
         from seatunnel_core.connectors.iceberg.snapshots import Rewrite
 
-        for _ in range(TRIES):
+        for number_of_try in range(TRIES):
+            if number_of_try:
+                sleep(_pause_s(number_of_try))
             table = self._table()
-            _require_unchanged(table, gone, old)
+            _require_unchanged(table, self._current(table), gone, old)
             transaction = table.transaction()
-            with Rewrite.of(transaction, gone, number) as rewrite:
+            with Rewrite.of(transaction, gone, number, partial(self._entries.of, io=table.io)) as rewrite:
                 for file in new:
                     rewrite.append_data_file(file)
             created.may_be_committed = True
@@ -229,9 +246,10 @@ def _deleted_on_failure(table: "Table") -> Iterator[_NewFiles]:
         raise
 
 
-def _entries(table: "Table", snapshot: "Snapshot") -> "Iterator[ManifestEntry]":
-    for manifest in snapshot.manifests(table.io):
-        yield from manifest.fetch_manifest_entry(table.io)
+def _pause_s(number: int) -> float:
+    """Return the pause before a further try, which is random so that writers do not collide again."""
+    longest: float = min(_PAUSE_S * 2 ** (number - 1), _LONGEST_PAUSE_S)
+    return random.uniform(longest / 2, longest)
 
 
 def _deletes(entry: "ManifestEntry") -> bool:
@@ -285,9 +303,7 @@ def _closed(table: "Table", file: OpenFile, like: "DataFile") -> "DataFile":
     return found
 
 
-def _require_unchanged(table: "Table", gone: frozenset[str], old: set[str]) -> None:
-    snapshot = table.current_snapshot()
-    entries = [] if snapshot is None else list(_entries(table, snapshot))
+def _require_unchanged(table: "Table", entries: "Sequence[ManifestEntry]", gone: frozenset[str], old: set[str]) -> None:
     if not gone <= {entry.data_file.file_path for entry in entries}:
         raise _ChangedMeanwhileError
     for entry in entries:

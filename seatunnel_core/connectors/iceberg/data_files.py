@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import RowError, SourceError
 from seatunnel_core.connectors.file.formats.casting import cast
+from seatunnel_core.connectors.iceberg.manifests import ManifestEntries
 from seatunnel_core.connectors.iceberg.partitions import codes_of, comparable
 from seatunnel_core.rows.types import own_types
 
@@ -61,8 +62,13 @@ def columns_of(schema: "Schema") -> pa.Schema:
     return pa.schema([column.remove_metadata() for column in columns])
 
 
-def access_of(table: "Table", named: str) -> "DataFiles":
+def access_of(table: "Table", named: str, entries: ManifestEntries | None = None) -> "DataFiles":
     """Return a reader of a table's data files, without the catalog and the snapshots.
+
+    Args:
+        table: The table.
+        named: The name of the table, for messages.
+        entries: The cache for manifests; ``None`` for a small one.
 
     Raises:
         SourceError: The version of the table format is not supported.
@@ -81,24 +87,28 @@ def access_of(table: "Table", named: str) -> "DataFiles":
         "current_snapshot_id": None,
     }
     metadata = table.metadata.model_copy(update=small).model_dump_json()
-    return DataFiles(str(table.metadata.table_uuid), metadata, table.io.properties)
+    return DataFiles(str(table.metadata.table_uuid), metadata, table.io.properties, entries)
 
 
 class DataFiles:
     """Data files of a table. Pickled to tasks together with the credentials of the file system."""
 
-    def __init__(self, uuid: str, metadata: str, io_properties: Mapping[str, Any]) -> None:
+    def __init__(
+        self, uuid: str, metadata: str, io_properties: Mapping[str, Any], entries: ManifestEntries | None = None
+    ) -> None:
         """Create the reader of a table.
 
         Args:
             uuid: The UUID of the table.
             metadata: The metadata of the table in Iceberg's JSON, without snapshots.
             io_properties: The properties of the file system.
+            entries: The cache for manifests; ``None`` for a small one.
         """
         self.uuid = uuid
         self._text = metadata
         self._io_properties = dict(io_properties)
-        self._entries: dict[str, list[ManifestEntry]] = {}
+        self._entries = entries or ManifestEntries(_KEPT)
+        self._lists: dict[str, list[ManifestFile]] = {}
         self._keys: dict[str, pa.Table] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -131,7 +141,7 @@ class DataFiles:
         """
         schema, found = self._schema(schema_id), []
         for snapshot, number, manifest in _manifests_of(snapshots, self._io, added=added):
-            for entry in manifest.fetch_manifest_entry(self._io):
+            for entry in self._entries.listed(manifest, self._io):
                 if added and (entry.snapshot_id != snapshot.snapshot_id or entry.status.value != _ADDED):
                     continue
                 file = entry.data_file
@@ -211,7 +221,7 @@ class DataFiles:
     def _entry(self, body: Mapping[str, Any]) -> "ManifestEntry":
         path, manifests = stored.text(body, "file"), self._manifests(stored.text(body, "list"))
         number = stored.number(body, "manifest")
-        for entry in self._entries_of(manifests[number]) if number < len(manifests) else ():
+        for entry in self._entries.of(manifests[number], self._io) if number < len(manifests) else ():
             if entry.data_file.file_path == path:
                 return entry
         raise SourceError(f"{path} is not a file of the snapshot {body.get('snapshot')}")
@@ -222,7 +232,7 @@ class DataFiles:
             each
             for manifest in self._manifests(stored.text(body, "list"))
             if manifest.content.value != _DATA
-            for each in self._entries_of(manifest)
+            for each in self._entries.of(manifest, self._io)
             if each.data_file.content.value == content and self._reaches(each, entry)
         ]
 
@@ -262,14 +272,11 @@ class DataFiles:
     def _manifests(self, path: str) -> "list[ManifestFile]":
         from pyiceberg.manifest import _manifests
 
-        return list(_manifests(self._io, path))
-
-    def _entries_of(self, manifest: "ManifestFile") -> "list[ManifestEntry]":
-        path = manifest.manifest_path
-        if path not in self._entries:
-            _make_room(self._entries)
-            self._entries[path] = manifest.fetch_manifest_entry(self._io)
-        return self._entries[path]
+        found = self._lists.get(path)
+        if found is None:
+            found = list(_manifests(self._io, path))
+            self._lists = {path: found}
+        return found
 
 
 def _manifests_of(

@@ -1,5 +1,6 @@
 """Kinds of snapshots that pyiceberg does not offer, built from its parts. Imports pyiceberg."""
 
+from collections.abc import Callable
 from typing import Any
 
 from pyiceberg.manifest import (
@@ -172,13 +173,22 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
     _number: int
     """Sequence number of the new files: that of the snapshot whose rows they contain, so that later deletes apply."""
 
+    _entries: Callable[[ManifestFile], list[ManifestEntry]]
+    """Function that reads a manifest."""
+
     _dropped: list[DataFile]
 
     @classmethod
-    def of(cls, transaction: Transaction, gone: frozenset[str], number: int) -> "Rewrite":
+    def of(
+        cls,
+        transaction: Transaction,
+        gone: frozenset[str],
+        number: int,
+        entries: Callable[[ManifestFile], list[ManifestEntry]],
+    ) -> "Rewrite":
         """Return a snapshot to which files can be added; its ``commit`` adds it to the transaction."""
         made = cls(operation=Operation.OVERWRITE, transaction=transaction, io=transaction._table.io)
-        made._gone, made._number, made._dropped = gone, number, []
+        made._gone, made._number, made._entries, made._dropped = gone, number, entries, []
         return made
 
     def _manifests(self) -> list[ManifestFile]:
@@ -198,7 +208,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
 
     def _kept(self, manifest: ManifestFile) -> list[ManifestFile]:
         """Return the manifest, or another one in which the dropped files are marked as deleted."""
-        entries = manifest.fetch_manifest_entry(self._io)
+        entries = self._entries(manifest)
         dropped = [entry.data_file for entry in entries if entry.data_file.file_path in self._gone]
         if not dropped:
             return [manifest]

@@ -1,5 +1,6 @@
 """``seatunnel iceberg compact``: the same rows without delete files, also beside a running job."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitStateUnknownException
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+from pyiceberg.manifest import ManifestFile
 from pyiceberg.types import NestedField, StructType, UUIDType
 
 from seatunnel_core.connector_api.testing import commit
@@ -118,6 +120,28 @@ def test_a_commit_of_another_writer_is_waited_for(tmp_path: Path, monkeypatch: p
     compacted(tmp_path)
     assert len(calls) == 2
     assert orders(tmp_path) == [(1, "mo", 10), (3, "tu", 3), (4, "we", 4), (7, "su", 7)]
+
+
+def test_each_manifest_is_read_once_and_tries_are_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged(tmp_path)
+    read, pauses = Counter[str](), list[float]()
+    fetch = ManifestFile.fetch_manifest_entry
+
+    def counted(self: ManifestFile, *given: Any) -> Any:
+        read[self.manifest_path] += 1
+        return fetch(self, *given)
+
+    def refused(*_: Any) -> None:
+        raise CommitFailedException("another writer was faster")
+
+    monkeypatch.setattr(ManifestFile, "fetch_manifest_entry", counted)
+    monkeypatch.setattr(SqlCatalog, "commit_table", refused)
+    monkeypatch.setattr(compacting, "sleep", pauses.append)
+    with pytest.raises(SinkError, match="faster 10 times"):
+        compacted(tmp_path)
+    assert set(read.values()) == {1}
+    longest = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5]
+    assert all(most / 2 <= pause <= most for pause, most in zip(pauses, longest, strict=True))
 
 
 def test_files_that_are_gone_begin_it_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,9 +284,10 @@ def test_later_positions_in_an_old_file_are_noticed(tmp_path: Path) -> None:
     merged(tmp_path)
     table = table_in(tmp_path, "orders")
     old = {each["file_path"] for each in table.inspect.data_files().to_pylist()}
-    compacting._require_unchanged(table, frozenset(), set())
+    entries = compacting.Compacting(id=("shop", "orders"), catalog=lambda: table.catalog)._current(table)
+    compacting._require_unchanged(table, entries, frozenset(), set())
     with pytest.raises(compacting._ChangedMeanwhileError):
-        compacting._require_unchanged(table, frozenset(), old)
+        compacting._require_unchanged(table, entries, frozenset(), old)
 
 
 def test_a_file_without_remaining_rows_is_only_dropped(tmp_path: Path) -> None:
