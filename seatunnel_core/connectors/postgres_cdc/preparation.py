@@ -13,6 +13,7 @@ from seatunnel_core.connectors.postgres_log.publications import TableName
 from seatunnel_core.connectors.postgres_log.server_sessions import listed, sessions_with_transactions
 from seatunnel_core.connectors.postgres_log.slot_creation import SlotCreation
 from seatunnel_core.connectors.postgres_log.slot_lock import SlotLock, await_free
+from seatunnel_core.connectors.postgres_log.slot_user import SlotUser
 from seatunnel_core.connectors.postgres_log.slots import slot_state
 from seatunnel_core.connectors.postgres_log.snapshot_mark import current_mark
 from seatunnel_core.connectors.postgres_log.sql_connection import run
@@ -44,6 +45,9 @@ class Preparation:
     _settings: Settings
     patience_s: float = PATIENCE_S
     _lock: SlotLock = field(init=False, default=Factory(lambda self: SlotLock(self._settings.slot), takes_self=True))
+    _slot_user: SlotUser | None = field(default=None, init=False)
+    """The process for whose end it waits; ``None`` if the slot is free, or a task of this job may be reading it."""
+
     _waits_for: str = field(default="", init=False)
     _creation: SlotCreation | None = field(default=None, init=False)
     _point: Lsn | None = field(default=None, init=False)
@@ -85,12 +89,15 @@ class Preparation:
             is_reading: True if a task of this job may be reading the slot.
 
         Raises:
-            SlotTakenError: Another job or program uses the slot.
+            SlotInUseError: Another job or program uses the slot; retryable if that may end.
             LogError: The server rejects it.
         """
         parameters = self._settings.lock(job_id)
-        if self._lock.hold(parameters) and not is_reading:
-            await_free(connection, self._settings.slot, str(parameters["application_name"]))
+        if self._lock.hold(parameters):
+            self._slot_user = None if is_reading else SlotUser(self._settings.slot)
+        if self._slot_user is not None:
+            await_free(connection, self._slot_user, str(parameters["application_name"]))
+            self._slot_user = None
 
     def warnings(self, connection: Any) -> tuple[str, ...]:
         """Return a warning about the sessions for whose transactions it waits, unless it was returned before."""
@@ -111,6 +118,7 @@ class Preparation:
     def _end_creation(self) -> None:
         creation, self._creation = self._creation, None
         if creation is not None:
+            self._awaited = None
             creation.close()
 
     def _begin(self, connection: Any, job_id: str, tables: Sequence[TableName]) -> None:
@@ -136,7 +144,6 @@ class Preparation:
         try:
             found = creation.result(self.patience_s)
         except BaseException:
-            self._awaited = None
             self._end_creation()
             raise
         if found is not None:

@@ -209,7 +209,7 @@ class PostgresCdcSource(Source):
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
         """Return the progress at a cursor; ``None`` before the first poll."""
         observed = self._observed
-        return None if observed is None else capture_progress(Capture.from_record(cursor), observed)
+        return capture_progress(Capture.from_record(cursor), observed) if observed is not None and cursor else None
 
     def _observe(self, connection: Any, state: Capture, ends: Sequence[LogEnd], *, is_first: bool) -> None:
         """Record the end of the log, for the progress; query it unless the poll did."""

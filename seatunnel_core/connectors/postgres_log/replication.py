@@ -47,11 +47,7 @@ reading them one by one would take twice the CPU time.
 """
 
 _UNDEFINED = "42704"
-_OF_STATE: dict[str, type[SourceError]] = {
-    "55006": SlotInUseError,
-    _UNDEFINED: SlotMissingError,
-    "58P01": SlotLostError,
-}
+_OF_STATE: dict[str, type[SourceError]] = {"55006": SlotInUseError, "58P01": SlotLostError}
 _LOST = ("has already been removed", "can no longer get changes from replication slot", "has been invalidated")
 _CONNECTION_LOST = ("08", "57P")
 
@@ -194,7 +190,10 @@ class ReplicationConnection:
         if result is None or result.status != pq.ExecStatus.COPY_BOTH:
             while self._pg.get_result() is not None:
                 pass  # The connection can be used again once all results have been fetched.
-            raise self._error(result)
+            error = self._error(result)
+            if isinstance(error, LogServerError) and error.sqlstate == _UNDEFINED:
+                raise SlotMissingError(str(error))  # The server looks up publications later, in the stream.
+            raise error
 
     def _require_settings(self) -> None:
         """Raise an error unless the session formats values as this reader expects."""
@@ -313,7 +312,7 @@ class ReplicationConnection:
         message = self._safe(raw.decode(errors="replace")) or "the server has ended the stream"
         if any(words in message for words in _LOST):
             return SlotLostError(message)
-        if state in _OF_STATE and (state != _UNDEFINED or "replication slot" in message):  # or a publication
+        if state in _OF_STATE:
             return _OF_STATE[state](message)
         if not state or state.startswith(_CONNECTION_LOST):
             return LogConnectionError(message)

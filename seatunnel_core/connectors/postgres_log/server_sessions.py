@@ -4,10 +4,11 @@ from typing import Any
 
 from attrs import frozen
 
+from seatunnel_core.connectors.postgres_log.errors import LogServerError
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
 _SESSION = """
-SELECT pid, coalesce(application_name, ''), coalesce(client_addr::text, '')
+SELECT pid, coalesce(application_name, ''), coalesce(client_addr::text, ''), coalesce(state_change::text, '')
   FROM pg_catalog.pg_stat_activity WHERE pid = %s
 """
 _OPEN = """
@@ -20,6 +21,7 @@ SELECT l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, ''
 """Every transaction with an id holds a lock on it, and any user may see locks."""
 
 _SHOWN = 3
+_DENIED = "42501"
 
 
 @frozen
@@ -34,6 +36,9 @@ class Session:
 
     client: str
     """Its address; ``""`` for a local socket, or if the user may not see it."""
+
+    activity: str = ""
+    """Time of its last activity; ``""`` if it is not known."""
 
     def __str__(self) -> str:
         if self.pid is None:
@@ -61,6 +66,12 @@ def listed(sessions: list[Session]) -> str:
     return shown + (f", and {more} more" if more > 0 else "")
 
 
-def terminate(connection: Any, pid: int) -> None:
-    """End a session of the same user. It need not exist any more."""
-    run(connection, "SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
+def terminate(connection: Any, pid: int) -> bool:
+    """Request the end of a session, which need not exist any more; return False if the user may not end it."""
+    try:
+        run(connection, "SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
+    except LogServerError as error:
+        if error.sqlstate != _DENIED:
+            raise
+        return False
+    return True

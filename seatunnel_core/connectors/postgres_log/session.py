@@ -25,6 +25,9 @@ _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10
 _SERVER_KEEPALIVES = " -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
 """TCP keepalives by which each side detects within a minute that the other machine has failed."""
 
+_UNSENT_MS = 60_000
+"""Time after which a statement that does not reach the server is an error: keepalives are not sent meanwhile."""
+
 
 def with_session(address: Address) -> Address:
     """Return an address with the session settings of the log; also use it to read snapshots."""
@@ -37,16 +40,19 @@ def sql_parameters(address: Address) -> Mapping[str, Any]:
     return {**PostgreSQL(with_session(address), 1).parameters(), "client_encoding": "UTF8"}
 
 
+SESSIONS = "seatunnel"
+"""Start of the ``application_name`` of all sessions."""
+
 _NAME_LENGTH = 63
 """Maximum length of a name on the server."""
 
 
 def session_name(job_id: str) -> str:
     """Return the ``application_name`` of the sessions by which a job uses its slot. It differs between jobs."""
-    name = f"seatunnel {job_id}"
+    name = f"{SESSIONS} {job_id}"
     if len(name) <= _NAME_LENGTH and name.isascii():
         return name
-    return f"seatunnel {hashlib.sha256(job_id.encode()).hexdigest()[:40]}"
+    return f"{SESSIONS} {hashlib.sha256(job_id.encode()).hexdigest()[:40]}"
 
 
 def lock_parameters(address: Address, application: str) -> Mapping[str, Any]:
@@ -56,7 +62,8 @@ def lock_parameters(address: Address, application: str) -> Mapping[str, Any]:
         address: The database.
         application: The ``application_name`` of the session.
     """
-    found = {**sql_parameters(address), **_KEEPALIVES, "application_name": application}
+    own = {**_KEEPALIVES, "application_name": application}
+    found = {"tcp_user_timeout": _UNSENT_MS, **sql_parameters(address), **own}
     found["options"] += _SERVER_KEEPALIVES
     return found
 

@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from attrs import define, field
+from attrs import Factory, define, field
 
-from seatunnel_core.connectors.postgres_log.errors import LogError, SlotTakenError
-from seatunnel_core.connectors.postgres_log.server_sessions import Session, session, terminate
+from seatunnel_core.connectors.postgres_log.errors import LogError
+from seatunnel_core.connectors.postgres_log.server_sessions import session
+from seatunnel_core.connectors.postgres_log.slot_user import SlotUser, taken
 from seatunnel_core.connectors.postgres_log.slots import slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
 WAIT_S = 10.0
-"""Maximum time to wait for another process that uses the slot, in seconds. A connection of a killed process ends within
-that time, and one of an earlier process of the same job is ended."""
+"""Maximum time of an attempt to use the slot while another process does, in seconds. A connection of a killed process
+ends within that time, and one of an earlier process of the same job is ended."""
 
 _POLL_S = 0.2
 _LOCK = "SELECT pg_catalog.pg_try_advisory_lock(%s)"
@@ -37,6 +38,11 @@ class SlotLock:
     slot: str
     _connection: Any = field(default=None, init=False, repr=False)
     _was_held: bool = field(default=False, init=False)
+    _own: set[int] = field(factory=set, init=False)
+    """Processes on the server of its connections: of the last one that held the lock, and later ones. A connection that
+    was lost may hold the lock until the server has ended its process."""
+
+    _user: SlotUser = field(init=False, default=Factory(lambda self: SlotUser(self.slot), takes_self=True))
 
     def hold(self, parameters: Mapping[str, Any], *, wait_s: float = WAIT_S) -> bool:
         """Take the lock unless it is held, and return True if it was taken now.
@@ -49,6 +55,7 @@ class SlotLock:
 
         Raises:
             SlotTakenError: Another job holds the lock, or a later process of the same job has taken it.
+            SlotInUseError: A session holds it that may be of a machine that has failed. Try again.
             LogError: The server rejects it.
         """
         held = self._connection
@@ -59,29 +66,34 @@ class SlotLock:
             except LogError:  # The server was restarted, or has ended the session.
                 self.close()
         connection = connect(parameters)
+        pid = connection.info.backend_pid
+        self._own.add(pid)
         try:
             self._take(connection, str(parameters["application_name"]), wait_s)
         except BaseException:
             connection.close()
             raise
-        self._connection, self._was_held = connection, True
+        self._connection, self._was_held, self._own = connection, True, {pid}
         return True
 
     def _take(self, connection: Any, name: str, wait_s: float) -> None:
         key = key_of(self.slot)
         until = time.monotonic() + wait_s
         while not run(connection, _LOCK, (key,))[0][0]:
-            holders = [session(connection, pid) for (pid,) in run(connection, _HOLDER, (key,))]
-            for holder in holders:
-                if holder.application == name and not self._was_held:
-                    assert holder.pid is not None, "only sessions hold advisory locks"
-                    terminate(connection, holder.pid)
-                elif self._was_held or time.monotonic() > until:
+            for (pid,) in run(connection, _HOLDER, (key,)):
+                holder = session(connection, pid)
+                self._user.see(holder)
+                if self._was_held and pid not in self._own:
                     raise taken(self.slot, holder)
+                if holder.application == name:
+                    self._user.end(connection, pid)
+                if time.monotonic() >= until:
+                    raise self._user.error(holder)
             time.sleep(_POLL_S)
 
     def close(self) -> None:
         """Release the lock."""
+        self._user = SlotUser(self.slot)
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):
@@ -93,31 +105,25 @@ def key_of(slot: str) -> int:
     return int.from_bytes(hashlib.sha256(f"seatunnel replication slot {slot}".encode()).digest()[:8], "big") >> 1
 
 
-def taken(slot: str, user: Session) -> SlotTakenError:
-    """Return the error of a slot that another process uses."""
-    return SlotTakenError(
-        f"the replication slot {slot} is used by {user}. Each job needs a slot of its own: choose another slot.name, "
-        "or stop the other job or program first"
-    )
-
-
-def await_free(connection: Any, slot: str, name: str, *, wait_s: float = WAIT_S) -> None:
+def await_free(connection: Any, slot_user: SlotUser, name: str, *, wait_s: float = WAIT_S) -> None:
     """Wait until no process reads or creates a slot; end sessions of earlier processes of the same job.
 
     Args:
         connection: A connection of psycopg in autocommit mode.
-        slot: Name of the slot; it need not exist.
+        slot_user: What is known of the process that uses the slot, which need not exist.
         name: The ``application_name`` of the job.
         wait_s: Maximum time to wait, in seconds.
 
     Raises:
         SlotTakenError: Another process uses it.
+        SlotInUseError: A session uses it that may be of a machine that has failed. Try again.
     """
     until = time.monotonic() + wait_s
-    while (state := slot_state(connection, slot)) is not None and state.active_pid is not None:
+    while (state := slot_state(connection, slot_user.slot)) is not None and state.active_pid is not None:
         user = session(connection, state.active_pid)
+        slot_user.see(user)
         if user.application == name:
-            terminate(connection, state.active_pid)
-        elif time.monotonic() > until:
-            raise taken(slot, user)
+            slot_user.end(connection, state.active_pid)
+        if time.monotonic() >= until:
+            raise slot_user.error(user)
         time.sleep(_POLL_S)

@@ -100,9 +100,9 @@ class SlotReader:
                 raise error
             return
         user = session(self._sql, pid)
-        if self._replaced is not None and user.application == self._replaced:
-            terminate(self._sql, pid)
-        elif is_last:
+        if user.application == self._replaced and not terminate(self._sql, pid):
+            self._replaced = None  # Wait for its end instead.
+        if is_last:
             raise SlotInUseError(f"the replication slot {self._slot} is used by {user}: {error}") from None
 
     def __enter__(self) -> Self:

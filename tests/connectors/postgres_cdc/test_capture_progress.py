@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture, Mark
+from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
 from seatunnel_core.connectors.postgres_cdc.server import LogEnd
+from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 
 
@@ -67,3 +70,12 @@ def test_the_time_of_the_last_commit_stays_until_another_one_is_read() -> None:
     assert Capture.from_record(record) == state
     del record["committed_ms"]
     assert Capture.from_record(record).committed_ms == 0, "stored by an earlier version"
+
+
+def test_a_source_without_a_cursor_has_no_progress() -> None:
+    given = {"url": "jdbc:postgresql://db/shop", "username": "me", "table-names": ("a",)}
+    source = PostgresCdcSource(Options(given, SOURCE_OPTIONS))
+    assert source.progress(capture("0/100").record()) is None
+    source._observed = observed()
+    assert source.progress({}) is None
+    assert source.progress(capture("0/100").record()) is not None

@@ -6,8 +6,9 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from seatunnel_core.connectors.postgres_log.errors import SlotTakenError
+from seatunnel_core.connectors.postgres_log.errors import SlotInUseError, SlotTakenError
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.server_sessions import Session, listed, sessions_with_transactions
 from seatunnel_core.connectors.postgres_log.session import (
@@ -19,6 +20,7 @@ from seatunnel_core.connectors.postgres_log.session import (
 from seatunnel_core.connectors.postgres_log.slot_creation import SlotCreation
 from seatunnel_core.connectors.postgres_log.slot_lock import SlotLock, await_free
 from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
+from seatunnel_core.connectors.postgres_log.slot_user import SlotUser
 from seatunnel_core.connectors.postgres_log.slots import drop_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect
 from tests.connectors.postgres_log.log_shop import LogShop
@@ -41,6 +43,9 @@ def parameters(shop: LogShop, job_id: str) -> Any:
 def test_the_slot_of_another_job_is_refused_by_name(shop: LogShop, locks: list[SlotLock]) -> None:
     first, second = locks
     assert first.hold(parameters(shop, "a"))
+    with pytest.raises(SlotInUseError, match="its machine has failed") as early:
+        second.hold(parameters(shop, "b"), wait_s=0)
+    assert early.value.retryable
     assert not first.hold(parameters(shop, "a")), "it is held already"
     with pytest.raises(
         SlotTakenError, match=r"slot locked is used by process \d+ .*application_name 'seatunnel a'"
@@ -69,6 +74,26 @@ def test_a_lock_is_taken_again_after_a_restart_of_the_server(shop: LogShop, lock
     assert first.hold(parameters(shop, "a"))
 
 
+def test_a_session_of_another_role_is_waited_for(shop: LogShop, locks: list[SlotLock]) -> None:
+    first, second = locks
+    shop.run("DROP ROLE IF EXISTS later", "CREATE ROLE later LOGIN PASSWORD 'later'")
+    later = lock_parameters(evolve(shop.address, user="later", password="later"), session_name("a"))
+    first.hold(parameters(shop, "a"))
+    with pytest.raises(SlotInUseError, match="'seatunnel a'") as caught:
+        second.hold(later, wait_s=0)
+    assert caught.value.retryable
+    assert not first.hold(parameters(shop, "a")), "it may not be ended"
+    first.close()
+    assert second.hold(later)
+    second.close()
+    shop.run("DROP ROLE later")
+
+
+def test_libpq_notices_a_server_that_is_lost(shop: LogShop) -> None:
+    with closing(connect(parameters(shop, "a"))) as connection:
+        assert connection.info.get_parameters()["tcp_user_timeout"] == "60000"
+
+
 def reading(shop: LogShop, slot: str, start: Lsn, job_id: str, **options: Any) -> Any:
     log = log_parameters(shop.address, application=session_name(job_id))
     return SlotReader(log, shop.sql, slot, ["shop"], start, **options)
@@ -78,13 +103,15 @@ def test_a_reader_replaces_one_of_its_job_only(shop: LogShop) -> None:
     slot, start = shop.slot()
     with reading(shop, slot, start, "a"):
         with pytest.raises(SlotTakenError, match=r"used by process \d+ .*'seatunnel a'"):
-            await_free(shop.sql, slot, session_name("b"), wait_s=0)
+            await_free(shop.sql, SlotUser(slot, gone_s=0), session_name("b"), wait_s=0)
+        with pytest.raises(SlotInUseError, match="its machine has failed"):
+            await_free(shop.sql, SlotUser(slot), session_name("b"), wait_s=0)
         with pytest.raises(Exception, match=r"used by process \d+ .*'seatunnel a'"):
             reading(shop, slot, start, "b", takes_over=True, wait_for_slot_s=0)
         with reading(shop, slot, start, "a", takes_over=True) as later:
             assert next(later.batches(shop.end())).position >= start
     with reading(shop, slot, start, "a"):
-        await_free(shop.sql, slot, session_name("a"))
+        await_free(shop.sql, SlotUser(slot), session_name("a"))
         state = slot_state(shop.sql, slot)
         assert state is not None
         assert state.active_pid is None

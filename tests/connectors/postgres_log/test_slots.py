@@ -102,6 +102,8 @@ def test_a_slot_that_was_dropped_or_made_anew_is_an_error(shop: LogShop) -> None
     with pytest.raises(SlotMissingError, match=f"{slot} does not exist"):
         shop.reader(slot, start)
     with ReplicationConnection(log_parameters(shop.address)) as log:
+        with pytest.raises(SlotMissingError, match=slot):
+            log.start(slot, start, ["shop"])
         create_slot(log, slot)
     with pytest.raises(SlotAdvancedError, match=slot):
         shop.reader(slot, start)

@@ -1,0 +1,70 @@
+"""The session that uses a slot which a job needs: it may end soon, or belong to another job."""
+
+import time
+from typing import Any
+
+from attrs import define, field
+
+from seatunnel_core.connectors.postgres_log.errors import SlotInUseError, SlotTakenError
+from seatunnel_core.connectors.postgres_log.server_sessions import Session, terminate
+from seatunnel_core.connectors.postgres_log.session import SESSIONS
+
+GONE_S = 75.0
+"""Time within which the server ends the session of a machine that has failed, in seconds: keepalives take 60."""
+
+
+@define
+class SlotUser:
+    """The session that uses a slot, observed during all attempts to use the slot.
+
+    A job polls every second, and its session is active then. The session of a machine that has failed is not.
+    """
+
+    slot: str
+    gone_s: float = GONE_S
+    _first: Session | None = field(default=None, init=False)
+    _since: float = field(default=0.0, init=False)
+    _is_active: bool = field(default=False, init=False)
+    _asked: set[int] = field(factory=set, init=False)
+    """Processes on the server whose end this job has requested."""
+
+    _is_denied: bool = field(default=False, init=False)
+
+    def see(self, user: Session) -> None:
+        """Record the session that uses the slot now."""
+        first = self._first
+        if first is None:
+            self._first, self._since = user, time.monotonic()
+        elif user.pid != first.pid or user.activity not in ("", first.activity):
+            self._is_active = True
+
+    def end(self, connection: Any, pid: int) -> None:
+        """Request the end of a session of this job, once."""
+        if pid not in self._asked:
+            self._asked.add(pid)
+            self._is_denied |= not terminate(connection, pid)
+
+    def error(self, user: Session) -> SlotInUseError:
+        """Return the error of an attempt that waited in vain; retryable if the session may end by itself."""
+        is_ours = user.application.startswith(SESSIONS) or not user.application  # or it has just ended
+        if not is_ours or self._is_active or time.monotonic() - self._since >= self.gone_s:
+            return taken(self.slot, user, is_denied=self._is_denied)
+        return SlotInUseError(
+            f"the replication slot {self.slot} is used by {user}. If its machine has failed, the server ends this "
+            "session after about a minute"
+        )
+
+
+def taken(slot: str, user: Session, *, is_denied: bool = False) -> SlotTakenError:
+    """Return the error of a slot that another process uses.
+
+    Args:
+        slot: Name of the slot.
+        user: The session that uses it.
+        is_denied: True if it is a session of the same job that the user of the job may not end.
+    """
+    denied = ", which the user of this job may not end" if is_denied else ""
+    return SlotTakenError(
+        f"the replication slot {slot} is used by {user}{denied}. Each job needs a slot of its own: choose another "
+        "slot.name, or stop the other job or program first"
+    )
