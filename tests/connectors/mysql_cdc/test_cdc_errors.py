@@ -8,6 +8,7 @@ import pytest
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connectors.jdbc.pool import forget
+from seatunnel_core.connectors.mysql_cdc import times
 from tests.connectors.mysql_cdc.cdc_servers import cdc_options
 from tests.connectors.mysql_cdc.driven import DrivenSource, StrictTarget
 
@@ -187,8 +188,9 @@ def test_a_time_excludes_earlier_transactions(server: Any) -> None:
     assert ids(to_end(source, StrictTarget(source.keys))) == [2]
 
 
-def test_a_job_ends_at_a_time_and_another_one_begins_there(server: Any) -> None:
+def test_a_job_ends_at_a_time_and_another_one_begins_there(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Test 23 of the design: together they have every change once, and the second one reads no earlier file."""
+    monkeypatch.setattr(times, "MARGIN_MS", 0)
     server.run("RESET MASTER", TABLE, "INSERT INTO t VALUES (1, 1, 'x')", "FLUSH BINARY LOGS", "FLUSH BINARY LOGS")
     moment = int(time.time() + 1) * 1000 + 1_000
     while time.time() * 1000 < moment:
