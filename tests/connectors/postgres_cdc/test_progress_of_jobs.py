@@ -57,9 +57,15 @@ def test_the_snapshot_ends_and_the_lag_falls_to_zero(storm: Storm, tmp_path: Pat
         storm.begin()
         until(lambda: (shown(run).lag_bytes or 0) > 0, "a lag under the storm")
         storm.end()
-        until(lambda: shown(run).lag_bytes == 0, "the end of the lag")
-        found = shown(run)
-        assert (found.lag_seconds, found.position) == (0, found.end)
-        assert found.oldest
+        looks = []
+
+        def caught_up() -> bool:
+            """Other tests write to the log of the same server, so the next look may see a lag again."""
+            looks.append(shown(run))
+            return looks[-1].lag_bytes == 0
+
+        until(caught_up, "the end of the lag")
+        assert (looks[-1].lag_seconds, looks[-1].position) == (0, looks[-1].end)
+        assert looks[-1].oldest
         assert snapshot(run).chunks_done == chunks
         run.kill()
