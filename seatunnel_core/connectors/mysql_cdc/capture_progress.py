@@ -15,7 +15,7 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 @frozen(kw_only=True)
 class Observed:
-    """What polls have learned of the server."""
+    """State of the server, as observed by polls."""
 
     tables: Sequence[str] = field(repr=False)
     """Names of the captured tables, in order."""

@@ -63,7 +63,7 @@ class Preparation:
             tables: The captured tables.
 
         Returns:
-            The start; ``None`` if transactions are open whose end is awaited: call it again.
+            The start; ``None`` while open transactions delay it: call it again.
 
         Raises:
             SlotMissingError: The slot needs to exist, and does not.

@@ -38,7 +38,7 @@ class Lsn:
 
     @property
     def padded(self) -> str:
-        """The position with leading zeros, whose order as a text is that of the log."""
+        """The position with leading zeros; as strings, positions sort in the order of the log."""
         return f"{self.value >> 32:08X}/{self.value & 0xFFFFFFFF:08X}"
 
 

@@ -115,7 +115,7 @@ class ReplicationConnection:
         return self._rows(self._pg.exec_(statement.encode()))
 
     def send_command(self, statement: str) -> None:
-        """Send a command, whose result is in ``response``.
+        """Send a command; its result is in ``response``.
 
         Raises:
             LogConnectionError: The connection is lost.

@@ -58,7 +58,7 @@ class SlotReader:
                 seconds.
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
             takes_over: True to end a session that reads the slot and has the same ``application_name``: that of an
-                earlier attempt, or of a machine that is gone.
+                earlier attempt, or of a failed machine.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.

@@ -20,6 +20,7 @@ from tests.cdc.captured import COPY, CapturedPostgres
 from tests.cdc.comparison import difference
 from tests.cdc.storm import Storm, wait_until
 from tests.cdc.watcher import beacon_arrived, snapshot_arrived
+from tests.connectors.postgres_cdc.storms import postgres_storm
 from tests.runtime.ground import OLD, Ground, ground_in
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(300)]
@@ -32,14 +33,8 @@ GONE = "00000099-00000099-9"
 
 @pytest.fixture
 def storm() -> Iterator[Storm]:
-    captured = CapturedPostgres()
-    captured.release(SOURCE)
-    made = Storm(captured=captured, database=SOURCE, rows=2_000, per_second=400)
-    made.make_tables()
-    captured.recreate(COPY)
-    yield made
-    made.over.set()
-    captured.release(SOURCE)
+    with postgres_storm(SOURCE, rows=2_000, per_second=400) as made:
+        yield made
 
 
 def text(storm: Storm, more: str) -> str:

@@ -7,8 +7,9 @@ import pytest
 
 from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress
 from seatunnel_core.runtime.job_run import JobRun
-from tests.cdc.captured import COPY, CapturedPostgres
+from tests.cdc.captured import COPY
 from tests.cdc.storm import Storm, wait_until
+from tests.connectors.postgres_cdc.storms import postgres_storm
 from tests.runtime.ground import ground_in
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(120)]
@@ -18,14 +19,8 @@ WAIT_S = 60
 
 @pytest.fixture
 def storm() -> Iterator[Storm]:
-    captured = CapturedPostgres()
-    captured.release(SOURCE)
-    made = Storm(captured=captured, database=SOURCE, rows=500, per_second=200)
-    made.make_tables()
-    captured.recreate(COPY)
-    yield made
-    made.over.set()
-    captured.release(SOURCE)
+    with postgres_storm(SOURCE, rows=500, per_second=200) as made:
+        yield made
 
 
 def shown(run: JobRun) -> SourceProgress:
