@@ -104,9 +104,11 @@ class RangeReader:
                 keep = _both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
             origins = numbers.origins(schema.table, changes.transactions, commits)
             made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES, origins)
-            if made is not None and self.messages is None:
+            if made is None:
+                continue
+            if self.messages is None:
                 yield made.batch
-            elif made is not None and self.messages is not None:
+            else:
                 where = logged_at(changes, transactions, made.numbers)
                 yield from self.messages.changes(made.batch, found, where)
 
