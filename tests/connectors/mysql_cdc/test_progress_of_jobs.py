@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.runtime.job_run import JobRun
+from tests.cdc.shown import shown
 from tests.connectors.mysql_cdc.cdc_servers import SERVERS
 from tests.connectors.mysql_cdc.test_cdc_job import text, until
 from tests.connectors.mysql_cdc.writers import Writers
@@ -13,12 +13,6 @@ from tests.runtime.ground import ground_in
 from tests.servers.shared import shared
 
 pytestmark = [pytest.mark.servers, pytest.mark.spark, pytest.mark.timeout(120)]
-
-
-def shown(run: JobRun) -> SourceProgress:
-    """Return the progress of the only source, as metrics have it."""
-    (pipeline,) = run.metrics().pipelines
-    return next(iter(pipeline.sources.values()), SourceProgress())
 
 
 def is_copied(run: JobRun) -> bool:

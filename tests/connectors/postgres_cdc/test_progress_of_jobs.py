@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress
+from seatunnel_core.connector_api.source_progress import SnapshotProgress
 from seatunnel_core.runtime.job_run import JobRun
 from tests.cdc.captured import COPY
+from tests.cdc.shown import shown
 from tests.cdc.storm import Storm, wait_until
 from tests.connectors.postgres_cdc.storms import postgres_storm
 from tests.runtime.ground import ground_in
@@ -21,12 +22,6 @@ WAIT_S = 60
 def storm() -> Iterator[Storm]:
     with postgres_storm(SOURCE, rows=500, per_second=200) as made:
         yield made
-
-
-def shown(run: JobRun) -> SourceProgress:
-    """Return the progress of the only source, as metrics have it."""
-    (pipeline,) = run.metrics().pipelines
-    return next(iter(pipeline.sources.values()), SourceProgress())
 
 
 def snapshot(run: JobRun) -> SnapshotProgress:
