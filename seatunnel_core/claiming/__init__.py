@@ -1,4 +1,1 @@
-"""Ownership of jobs and the checkpoints they continue from: claims, restores, savepoints of other jobs, job IDs.
-
-``runtime`` runs the job.
-"""
+"""Ownership of jobs, and the checkpoints from which they continue. ``runtime`` runs the jobs."""

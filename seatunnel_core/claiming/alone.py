@@ -11,10 +11,9 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 def require_alone(storage: CheckpointStorage, job_id: str) -> None:
-    """Require that no other process of this user on this machine runs the job.
+    """Require that no other process of this user on this machine runs the job; take over one that does not respond.
 
-    Call this before the job is claimed, because a claim fences off a working process. A process that does not respond
-    may be taken over.
+    Call this before claiming the job, because a claim fences off a working process.
 
     Raises:
         UsageError: A process runs the job; the message contains its ID and the remedy.

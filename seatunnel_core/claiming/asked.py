@@ -16,17 +16,17 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 @define(kw_only=True)
 class Findings:
-    """Results of checking a restore, one sentence each."""
+    """Results of checking a restore request, one sentence each."""
 
     problems: list[str] = field(factory=list)
-    """Reasons for rejecting the restore; all of them are reported at once."""
+    """Reasons for rejecting the request, reported all at once."""
 
     notes: list[str] = field(factory=list)
     """Notes for the user."""
 
 
 class AskedCheckpoints:
-    """Checkpoints from which the user requested to restore the pipelines of a job, by pipeline number."""
+    """Checkpoints that the user requested to restore, by pipeline number."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class AskedCheckpoints:
             job_id: The ID of the job.
             stored: The stored manifest.
             restore: The user's request.
-            since: The first epoch that this process may claim.
+            since: First epoch that this process may claim.
             pipelines: The planned pipelines, by number.
             listings: The stored checkpoints, by pipeline number.
             findings: Receives problems and notes.
@@ -59,10 +59,9 @@ class AskedCheckpoints:
         self._findings = findings
 
     def still(self) -> dict[int, Asked]:
-        """Return the requests of earlier processes that were not completed before those ended.
+        """Return the requests that earlier processes did not complete.
 
-        Requests for checkpoints that an engine has since removed are dropped: otherwise the job could never start
-        again.
+        Requests for removed checkpoints are dropped: otherwise the job could never start again.
         """
         still: dict[int, Asked] = {}
         for number, asked in going_back(self._stored.asked).items():
@@ -105,11 +104,7 @@ class AskedCheckpoints:
         }
 
     def _is_finished(self, number: int) -> bool:
-        """Return True if the pipeline's last checkpoint is a final one.
-
-        It may differ from the one in the savepoint: each later start stores a final checkpoint, and only the newest
-        one is kept. Each of them shows that everything is published.
-        """
+        """Return True if the pipeline's last checkpoint is a final one, so that all its output is published."""
         base = choose_base(self._listing(number).checkpoints, RestoreRequest())
         return base.cut is not None and base.cut.checkpoint_type is CheckpointType.COMPLETED_POINT
 
@@ -159,7 +154,6 @@ class AskedCheckpoints:
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
     """Return the requests that allow restoring an older checkpoint.
 
-    The others requested the latest checkpoint. An engine that was taken over may have stored a newer one since, and the
-    user did not agree to rewind past that one.
+    The others requested the latest checkpoint. If a newer one exists now, the user did not agree to rewind it.
     """
     return {number: each for number, each in asked.items() if each.rewind != "refused"}

@@ -1,6 +1,6 @@
 """Compare the options of a job's sinks in earlier epochs with the current ones (rules R7, R8 and R10).
 
-Staged output must be published to its original target, and published output must be found there.
+A sink must publish staged output to its original target, and find its published output there.
 """
 
 import os
@@ -21,19 +21,16 @@ from seatunnel_core.work.committable import Committable
 
 @frozen(kw_only=True)
 class Bound:
-    """The sink options of a job in each of its epochs."""
+    """Sink options of a job in each of its epochs."""
 
     stored: Manifest
 
     def has_changed(self, pipeline: PlannedPipeline) -> bool:
-        """Return True if a sink of the pipeline is known to have had other options than its current ones."""
+        """Return True if a sink of the pipeline is known to have had other options."""
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Return the sinks whose options have changed.
-
-        For each binding: the epoch in which it began, and a description of its differences from the current options.
-        """
+        """Return each sink with changed options: the first epoch of each binding, and its differences."""
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 
@@ -43,7 +40,7 @@ class Bound:
             yield since, "; its ".join(self._changes(sink, since))
 
     def strays(self, pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-        """Return a sentence for each sink that would receive committables staged for another target."""
+        """Yield a sentence for each sink that would receive committables staged for another target."""
         for sink in pipeline.sinks:
             staged_for = (each for each in states.committables_for(sink.name) if stages(each))
             changes = [self._changes(sink, each.epoch) for each in staged_for]
@@ -52,7 +49,7 @@ class Bound:
                 yield staged_elsewhere(sink.name, pick(len(astray), "unit"), "; its ".join(astray[-1]))
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
-        """Return a sentence for each sink that could not find the output published since ``base``, of ``epoch``."""
+        """Yield a sentence for each sink that could not find its output published since ``base``, made in ``epoch``."""
         twice = "undo that change, or restore with accept_duplicates=True, which duplicates rows there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
@@ -65,7 +62,7 @@ class Bound:
             yield f"the sink {name!r} was removed from the job and cannot roll back its published output: {twice}"
 
     def _changes(self, sink: PlannedSink, epoch: int) -> list[str]:
-        """Return how the options that bind the committables of an epoch differ from the current ones."""
+        """Return the differences of the options in an epoch from the current ones."""
         seat = self.stored.seats.get(sink.name)
         then = None if seat is None else in_epoch(seat.bindings, epoch)
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
@@ -83,7 +80,7 @@ class Bound:
 
 
 def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
-    """Return a change of the latest staging folder, the only option that older versions recorded."""
+    """Return the change of the staging folder, the only option that older versions recorded."""
     now = sink.sink.target_folder
     if seat is None or not seat.targets or now in (None, seat.targets[-1]):
         return []
@@ -91,15 +88,14 @@ def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
 
 
 def stages(committable: Committable) -> bool:
-    """Return True if the committable has staged output. A sink that writes at once leaves the body empty."""
+    """Return True if the committable has staged output; its body is empty if the sink writes immediately."""
     return any(committable.body.values())
 
 
 def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manifest) -> str | None:
-    """Describe the staged output of a dropped pipeline that is not known to be published.
+    """Describe the staged output of a dropped pipeline unless all of it is known to be published.
 
-    Return ``None`` if there is none. A missing staged file proves that it was published only if its staging folder
-    exists (R8).
+    A missing staged file proves that it was published only if its staging folder exists (R8).
     """
     for name in states.sinks:
         seat = stored.seats.get(name)

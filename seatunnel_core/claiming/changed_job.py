@@ -1,8 +1,4 @@
-"""Compare a job file with the manifest: check that it is the same job, and that its sources read the same data.
-
-``restoration`` decides whether the file fits the stored checkpoints, and ``checkpoint.decisions.matching`` whether
-it fits the state itself.
-"""
+"""Compare a job file with the manifest: check that the job is the same, and that its sources read the same data."""
 
 from collections.abc import Iterator
 
@@ -17,11 +13,7 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSou
 
 
 def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
-    """Reject the file of another job for a job that has ended: the final report would claim that all work is done.
-
-    Raises:
-        UsageError: The vertices of the file differ from those of the job.
-    """
+    """Reject the file of another job for a job that has ended: the final report would claim that all work is done."""
     new = [name for name in job.vertices if name not in stored.seats]
     differing = [
         *(["it names " + ", ".join(map(repr, new)) + ", which that job did not have"] if new else []),
@@ -49,7 +41,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source whose declared columns differ from those frozen with its enumeration.
+    """Return a sentence for each source with declared columns other than those frozen with its enumeration.
 
     Otherwise the target would receive rows with two schemas.
     """
@@ -91,7 +83,7 @@ def _other_input(source: PlannedSource, before: str | None) -> str:
 
 
 def unreadable(pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-    """Yield a sentence for each source that no longer has the data behind an earlier state."""
+    """Yield a sentence for each source without the data that an earlier state refers to."""
     for planned in pipeline.sources:
         state = states.sources.get(planned.name)
         if state is None or not state.memory or not isinstance(planned.source, SupportsRestoreCheck):

@@ -1,4 +1,4 @@
-"""Job ownership: a process claims a job by writing the next version of the manifest (protocol rule R7)."""
+"""Job ownership: a process claims a job by writing the next version of its manifest (protocol rule R7)."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,24 +17,24 @@ from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 EPOCHS_PER_VERSION = 100_000
-"""Number of epochs per manifest version: a pipeline's epoch is the version times this number, plus its restarts in this
-process."""
+"""Number of epochs per manifest version: an epoch is the version times this number, plus the restarts in this process.
+"""
 
 
 @frozen(kw_only=True)
 class Claim:
-    """Ownership of the job by this process, until another process writes a larger version."""
+    """Ownership of the job by this process, until another process writes a higher version."""
 
     version: int
     job: PlannedJob
     restores: Mapping[int, RestoreRequest] = field(factory=dict, repr=False)
-    """Starting points by pipeline; a pipeline without an entry starts from its latest checkpoint."""
+    """Starting points by pipeline; without one, a pipeline starts from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
     """Notes for the user, one sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
-        """Return the epoch to claim after this many restarts. Of two processes, the same one wins all pipelines."""
+        """Return the epoch to claim after this many restarts: of two competing processes, one wins all pipelines."""
         return self.version * EPOCHS_PER_VERSION + restarts
 
 
@@ -56,12 +56,10 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
-    """Write a job's first manifest.
-
-    Its version is 1, or one with epochs above those left behind by a deleted job of the same ID.
+    """Write a job's first manifest. Its epochs are above those left behind by a deleted job of the same ID.
 
     Raises:
-        UsageError: one exists already.
+        UsageError: A manifest exists already.
     """
     listings = storage.scan_job(job_id).values()  # before the manifest: claiming epochs requires one
     version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
@@ -87,8 +85,7 @@ def claim_again(
     """Claim an existing job; if it has ended and nothing else is requested, return its final report instead.
 
     Raises:
-        UsageError: the ID is unknown, the request is not possible, or another process claimed the job at the
-            same time.
+        UsageError: The ID is unknown, the request is not possible, or another process claimed the job concurrently.
     """
     stored = storage.get_manifest(job_id)
     if stored is None:
@@ -126,12 +123,11 @@ def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
 def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
     """Claim the next epoch of a pipeline, unless a process that claimed the job later has already claimed one.
 
-    A larger epoch would fence off the later process: a process that was suspended, or that restarts a pipeline after a
-    failure, would take the job away from the process that has continued it. The storage checks and claims in one
-    operation, because this process may be suspended between the two.
+    A larger epoch would fence off that later process. The storage checks and claims in one operation, because this
+    process may be suspended between the two.
 
     Raises:
-        StaleEpochError: another process runs the job.
+        StaleEpochError: Another process runs the job.
     """
     next_process = (minimum // EPOCHS_PER_VERSION + 1) * EPOCHS_PER_VERSION
     return storage.acquire_epoch(job_id, pipeline_id, minimum, below=next_process)

@@ -1,8 +1,8 @@
-"""Start of a new job from a savepoint of another job: the data that is carried over, and the records in the old job.
+"""Start a new job from a savepoint of another job.
 
-If the old job stopped with the savepoint and nothing followed it, the new job continues its work, and the old one
-is fenced off and never starts again. If it continued, both publish the rows after the savepoint: this is rejected
-unless the targets differ, or the user accepts it.
+If the old job stopped with the savepoint, the new job continues its work: the old one is fenced off and never starts
+again. If the old job continued, both would publish the rows after the savepoint: this is rejected unless the targets
+differ, or the user accepts it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,18 +42,18 @@ _UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatErro
 
 @frozen(kw_only=True)
 class ForeignSavepoint:
-    """The savepoint from which a new job starts."""
+    """Savepoint from which a new job starts."""
 
     savepoint: SavepointName
     storage: str | None = None
-    """An engine file, a folder or an exported archive; ``None`` for the storage of the new job's checkpoints."""
+    """Engine file, folder or exported archive; ``None`` for the storage of the new job's checkpoints."""
 
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
 
     @classmethod
     def of(cls, restore: Restore | None) -> "ForeignSavepoint | None":
-        """Return the savepoint of another job in a request; ``None`` if there is none."""
+        """Return the savepoint of another job that the user requested, if any."""
         if restore is None or restore.from_savepoint is None:
             return None
         return cls(
@@ -70,11 +70,11 @@ def claim_with_savepoint(
     plan: Callable[[Manifest | None], PlannedJob],
     begin_with: ForeignSavepoint,
 ) -> Claim:
-    """Claim an unused job ID, for a job that starts from a savepoint of another one.
+    """Claim an unused job ID, for a job that starts from a savepoint of another job.
 
     Raises:
-        UsageError: the savepoint does not exist, does not fit, or would publish rows twice; or the ID exists.
-        CheckpointStorageError: a storage cannot be used.
+        UsageError: The savepoint does not exist, does not fit, or would publish rows twice; or the ID exists.
+        CheckpointStorageError: A storage cannot be used.
     """
     with _source(storage, begin_with) as source:
         return _Moving(storage, job_id, plan, begin_with, source).claim()
@@ -90,7 +90,7 @@ def _source(storage: CheckpointStorage, begin_with: ForeignSavepoint) -> Iterato
 
 
 def _opened(reference: StorageReference) -> CheckpointStorage:
-    """Return the storage, writable if possible, to mark the old job as moved."""
+    """Open the storage, writable if possible, because the old job is marked as moved."""
     if (reference.storage or "").endswith(ENDING):
         return reference.open()
     try:
@@ -156,11 +156,7 @@ class _Moving:
         return Manifest.from_bytes(stored.body)
 
     def _states(self, savepoint: JobSavepoint, same_target: frozenset[str]) -> dict[int, VertexStates]:
-        """Return the states of a savepoint, by pipeline.
-
-        A savepoint refers to no staged output. The final checkpoint of a finished pipeline refers to output that was
-        published by then; any rollback it requested was complete by then too.
-        """
+        """Return the states of a savepoint, by pipeline. All output up to a savepoint is published."""
         found: dict[int, VertexStates] = {}
         for number, ref in savepoint.pipelines.items():
             try:
@@ -178,7 +174,6 @@ class _Moving:
         return found
 
     def _compare(self, job: PlannedJob, old: Manifest, states: Mapping[int, VertexStates]) -> None:
-        """Compare the names of the sources and sinks of both jobs."""
         held = [name for found in states.values() for name in (*found.sources, *found.sinks)]
         compared = Comparison.of(held, job.vertices)
         self._notes.append(f"Starts from the savepoint {self._begin_with.savepoint}: {compared}")
@@ -196,7 +191,7 @@ class _Moving:
     # -- ownership of the rows after the savepoint
 
     def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
-        """Return why the old job may not have stopped with the savepoint; empty if it did."""
+        """Return the reason why the old job may have continued after the savepoint; empty if it stopped with it."""
         if not savepoint.stopped:
             return f"the job {self._old_id} continued after it"
         if old.moved_to not in (None, self._job_id):
@@ -232,10 +227,7 @@ class _Moving:
             )
 
     def _give_up_old(self, savepoint: JobSavepoint) -> None:
-        """Mark the old job as moved in every storage that has it.
-
-        This includes the storage of the new job's checkpoints, if the savepoint was read from a copy.
-        """
+        """Mark the old job as moved in every writable storage that has it, including the source of a copied savepoint."""
         for storage in {id(each): each for each in (self._storage, self._source)}.values():
             try:
                 if storage.get_manifest(self._old_id) is not None:
@@ -274,10 +266,7 @@ class _Moving:
     # -- carried over
 
     def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
-        """Return the state in the form that the new job needs, and copy the enumerations that it refers to.
-
-        Copying them first is safe: no checkpoint refers to the copies yet.
-        """
+        """Convert the state to the form that the new job needs, and copy the enumerations that it refers to."""
         try:
             for digest in sorted(attachments_of(states)):
                 self._storage.store_attachment(self._job_id, self._source.get_attachment(self._old_id, digest))
@@ -286,10 +275,7 @@ class _Moving:
             raise UsageError(f"pipeline {pipeline.id} ({pipeline.title}) cannot be transferred: {error}") from error
 
     def _carry(self, number: int, states: VertexStates) -> None:
-        """Store the states as a savepoint of the new job, below all its epochs.
-
-        Any process can then restore it like any other savepoint.
-        """
+        """Store the states as a savepoint of the new job, below all its epochs, so that any process can restore it."""
         self._storage.store_checkpoint(
             PipelineState(
                 job_id=self._job_id,
@@ -303,19 +289,19 @@ class _Moving:
 
 
 def _seats_of(old: Manifest) -> Manifest:
-    """Return only the old job's assignments, so that vertices keep their pipelines."""
+    """Return a manifest with only the old job's assignments, so that vertices keep their pipelines."""
     seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
     return Manifest(job_name=old.job_name, seats=seats)
 
 
 def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
-    """Return the names of the sinks that continue to write to the targets of the old job."""
+    """Return the names of the sinks that keep the targets of the old job."""
     last = {name: seat.bindings[-1].terms for name, seat in old.seats.items() if seat.bindings}
     return frozenset(name for name, binding in job.bindings.items() if last.get(name) == binding.terms)
 
 
 def _only_present(job: PlannedJob) -> Manifest:
-    """Return the manifest without dropped vertices, which the new job never had."""
+    """Return the manifest without dropped vertices, because the new job never had them."""
     names = set(job.vertices)
     seats = {name: seat for name, seat in job.manifest.seats.items() if name in names}
     return evolve(job.manifest, job_name=job.name, seats=seats)

@@ -1,9 +1,8 @@
-"""The cursors of jobs that read incrementally: one record per name, stored with the checkpoints.
+"""Cursors of incremental jobs: one record per state name, stored with the checkpoints.
 
 A record is stored like a manifest: each version once, and a second writer is rejected. It contains the ID of the latest
-    job, and the cursors at the end of the job before it. The manifest of the latest job contains the windows that it
-    reads. So the record is never ahead of the rows: a cursor moves only after the manifest of a job records that it has
-    ended with all its rows published. A process that is killed between the two changes nothing.
+job, and the cursors before that job. The windows that the job reads are in its manifest. A cursor moves only after a
+manifest records the end of its job, so the record is never ahead of the published rows.
 """
 
 import logging
@@ -33,14 +32,14 @@ from seatunnel_storage_api.storage import CheckpointStorage
 _log = logging.getLogger("seatunnel.job")
 
 KEPT = 5
-"""Number of versions of a record that are kept for inspection; only the newest is used."""
+"""Number of record versions that are kept for inspection; only the newest is used."""
 
 
 # -- records in a storage
 
 
 def load(storage: CheckpointStorage, name: str) -> IncrementState:
-    """Return the newest version of the record for a name; an empty record of version 0 if none exists."""
+    """Return the newest version of a record; an empty one of version 0 if none exists."""
     found = storage.get_manifest(record_id(name))
     return IncrementState(name=name) if found is None else IncrementState.from_bytes(found.body, found.version)
 
@@ -52,7 +51,7 @@ def put(storage: CheckpointStorage, state: IncrementState) -> None:
     the newest one afterwards, and the newest one is never removed.
 
     Raises:
-        ManifestConflictError: Another process has stored one since ``state`` was loaded.
+        ManifestConflictError: Another process has stored a version since ``state`` was loaded.
     """
     record, version = record_id(state.name), state.version + 1
     storage.put_manifest(record, version, state.to_bytes())
@@ -74,11 +73,7 @@ def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
 
 
 def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | None:
-    """Return the ID of the latest job if not all of its rows are published.
-
-    Raises:
-        UsageError: That job was removed, so it is unknown whether they are.
-    """
+    """Return the ID of the latest job if not all of its rows are published; raise ``UsageError`` if it was removed."""
     return None if acknowledged(storage, state) is not None else state.job_id
 
 
@@ -86,7 +81,7 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
     """Return the state including the rows of the latest job; ``None`` until that job has ended.
 
     Raises:
-        UsageError: That job was removed, so it is unknown which rows it read.
+        UsageError: That job was removed, so the rows that it read are unknown.
     """
     if state.is_done or state.job_id is None:
         return state
@@ -103,7 +98,7 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
 
 
 def note_end(storage: CheckpointStorage, job_id: str) -> None:
-    """Record the cursors of a job that has ended. This may fail, because the job's manifest contains them already."""
+    """Record the cursors of a job that has ended. If this fails, they are still in the job's manifest."""
     try:
         found = storage.get_manifest(job_id)
         manifest = None if found is None else Manifest.from_bytes(found.body)
@@ -121,15 +116,7 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
 
 
 def state_name(raw: RawJob, name: str | None) -> str:
-    """Return the name of the record that contains the cursors of the job.
-
-    Args:
-        raw: The job.
-        name: The name of the job, replacing the one in the file.
-
-    Raises:
-        UsageError: The job has no name.
-    """
+    """Return the name of the job's state; ``name`` replaces the one in the job file. Require a job name."""
     own = raw.env[JOB_NAME] if raw.env.is_set(JOB_NAME) else None
     found = raw.env[STATE_NAME] or name or own
     if not found:
@@ -143,7 +130,7 @@ def state_name(raw: RawJob, name: str | None) -> str:
 def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> str | None:
     """Return the ID of the unfinished incremental job of the same name; ``None`` if there is none.
 
-    A new start of an incremental job continues that job: its increment is fixed, and part of it may already be written.
+    A new start continues that job: its increment is fixed, and part of it may already be written.
 
     Raises:
         UsageError: That job was removed, or the storage does not exist.
@@ -170,14 +157,10 @@ class IncrementalRun:
         self._name = name
         self._state: IncrementState | None = None
         self.notes: tuple[str, ...] = ()
-        """Description of the increment, one sentence for each source."""
+        """One sentence for each source."""
 
     def planned(self, job: PlannedJob, stored_job: Manifest | None) -> PlannedJob:
-        """Return the job with its windows applied to its sources.
-
-        Args:
-            job: The planned job.
-            stored_job: Its manifest, if it continues.
+        """Return the job with its windows applied to its sources; ``stored_job`` is its manifest if it is resumed.
 
         Raises:
             UsageError: The job file does not match the state, or an earlier job with this name has not ended.
@@ -233,9 +216,9 @@ class IncrementalRun:
         return job
 
     def begin(self) -> None:
-        """Record the newly claimed job as the latest job with its name.
+        """Record the newly claimed job as the latest job of this state, before any row is read.
 
-        No rows have been read yet. If another process was first, this one removes its own claim.
+        If another process was first, remove the claim of this one.
 
         Raises:
             UsageError: Another job with this name has just started.

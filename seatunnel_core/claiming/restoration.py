@@ -1,7 +1,7 @@
-"""Decide from which checkpoint each pipeline of a restored job starts, before anything starts.
+"""Decide from which checkpoint each pipeline of a restored job starts, before any of them starts.
 
-``checkpoint.decisions`` checks the checkpoints; each start repeats these checks. This module collects all reasons for a
-rejection into one message, and all information for the user into sentences.
+``checkpoint.decisions`` checks the checkpoints, again at each start. This module collects all reasons for a rejection
+in one message, and all notes for the user.
 """
 
 from collections.abc import Mapping
@@ -42,13 +42,13 @@ _READERS = 8
 
 @frozen(kw_only=True)
 class Restoration:
-    """Checkpoints from which a restored job's pipelines start."""
+    """Checkpoints from which the pipelines of a restored job start."""
 
     manifest: Manifest
-    """Next version of the manifest, with all data that must outlive this process."""
+    """Next version of the manifest."""
 
     requests: Mapping[int, RestoreRequest] = field(factory=dict)
-    """Restore requests by pipeline; a pipeline without one continues from its latest checkpoint."""
+    """Restore requests by pipeline; without one, a pipeline continues from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
     """Notes for the user, one sentence each."""
@@ -65,10 +65,10 @@ def restoration(
         job: The planned job.
         stored: The stored manifest.
         restore: The user's request.
-        since: The first epoch that this process may claim.
+        since: First epoch that this process may claim.
 
     Raises:
-        UsageError: Some part of the request is impossible; the message lists all such parts.
+        UsageError: Part of the request is impossible; the message lists every such part.
         CheckpointStorageError: The storage cannot be read.
     """
     return _Restoring(storage, job_id, job, stored, restore, since).decide()
@@ -95,10 +95,10 @@ class _Restoring:
         self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._bound = Bound(stored=stored)
         self._drops_staged: set[int] = set()
-        """Pipelines without unpublished output in their base."""
+        """Pipelines with a base that has only published output."""
 
         self._saved: dict[int, frozenset[str]] = {}
-        """Sinks whose save modes were applied, by pipeline, even if the base still marks them as pending."""
+        """Sinks by pipeline, without those with pending save modes, even if the base still marks them as pending."""
 
         self._problems, self._notes = (findings := Findings()).problems, findings.notes
         self._asked = AskedCheckpoints(
@@ -153,7 +153,7 @@ class _Restoring:
             self._judge(self._pipelines[number], base, asked.get(number), read)
 
     def _changed(self) -> set[int]:
-        """Return the pipelines that have lost a source or a sink, or have a sink with different options."""
+        """Return the pipelines that lost a source or a sink, or have a sink with different options."""
         lost = {self._stored.seats[name].pipeline for name in self._job.dropped} & self._pipelines.keys()
         return lost.union(number for number, each in self._pipelines.items() if self._bound.has_changed(each))
 
@@ -230,7 +230,7 @@ class _Restoring:
     def _require_bound(
         self, which: str, pipeline: PlannedPipeline, base: Base, asked: Asked | None, states: VertexStates
     ) -> None:
-        """Require that staged output keeps its original target, and that published output can be found there."""
+        """Require that staged output keeps its original target, and that the sinks can find their published output."""
         now = asked is not None and asked.rewind == "retracted"
         back_to = base.ref if now else states.retracting
         if back_to is not None:
@@ -242,7 +242,7 @@ class _Restoring:
             self._problems += [f"{which}: {each}" for each in self._bound.strays(pipeline, states)]
 
     def _is_published(self, base: Base) -> bool:
-        """Return True if the sinks' output in the base is known to be published: a savepoint, or the job had ended."""
+        """Return True if all sink output in the base is known to be published."""
         settled = base.cut is not None and base.cut.epoch < self._stored.settled_below
         return settled or self._stored.ended is not None or base.is_published
 
@@ -264,11 +264,11 @@ class _Restoring:
                 self._problems.append(f"{which} cannot be restored: {error}")
 
     def _may_drop(self, number: int) -> bool:
-        """Return True if state may be dropped: allowed now, or earlier if the latest state may still contain it."""
+        """Return True if state may be dropped: allowed now, or earlier while the latest state may still contain it."""
         return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
-        """Reject dropping a pipeline with output that is staged but unpublished: it would be lost."""
+        """Reject dropping a pipeline with staged, unpublished output: the output would be lost."""
         given_up = {self._stored.seats[name].pipeline for name in self._job.dropped} - self._pipelines.keys()
         for number in sorted(given_up):
             latest = self._latest(number)
@@ -295,7 +295,7 @@ class _Restoring:
 
 
 def _acted(pipeline: PlannedPipeline, newest: VertexStates | str) -> frozenset[str]:
-    """Return the sinks whose save modes were applied, even after the base; all if the newest state is unreadable."""
+    """Return the sinks that have applied their save modes, even after the base; all if the state is unreadable."""
     if isinstance(newest, str):
         return frozenset(sink.name for sink in pipeline.sinks)
     return frozenset(name for name, sink in newest.sinks.items() if not sink.save_mode_pending)

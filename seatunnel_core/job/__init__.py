@@ -1,1 +1,1 @@
-"""A job's graph and its stored state except checkpoints: manifest, pipelines, sink bindings, savepoints."""
+"""Graph of a job, and its stored state except checkpoints: manifest, pipelines, sink bindings, savepoints."""

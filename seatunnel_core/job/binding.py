@@ -1,7 +1,7 @@
-"""Options to which the committables of a sink are bound, stored in the manifest.
+"""Sink options that determine the target of committables, stored in the manifest.
 
-A later process with different options must not publish them (protocol rules R7 and R8), nor search for published output
-under the current names (R10).
+A process with different options must not publish them (protocol rules R7 and R8), nor search for published output under
+the current names (R10).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from attrs import evolve, frozen
 from seatunnel_core.stored_fields import Stored, added, required
 
 Terms = Mapping[str, str]
-"""Options, or substitutes for them, with displayable values. A missing option has its default."""
+"""Options with displayable values; without an entry, an option has its default."""
 
 
 @frozen(kw_only=True)
@@ -19,7 +19,7 @@ class Binding(Stored):
     """Options of a sink, valid from an epoch on."""
 
     terms: Terms = required(path=True)
-    """Options that define the destination and meaning of its committables."""
+    """Options that define the target and meaning of the committables."""
 
     tracks: Terms = added(factory=dict, omitted=True, path=True)
     """Further options by which the sink finds its published output."""
@@ -32,7 +32,7 @@ class Binding(Stored):
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
-    """Return the bindings including the options of a process that starts now; unchanged if the options are equal."""
+    """Append the binding of a process that starts now, unless its options equal the last ones."""
     if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
         return tuple(bindings)
     return (*bindings, by)

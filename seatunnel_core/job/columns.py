@@ -1,7 +1,6 @@
 """Options that define the columns of a source, stored in the manifest.
 
-Columns are frozen when the source is first read. Options that are changed later would be ignored, or would not fit the
-rows.
+Columns are frozen when the source is first read, so later changes of these options are rejected.
 """
 
 import json

@@ -12,11 +12,11 @@ from seatunnel_core.job.node import Node
 
 @frozen(kw_only=True)
 class Vertex:
-    """A node of the job with its final name and its inputs."""
+    """Node of the job with its final name and its inputs."""
 
     node: Node
     name: str
-    """Name, unique in the job. It is the same in every run as long as the names given in the job file do not change."""
+    """Unique name in the job; it changes only if names in the job file change."""
 
     inputs: tuple[int, ...]
     """Indexes of the distinct input vertices."""
@@ -30,12 +30,9 @@ class Graph:
 
 
 def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = True) -> Graph:
-    """Connect the nodes. Report duplicate names, dangling inputs, unused nodes and cycles to ``problems``.
+    """Connect the nodes, and report duplicate names, dangling inputs, unused nodes and cycles to ``problems``.
 
-    Args:
-        nodes: The nodes in the order of the job file.
-        problems: Receives the problems.
-        complete: True if these are all nodes of the job; otherwise unused nodes are not reported.
+    Without ``complete``, only some nodes of the job are given, and unused ones are not reported.
     """
     outputs = _outputs(nodes, problems)
     inputs = [_inputs(index, nodes, outputs, problems) for index in range(len(nodes))]
@@ -50,9 +47,8 @@ def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = T
 def right_part(graph: Graph, is_right: Sequence[bool]) -> Graph:
     """Return the graph of the valid vertices that have only valid inputs, in topological order.
 
-    Args:
-        graph: A graph that may have dangling inputs, duplicate names and cycles.
-        is_right: For each vertex, True if it is valid by itself.
+    ``is_right`` contains, for each vertex, whether it is valid by itself. ``graph`` may have dangling inputs, duplicate
+    names and cycles.
     """
     names = Counter(vertex.name for vertex in graph.vertices)
     left = {
@@ -131,7 +127,7 @@ def _before(index: int, nodes: Sequence[Node]) -> tuple[int, ...]:
 
 
 def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
-    """Return generated names that do not change when a node is added elsewhere, as far as the job file allows."""
+    """Return the names of all nodes; generated ones do not depend on other nodes as far as the job file allows."""
     names: list[str] = []
     taken: dict[str, Node] = {}
     given = {node.given_name or node.output for node in nodes}
@@ -179,9 +175,9 @@ def _refuse_unused(
 def _refuse_circles(
     nodes: Sequence[Node], names: Sequence[str], inputs: Sequence[tuple[int, ...]], problems: Problems
 ) -> None:
-    """Remove nodes without open inputs until nothing changes; the remaining ones are in a cycle or downstream of one.
+    """Report the cycles, which remain after nodes without open inputs are removed repeatedly.
 
-    A duplicate output name may mean the other node, and is not counted as a cycle.
+    A duplicate output name may refer to the other node, and is not counted as a cycle.
     """
     times = Counter(node.output for node in nodes)
     doubled = {name for name in times if name is not None and times[name] > 1}
@@ -207,7 +203,7 @@ def _refuse_circles(
 
 
 def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int, Sequence[int]]) -> None:
-    """Remove nodes from ``waiting``, and then all nodes whose remaining inputs were all removed."""
+    """Remove nodes from ``waiting``, and then all nodes without remaining inputs."""
     for each in gone:
         del waiting[each]
     while gone:

@@ -1,7 +1,4 @@
-"""Named state of incremental reads: the progress of each source, and the latest job.
-
-It is stored like a manifest, under a separate ID among the jobs.
-"""
+"""Named state of incremental reads: cursors of the sources, and the latest job. Stored like the manifest of a job."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +12,7 @@ from seatunnel_core.job.binding import differences
 from seatunnel_core.work.window import Cursor, Window
 
 PREFIX = ".state."
-"""Prefix of the IDs of states among the jobs."""
+"""Prefix of the IDs of states in the list of jobs."""
 
 FORMAT = 1
 _LONGEST = 128 - len(PREFIX)
@@ -26,16 +23,14 @@ class SourceState:
     """Progress of one source."""
 
     reads: Mapping[str, str] | None
-    """Data to which the cursor belongs. ``None`` after ``seatunnel state set``: the cursor then applies to the data
-    that the next job reads.
-    """
+    """Data to which the cursor belongs; ``None`` after ``seatunnel state set``: the next job then determines it."""
 
     cursor: Cursor | None
 
 
 @frozen(kw_only=True)
 class IncrementState:
-    """One version of the record of a named state."""
+    """Version of the record of a named state."""
 
     name: str
     version: int = 0
@@ -48,10 +43,10 @@ class IncrementState:
     """Latest job with this state name."""
 
     is_done: bool = True
-    """True if ``sources`` includes the rows that this job read."""
+    """True if ``sources`` includes the rows of the latest job."""
 
     def cursor_of(self, source: str, reads: Mapping[str, str]) -> Cursor | None:
-        """Return the cursor from which a source continues; ``None`` if it reads from the beginning.
+        """Return the cursor of a source; ``None`` to read from the beginning.
 
         Raises:
             UsageError: The stored cursor belongs to other data.
@@ -122,11 +117,7 @@ def _source(record: Any) -> SourceState:
 
 
 def record_id(name: str) -> str:
-    """Return the ID of the record of a named state.
-
-    Raises:
-        UsageError: The name is too long.
-    """
+    """Return the ID of the record of a named state; raise ``UsageError`` if the name is too long."""
     written = re.sub(r"[^A-Za-z0-9-]", lambda found: "".join(f"_{byte:02x}" for byte in found[0].encode()), name)
     if not name or len(written) > _LONGEST:
         raise UsageError(f"state.name = {name[:40]!r} is empty or too long; set a shorter name")

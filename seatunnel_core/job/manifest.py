@@ -36,47 +36,47 @@ class Seat:
     """Index among the vertices of its kind in its pipeline, from 0."""
 
     targets: tuple[str, ...] = ()
-    """Folders in which a sink has staged output, newest last: output of a dead job may remain there."""
+    """Folders in which a sink has staged output, newest last; output of a dead job may remain in them."""
 
     dropped: bool = False
-    """True if the user removed it from the job; its assignment is kept in case it is added again."""
+    """True if the user removed the vertex from the job; it gets its assignment back if it is added again."""
 
     reads: str | None = None
-    """Location that a source read when it was first planned: its enumeration is frozen, regardless of later options."""
+    """Location that a source read when it was first planned; later options do not change its frozen enumeration."""
 
     bindings: tuple[Binding, ...] = ()
     """Bindings of a sink's committables, newest last."""
 
     columns: Columns | None = None
-    """A source's column options when it was first planned; ``None`` if unknown."""
+    """Column options of a source when it was first planned; ``None`` if unknown."""
 
 
 @frozen(kw_only=True)
 class Manifest:
-    """A version of a job's manifest; the storage numbers the versions."""
+    """Version of a job's manifest; the storage numbers the versions."""
 
     job_name: str
     seats: Mapping[str, Seat] = field(factory=dict)
-    """All source and sink vertices that the job has ever had, by name."""
+    """Source and sink vertices that the job has ever had, by name."""
 
     savepoints: tuple[JobSavepoint, ...] = ()
     """Savepoints with unique names, oldest first."""
 
     ended: Mapping[str, Any] | None = None
-    """Final report, once all pipelines are finished: JSON values only."""
+    """Final report as JSON values, once all pipelines are finished."""
 
     asked: Mapping[int, Asked] = field(factory=dict)
     """Requested rewinds, by pipeline."""
 
     moved_to: str | None = None
-    """Job that continues the work of this one, which is never started again."""
+    """ID of the job that continues this one. If set, this job never starts again."""
 
     settled_below: int = 0
-    """Epoch below which all committables of checkpoints are published: the job was recorded as ended after them, and
-    its staging folders were removed."""
+    """Epoch below which all committables are published, because the job ended after them and removed its staging
+    folders."""
 
     windows: Mapping[str, Window] = field(factory=dict, repr=False)
-    """Increment of each incremental source, by source name."""
+    """Increments by source name."""
 
     state_name: str = ""
     """Name of the state that stores the cursors after the windows; empty without windows."""
@@ -121,7 +121,7 @@ class Manifest:
                 free[kind] += 1
 
     def _number(self, members: Sequence[Vertex], taken: Container[int]) -> int | None:
-        """Return the pipeline number that the stored job gave to these vertices; ``None`` if it had none of them."""
+        """Return the stored pipeline number of these vertices; ``None`` if all are new."""
         known: dict[int, str] = {}
         for vertex in members:
             seat = self.seats.get(vertex.name)
@@ -153,12 +153,12 @@ class Manifest:
         return tuple(sorted(name for name, seat in self.seats.items() if name not in present and not seat.dropped))
 
     def without(self, names: Container[str]) -> "Manifest":
-        """Return the manifest with missing vertices marked as dropped, and without the mark on returned ones."""
+        """Mark these vertices as dropped and all others as present."""
         seats = {name: evolve(seat, dropped=name in names) for name, seat in self.seats.items()}
         return evolve(self, seats=seats)
 
     def placed(self, targets: Mapping[str, str]) -> "Manifest":
-        """Return the manifest with the sinks' new staging folders, by vertex."""
+        """Add the sinks' current staging folders, by vertex."""
         seats = {
             name: evolve(self.seats[name], targets=(*(t for t in self.seats[name].targets if t != folder), folder))
             for name, folder in targets.items()
@@ -166,12 +166,12 @@ class Manifest:
         return evolve(self, seats={**self.seats, **seats})
 
     def reading(self, paths: Mapping[str, str]) -> "Manifest":
-        """Return the manifest with the paths that sources read, by vertex; known paths are kept."""
+        """Add the paths that sources read, by vertex; known paths are kept."""
         seats = {name: evolve(self.seats[name], reads=self.seats[name].reads or path) for name, path in paths.items()}
         return evolve(self, seats={**self.seats, **seats})
 
     def declaring(self, columns: Mapping[str, Columns]) -> "Manifest":
-        """Return the manifest with the column options of sources, by vertex; known ones are kept."""
+        """Add the column options of sources, by vertex; known ones are kept."""
         seats = {
             name: evolve(seat, columns=columns[name]) if name in columns and seat.columns is None else seat
             for name, seat in self.seats.items()
@@ -179,7 +179,7 @@ class Manifest:
         return evolve(self, seats=seats)
 
     def bound(self, bindings: Mapping[str, Binding], *, since: int) -> "Manifest":
-        """Return the manifest with the bindings of sinks from the epoch ``since`` on, by vertex."""
+        """Add the bindings of sinks from the epoch ``since`` on, by vertex."""
         seats = {
             name: evolve(self.seats[name], bindings=followed(self.seats[name].bindings, evolve(each, since=since)))
             for name, each in bindings.items()
@@ -192,11 +192,7 @@ class Manifest:
         return {name: tuple(each.tracks for each in seat.bindings) for name, seat in self.seats.items()}
 
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
-        """Return the savepoint with this name; ``job_id`` is for the message.
-
-        Raises:
-            UsageError: There is no such savepoint; the message lists the existing ones.
-        """
+        """Return the savepoint with this name, or raise ``UsageError`` with the existing names."""
         for each in self.savepoints:
             if each.name == name:
                 return each
@@ -204,11 +200,11 @@ class Manifest:
         raise UsageError(f"the job {job_id} has no savepoint {name}; it has {known}")
 
     def with_savepoint(self, taken: JobSavepoint) -> "Manifest":
-        """Return the next version of the manifest, which contains the complete savepoint."""
+        """Add a complete savepoint."""
         return evolve(self, savepoints=(*self.savepoints, taken))
 
     def closed(self, table: Mapping[str, Any]) -> "Manifest":
-        """Return the last version of the manifest, after all pipelines have finished."""
+        """Add the final report, after all pipelines have finished."""
         return evolve(self, ended=dict(table))
 
     def to_bytes(self) -> bytes:

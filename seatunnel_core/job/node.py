@@ -1,4 +1,4 @@
-"""Nodes of a job and the options that all of them have."""
+"""Nodes of a job and their common options."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ COMMON: dict[Kind, tuple[Option[Any], ...]] = {
 
 @frozen(kw_only=True)
 class Node:
-    """A source, transform or sink as a node of the job's graph."""
+    """Source, transform or sink in the graph of a job."""
 
     kind: Kind
     identifier: str
@@ -97,6 +97,6 @@ class Node:
     given_name: str | None = None
     output: str | None = None
     inputs: tuple[str, ...] = ()
-    """Names of the outputs that the node reads; empty for that of the previous node."""
+    """Names of the outputs that the node reads; if empty, it reads the output of the previous node."""
 
     position: Position = field(eq=False)

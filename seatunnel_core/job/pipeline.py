@@ -8,13 +8,13 @@ from seatunnel_core.job.graph import Graph, Vertex
 
 @frozen(kw_only=True)
 class PipelineShape:
-    """A connected component of the graph."""
+    """Connected component of the graph."""
 
     vertices: tuple[Vertex, ...]
     """Vertices in the order of the job file, with transforms after their inputs."""
 
     inputs: dict[str, tuple[str, ...]]
-    """Names of the inputs of each vertex, by vertex name."""
+    """Names of each vertex's inputs, by vertex name."""
 
     def of(self, kind: Kind) -> tuple[Vertex, ...]:
         """Return the vertices of one kind, in the order of the graph."""
@@ -31,7 +31,7 @@ def connected(graph: Graph) -> tuple[PipelineShape, ...]:
 
 
 def _roots(graph: Graph) -> list[int]:
-    """Return the representative of each vertex's component."""
+    """Return a representative of each vertex's component."""
     parent = list(range(len(graph.vertices)))
 
     def find(index: int) -> int:

@@ -1,4 +1,4 @@
-"""A request to restore a job, and the part of it that is kept in the manifest until it is executed."""
+"""Request to restore a job, and the part of it that is kept in the manifest until it is executed."""
 
 import re
 from collections.abc import Sequence
@@ -14,31 +14,27 @@ from seatunnel_storage_api.layout import require_job_id
 from seatunnel_storage_api.state import CheckpointRef
 
 REWINDS = ("refused", "retracted", "accepted")
-"""Handling of rows that were published after the checkpoint to which a restore rewinds."""
+"""Treatment of rows that were published after the restored checkpoint."""
 
 _CHECKPOINT = re.compile(r"(?:(?P<pipeline>[0-9]{1,6}):)?(?:(?P<epoch>[0-9]{1,10})[-/])?(?P<id>[0-9]{1,18})", re.ASCII)
 
 
 @frozen(kw_only=True)
 class ChosenCheckpoint:
-    """A checkpoint that the user requests as ``[PIPELINE:][EPOCH-]ID``."""
+    """Checkpoint that the user requests as ``[PIPELINE:][EPOCH-]ID``."""
 
     written: str
     pipeline: int | None
-    """Number of the pipeline; ``None`` for the job's only one."""
+    """Pipeline number; ``None`` for the job's only one."""
 
     epoch: int | None
-    """Epoch; ``None`` for the newest with this ID."""
+    """Epoch; ``None`` for the newest checkpoint with this ID."""
 
     checkpoint_id: int
 
     @classmethod
     def parse(cls, text: str) -> "ChosenCheckpoint":
-        """Parse the string.
-
-        Raises:
-            UsageError: The string is invalid.
-        """
+        """Parse the string; raise ``UsageError`` if it is invalid."""
         found = _CHECKPOINT.fullmatch(text)
         if found is None:
             raise UsageError(
@@ -56,18 +52,14 @@ class ChosenCheckpoint:
 
 @frozen(kw_only=True)
 class SavepointName:
-    """A savepoint of another job, written as ``JOB_ID/NAME``."""
+    """Savepoint of another job, written as ``JOB_ID/NAME``."""
 
     job_id: str
     name: str
 
     @classmethod
     def parse(cls, text: str) -> "SavepointName":
-        """Parse the string.
-
-        Raises:
-            UsageError: The string is invalid.
-        """
+        """Parse the string; raise ``UsageError`` if it is invalid."""
         job_id, slash, name = text.rpartition("/")
         try:
             if not slash:
@@ -158,16 +150,15 @@ class Restore:
 
 @frozen(kw_only=True)
 class Asked:
-    """A requested rewind of a pipeline to a checkpoint.
+    """Requested rewind of a pipeline to a checkpoint.
 
-    The manifest stores it because the process may be killed before the pipeline has its restore point: the next process
-    then still rewinds.
+    It is stored in the manifest, so that the next process executes it if this one is killed.
     """
 
     ref: CheckpointRef
     rewind: str
     since: int
-    """First epoch that may execute the rewind: it was executed if a checkpoint of this epoch or a later one exists."""
+    """First epoch that may execute the rewind: it was executed if this epoch or a later one has a checkpoint."""
 
     def record(self) -> dict[str, Any]:
         """Return the request as JSON values."""
@@ -175,11 +166,7 @@ class Asked:
 
     @classmethod
     def from_record(cls, record: Any) -> "Asked":
-        """Return the request in a ``record``.
-
-        Raises:
-            StoredValueError: The value is not such a record.
-        """
+        """Return the request in a record; raise ``StoredValueError`` if it is not a valid one."""
         pair = stored.items(record, "ref")
         rewind = stored.text(record, "rewind")
         if len(pair) != 2 or rewind not in REWINDS:

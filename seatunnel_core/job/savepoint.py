@@ -1,6 +1,6 @@
-"""Savepoint of a job: one checkpoint of each of its pipelines that never expires.
+"""Savepoint of a job: one checkpoint of each of its pipelines, which never expires.
 
-The job's manifest refers to it and is written last, so a savepoint in the manifest is complete.
+The manifest that refers to it is written last, so every savepoint in a manifest is complete.
 """
 
 import re
@@ -18,20 +18,20 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @frozen(kw_only=True)
 class JobSavepoint:
-    """A complete savepoint requested by a user."""
+    """Complete savepoint requested by a user."""
 
     name: str
     taken_at: float
     """Time in seconds since 1970."""
 
     stopped: bool
-    """True if the job ended with the savepoint: nothing was published after it."""
+    """True if the job stopped with the savepoint, so that no later rows were published."""
 
     pipelines: Mapping[int, CheckpointRef]
-    """Checkpoint by pipeline number: the savepoint, or the final checkpoint of a finished pipeline."""
+    """Checkpoints by pipeline number: of the savepoint, or the final one of a finished pipeline."""
 
     finished: frozenset[int] = frozenset()
-    """Finished pipelines. A later start replaces the final checkpoint of such a pipeline with an equivalent one."""
+    """Finished pipelines, with final checkpoints that a later start may replace with equivalent ones."""
 
     def record(self) -> dict[str, Any]:
         """Return the savepoint as JSON values."""
@@ -41,11 +41,7 @@ class JobSavepoint:
 
     @classmethod
     def from_record(cls, name: str, record: Any) -> "JobSavepoint":
-        """Return the savepoint in a ``record``.
-
-        Raises:
-            StoredValueError: The value is not such a record.
-        """
+        """Return the savepoint in a record; raise ``StoredValueError`` if it is not a valid one."""
         refs = stored.below(record, "pipelines")
         return cls(
             name=name,
@@ -57,11 +53,7 @@ class JobSavepoint:
 
 
 def require_savepoint_name(name: str) -> str:
-    """Return the name if it is valid.
-
-    Raises:
-        UsageError: The name is invalid.
-    """
+    """Return the name if it is valid, otherwise raise ``UsageError``."""
     if _NAME.fullmatch(name) is None:
         raise UsageError(
             f"{name!r} is not a savepoint name: use up to 64 of a-z, A-Z, 0-9, '.', '_' and '-', as in before-2.0"
@@ -70,11 +62,7 @@ def require_savepoint_name(name: str) -> str:
 
 
 def pipeline_number(written: str) -> int:
-    """Return the pipeline number in a key of stored JSON.
-
-    Raises:
-        StoredValueError: The key is not a number.
-    """
+    """Return the pipeline number in a key of stored JSON; raise ``StoredValueError`` if it is not a number."""
     if re.fullmatch(r"[1-9][0-9]{0,5}", written) is None:
         raise StoredValueError(f"{ascii(written)[:60]} is not a pipeline number")
     return int(written)
