@@ -1,10 +1,8 @@
 """Kerberos authentication for WebHDFS, from a principal and its keytab, for the lifetime of the process.
 
-The Kerberos library (MIT's, through ``gssapi``) keeps the ticket in a memory cache that belongs to one session. It
-obtains a new ticket from the keytab when half of the ticket's lifetime is over, but it checks this only when
-credentials are acquired: credentials that are kept expire with the ticket. So they are acquired for each request, which
-costs no request to the KDC while the ticket is recent. No environment variable is set, no file written, ``kinit`` is
-not needed, and two storages of one process may log in as two principals.
+Credentials are acquired for each request, because the Kerberos library (MIT's, through ``gssapi``) checks only then
+whether half of the ticket's lifetime is over and a new one is needed. Tickets are in a memory cache: no environment
+variable is set, no file is written, and two storages of one process may log in as two principals.
 """
 
 import base64
@@ -62,15 +60,7 @@ _REFUSED_TICKET = (
 
 
 def session(configuration: Mapping[str, str]) -> requests.Session | None:
-    """Return a session that authenticates to every host, or ``None`` if no principal is configured.
-
-    Logs in once before it returns, so that mistakes are found at the start.
-
-    Raises:
-        StorageConfigurationError: A key is missing or wrong, or the keytab cannot log in as the principal.
-        StorageAccessError: The KDC rejects the principal.
-        StorageUnavailableError: No KDC responds.
-    """
+    """Log in and return a session that authenticates to every host; ``None`` if no principal is configured."""
     written = configuration.get(PRINCIPAL)
     if not written:
         _refuse_half(configuration)
@@ -107,12 +97,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
         return request
 
     def acquire(self) -> gssapi.Credentials:
-        """Return credentials with a ticket that has not expired.
-
-        Raises:
-            StorageAccessError: The KDC rejects the principal.
-            StorageUnavailableError: No KDC responds, and the last ticket has expired.
-        """
+        """Return credentials with a ticket that has not expired."""
         try:
             return gssapi.Credentials(
                 name=gssapi.Name(self.principal, gssapi.NameType.kerberos_principal),
@@ -123,7 +108,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
             raise self._failure(f"log in as {self.principal} with {self.keytab}", cause) from cause
 
     def _explain(self, response: requests.Response, **_: object) -> None:
-        """Raise an error for a rejected ticket: its response is a web page or empty. A rejected user gets JSON."""
+        """Raise an error if the ticket was rejected. The response for a rejected user would be JSON."""
         if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
             title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
             raise StorageAccessError(

@@ -1,7 +1,7 @@
 """Parser for the principals of a keytab, because Kerberos reports every mistake with the same message.
 
-Format: MIT Kerberos documentation, "Keytab file format": a version, then records, each preceded by its length as a
-signed 32-bit number; a negative length is a hole. All numbers are big endian.
+Format: MIT Kerberos documentation, "Keytab file format". Each record is preceded by its length as a signed 32-bit
+number; a negative length is a hole. All numbers are big endian.
 """
 
 import io

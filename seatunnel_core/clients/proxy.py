@@ -8,15 +8,7 @@ from seatunnel_storage_api.errors import StorageConfigurationError
 
 
 def proxies(configuration: Mapping[str, str], keys: tuple[str, str, str, str]) -> dict[str, str] | None:
-    """Return the proxy's address by URL scheme; ``None`` if no proxy is configured.
-
-    Args:
-        configuration: The plugin's keys.
-        keys: The keys of host, port, user name and password. The port defaults to 80.
-
-    Raises:
-        StorageConfigurationError: The port is not a number, or a user is set without a password.
-    """
+    """Return the proxy's address by URL scheme, or ``None``; ``keys`` are those of host, port, user and password."""
     host, port, user, password = (configuration.get(key) or "" for key in keys)
     _, port_key, user_key, password_key = keys
     if not host:

@@ -1,7 +1,4 @@
-"""Pages of errors for ``seatunnel help CODE``: meaning, what the engine did, retries, and what to do.
-
-They are generated from the docstring and the ``retryable`` attributes of the error class.
-"""
+"""Pages of errors for ``seatunnel help CODE``, generated from the docstrings of the error classes."""
 
 import inspect
 import re

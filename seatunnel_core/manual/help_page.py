@@ -10,11 +10,10 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 
 
 def help_page(name: str) -> dict[str, Any] | None:
-    """Return the ``seatunnel help NAME`` page of an error code or of the documentation.
+    """Return the ``seatunnel help NAME`` page of an error code or of the documentation; ``None`` if there is none.
 
-    Returns:
-        For an error, ``code``, ``meaning`` and ``parts`` by heading, with commands in backquotes; for a documentation
-        page, ``name`` and its ``text`` in Markdown; ``None`` if there is no such page.
+    An error has ``code``, ``meaning`` and ``parts`` by heading; a documentation page has ``name`` and its ``text`` in
+    Markdown. Commands are in backquotes.
     """
     if not _NAME.fullmatch(name):
         return None

@@ -24,15 +24,7 @@ Series = Callable[[int, float, int], Mapping[str, Any]]
 
 
 def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics, series: Series) -> Any:
-    """Return the response to a GET request; ``None`` for an unknown path.
-
-    Args:
-        path: Requested path, without its prefix and query.
-        query: Query parameters.
-        job: Planned job.
-        measured: Current metrics of the job.
-        series: Returns metrics of the job over time.
-    """
+    """Return the response to a GET of a path without prefix and query; ``None`` if the path is unknown."""
     match path.strip("/").split("/"):
         case ["overview"]:
             return _overview(measured)

@@ -22,10 +22,7 @@ _SINKS = {
 
 
 def summary(plugin: type) -> str:
-    """Return the description of a plugin in one or two sentences; ``""`` if it has none.
-
-    It is the start of the module's docstring (``The source ``X``: …``), followed by that of the class.
-    """
+    """Return the description of a plugin, from the docstrings of its module and class; ``""`` if it has none."""
     module = inspect.getdoc(sys.modules[plugin.__module__]) or ""
     headed = re.match(r"The \w+ ``\w+``: (.*)", " ".join(module.split("\n\n")[0].split()))
     own = plugin.__dict__.get("__doc__") or ""

@@ -57,12 +57,7 @@ class Plugin:
 
 
 def source(identifier: str) -> type[Source]:
-    """Return the source of this name; case is ignored.
-
-    Raises:
-        UsageError: No installed package has it (the message suggests names), two packages have it, or it cannot be
-            loaded (the message contains the cause).
-    """
+    """Return the source of this name, ignoring case; raise ``UsageError`` if it is unknown, ambiguous or broken."""
     return cast(type[Source], _load("source", identifier))
 
 
@@ -187,11 +182,7 @@ def unknown(kinds: Sequence[str], name: str) -> str:
 
 
 def _checked(kind: str, point: EntryPoint) -> type:
-    """Load a plugin, and check that it implements the interface of its kind.
-
-    Raises:
-        UsageError: The plugin cannot be loaded, or does not implement the interface.
-    """
+    """Load a plugin; raise ``UsageError`` unless it implements the interface of its kind."""
     origin = f"the {kind} {point.name!r} of the package {_package(point.dist).name}"
     try:
         loaded: Any = point.load()

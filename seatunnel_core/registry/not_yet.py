@@ -1,7 +1,4 @@
-"""Names in Apache SeaTunnel's documentation without a plugin in this project, with plans and workarounds.
-
-The error message about such a name contains this instead of the list of installed names.
-"""
+"""Names in Apache SeaTunnel's documentation without a plugin in this project, with plans and workarounds."""
 
 from collections.abc import Iterable, Iterator
 

@@ -11,7 +11,7 @@ from seatunnel_storage_api.secret_store import SecretStore
 
 
 class VaultSecrets(SecretStore):
-    """Secrets of HashiCorp Vault: a secret is a JSON object, of which the member ``#KEY`` is returned."""
+    """Secrets of HashiCorp Vault: a secret is a JSON object, and ``#KEY`` selects a member."""
 
     def get(self, name: str) -> str:
         import hvac

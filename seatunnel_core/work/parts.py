@@ -22,11 +22,7 @@ def is_part(attachment: bytes) -> bool:
 
 
 def part_of(attachment: bytes) -> bytes:
-    """Return the part in an attachment.
-
-    Raises:
-        StoredValueError: The attachment is not a part.
-    """
+    """Return the part in an attachment; raise ``StoredValueError`` if the attachment contains something else."""
     if not is_part(attachment):
         raise StoredValueError("the attachment is not a part of a source's cursor")
     return attachment[len(_BEGINNING) :]
@@ -38,11 +34,7 @@ def attachment_of(part: bytes) -> bytes:
 
 
 def named_parts(memory: Any) -> Iterator[str]:
-    """Yield the digests of all parts that a stored cursor refers to.
-
-    Raises:
-        StoredValueError: A name is not a SHA-256.
-    """
+    """Yield the digests of all parts that a stored cursor refers to."""
     left = [memory]
     while left:
         value = left.pop()
@@ -63,11 +55,7 @@ def without_parts(memory: Any, store: Callable[[bytes], str]) -> Any:
 
 
 def with_parts(memory: Any, get: Callable[[str], bytes]) -> Any:
-    """Return a stored cursor with its names replaced by the parts; ``get`` returns the part with a digest.
-
-    Raises:
-        StoredValueError: A name is not a SHA-256.
-    """
+    """Return a stored cursor with its names replaced by the parts; ``get`` returns the part with a digest."""
     if isinstance(memory, Mapping) and memory.keys() == {_KEY}:
         return get(_digest(memory[_KEY]))
     return _mapped(memory, lambda value: with_parts(value, get))

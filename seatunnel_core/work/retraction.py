@@ -1,4 +1,4 @@
-"""Selection of the published outputs of a sink to roll back when its pipeline rewinds to a base (rule R10)."""
+"""Selection of a sink's published output to roll back when its pipeline rewinds to an earlier checkpoint (rule R10)."""
 
 from collections.abc import Mapping
 
@@ -7,11 +7,11 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Retraction:
-    """Selects the published outputs of a sink that a rewind to a base rolls back (rule R10).
+    """Selection of the published output of a sink that a rewind to a base checkpoint rolls back (rule R10).
 
-    In the lineage of live checkpoints unit numbers are unique, so the base itself defines the later outputs: those
-    staged by its units in flight, by units that it had not numbered yet, or in newer epochs. Committables in the base
-    are kept: the start publishes them, or finds them published.
+    Unit numbers are unique in the lineage of live checkpoints, so the base identifies the later output: units in
+    flight, units without a number in the base, and newer epochs. Committables in the base are kept: the start publishes
+    them.
     """
 
     epoch: int
@@ -28,14 +28,7 @@ class Retraction:
     """IDs of the sink's committables in the base."""
 
     def takes(self, committable_id: str, *, source: int, epoch: int, unit: int) -> bool:
-        """Return True if the published output of a committable must be rolled back.
-
-        Args:
-            committable_id: The committable's ID.
-            source: The ordinal of the source.
-            epoch: The epoch in which it was staged.
-            unit: The number of the work unit that staged it.
-        """
+        """Return True if the published output of a committable must be rolled back."""
         if epoch >= self.epoch or committable_id in self.named:
             return False
         in_flight = unit in self.in_flight.get(source, frozenset())
@@ -44,8 +37,8 @@ class Retraction:
     def misses(self, committable_id: str) -> bool:
         """Return True if a published committable proves that a checkpoint newer than the base existed and is missing.
 
-        It was staged in the base's epoch or a later one, by a unit that the base does not know as finished. Output of
-        older epochs is no proof: the user may have rewound the job and accepted that output.
+        It was staged in the base's epoch or later, by a unit that the base does not know as finished. Older epochs
+        prove nothing: the user may have rewound the job and accepted their output.
         """
         source, epoch, unit = map(int, committable_id.split("-"))
         return epoch >= self.base_epoch and self.takes(committable_id, source=source, epoch=epoch, unit=unit)

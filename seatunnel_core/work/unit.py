@@ -11,8 +11,7 @@ class WorkUnit(Stored):
     """Splits of one source that one task reads, transforms and stages together."""
 
     number: int = required(least=1)
-    """Number from 1, assigned in order and recorded, so that it is unique in the lineage of live checkpoints. A number
-    assigned after the last checkpoint before a crash is assigned again in a newer epoch: names contain both."""
+    """Number from 1, unique in the lineage of live checkpoints. A crash may repeat it in a newer epoch."""
 
     splits: tuple[Split, ...]
     """Splits in the order of the source's enumeration."""

@@ -8,11 +8,7 @@ from seatunnel_core.work.vertex_work import VertexWork
 
 
 class VertexMeter:
-    """A stopwatch that runs for one vertex at a time. One thread writes at a time; any thread may read.
-
-    Args:
-        clock: Monotonic clock, in seconds.
-    """
+    """Stopwatch that runs for one vertex at a time. One thread writes at a time; any thread may read."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -44,11 +40,7 @@ class VertexMeter:
         self._rows_out[vertex] += rows
 
     def work(self, behind: Mapping[str, frozenset[str]]) -> dict[str, VertexWork]:
-        """Return the work of each vertex, up to now.
-
-        Args:
-            behind: The downstream vertices of each vertex.
-        """
+        """Return the work of each vertex, up to now; ``behind`` lists the downstream vertices of each vertex."""
         (at, since), now = self._at, self._clock()
         busy_ms = {name: 1000 * seconds for name, seconds in dict(self._busy_s).items()}
         if at:

@@ -36,11 +36,7 @@ class VertexWork:
 
     @classmethod
     def from_record(cls, record: Any) -> "VertexWork":
-        """Return the work in the JSON values of ``record``.
-
-        Raises:
-            StoredValueError: The value is not such a record.
-        """
+        """Restore the value returned by ``record``."""
         match record:
             case [int(rows_in), int(rows_out), int(busy_ms) | float(busy_ms), int(behind_ms) | float(behind_ms)]:
                 return cls(rows_in, rows_out, busy_ms, behind_ms)

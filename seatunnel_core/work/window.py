@@ -32,11 +32,7 @@ class Cursor:
 
     @classmethod
     def from_record(cls, record: Any) -> "Cursor":
-        """Restore a cursor from the value returned by ``record``.
-
-        Raises:
-            StoredValueError: The value is not such a record.
-        """
+        """Restore a cursor from the value returned by ``record``."""
         zone = stored.has(record, "since")
         return cls(
             value=stored.text(record, "value"),
@@ -79,11 +75,7 @@ class Window:
 
     @classmethod
     def from_record(cls, record: Any) -> "Window":
-        """Restore a window from the value returned by ``record``.
-
-        Raises:
-            StoredValueError: The value is not such a record.
-        """
+        """Restore a window from the value returned by ``record``."""
         reads = stored.below(record, "reads")
         return cls(
             reads={name: stored.path(reads, name) for name in reads},

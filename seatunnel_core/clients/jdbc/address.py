@@ -65,18 +65,11 @@ def address_of(
     password: str | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Address:
-    """Parse a JDBC URL.
-
-    Args:
-        url: The URL.
-        kinds: The supported kinds of databases.
-        user: The user; by default the property ``user``.
-        password: The password; by default the property ``password``.
-        properties: Connection properties in addition to those in the URL, which they override.
+    """Parse a JDBC URL; ``user``, ``password`` and ``properties`` override those in the URL.
 
     Raises:
         StorageConfigurationError: The URL is invalid. The message shows the expected form, but not the URL, which may
-            contain a password. The caller puts the name of the option before it: ``it has several hosts, …``.
+            contain a password. The caller puts the name of the option before it.
     """
     found = re.fullmatch(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)
     kind = _KINDS.get(found[1].lower()) if found else None

@@ -14,14 +14,7 @@ _OF_MARIADB = {"DISABLE": "DISABLED", "TRUST": "REQUIRED", "VERIFY_FULL": "VERIF
 
 
 def tls_context(written: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the TLS context of a connection; ``None`` without encryption.
-
-    Args:
-        written: Properties of the connection; those that are not in ``TLS_PROPERTIES`` are ignored.
-
-    Raises:
-        StorageConfigurationError: ``sslMode`` is unknown.
-    """
+    """Return the TLS context for the properties of a connection; ``None`` without encryption."""
     mode = written.get("sslMode", "").upper().replace("-", "_")
     if not mode:
         wanted = {written.get(name, "").lower() for name in ("useSSL", "requireSSL")}

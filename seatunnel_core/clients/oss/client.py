@@ -37,11 +37,7 @@ for _name in ("oss2.api", "oss2.auth", "oss2.http"):
 
 
 def connect(configuration: Mapping[str, str]) -> oss2.Bucket:
-    """Return a client that has sent no request yet and never retries, because ``BlobStorage`` does.
-
-    Raises:
-        StorageConfigurationError: A key is missing or wrong.
-    """
+    """Return a client that has sent no request yet and never retries, because ``BlobStorage`` does."""
     name = _bucket_name(configuration)
     endpoint = _endpoint(configuration, name)
     region = _region(configuration, endpoint)

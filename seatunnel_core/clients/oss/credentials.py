@@ -27,11 +27,7 @@ _VARIABLES = ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN")
 
 
 def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
-    """Return the first listed provider that has credentials; if none is listed, the keys of the configuration.
-
-    Raises:
-        StorageConfigurationError: A name is unknown, or no listed provider has credentials.
-    """
+    """Return the first listed provider that has credentials; if none is listed, the keys of the configuration."""
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
             f"{JCEKS} refers to a Java key store, which cannot be read here. Set {KEY_ID} and {SECRET}; their "
@@ -98,11 +94,7 @@ class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no
         self._provider = EcsRamRoleCredentialsProvider(metadata, max_retries=1, timeout=2)
 
     def get_credentials(self) -> Credentials:
-        """Return the current keys.
-
-        Raises:
-            StorageUnavailableError: The metadata service does not return any.
-        """
+        """Return the current keys; raise ``StorageUnavailableError`` if the metadata service returns none."""
         try:
             return self._provider.get_credentials()
         except ClientError as cause:
@@ -113,11 +105,7 @@ class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no
 
 
 class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
-    """Keys of an installed provider, renewed before they expire.
-
-    Raises:
-        StorageConfigurationError: The provider has no keys.
-    """
+    """Keys of an installed provider, renewed before they expire."""
 
     def __init__(self, name: str, issuer: Issuer, configuration: Mapping[str, str]) -> None:
         self._issue: Callable[[], Issued | None] = functools.partial(issuer, configuration)
@@ -128,11 +116,7 @@ class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
         self._issued = issued
 
     def get_credentials(self) -> Credentials:
-        """Return the current keys.
-
-        Raises:
-            StorageUnavailableError: The keys have expired, and the provider does not return newer ones.
-        """
+        """Return the current keys; raise ``StorageUnavailableError`` if they have expired and cannot be renewed."""
         with self._turn:
             if _left(self._issued) < _RENEWED_BEFORE:
                 self._renew()

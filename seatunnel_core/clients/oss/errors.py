@@ -1,7 +1,4 @@
-"""Classification of OSS errors as transient or permanent.
-
-Based on the server's error code instead of the client's classes, which exist only for some codes.
-"""
+"""Classification of OSS errors as transient or permanent, by error code: oss2 has classes only for some codes."""
 
 import contextlib
 from collections.abc import Iterator
@@ -36,12 +33,7 @@ _REMEDIES = {
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Convert the client's errors to storage errors, with the server's message and a remedy.
-
-    Raises:
-        StorageUnavailableError: The failure is retryable.
-        StorageAccessError: The failure is permanent.
-    """
+    """Convert the client's errors to ``StorageUnavailableError`` (retryable) or ``StorageAccessError`` (permanent)."""
     try:
         yield
     except OssError as cause:
@@ -52,7 +44,7 @@ def translated() -> Iterator[None]:
 
 
 def forget_secrets(error: OssError) -> None:
-    """Keep only harmless details: OSS responds to a wrong signature with all signed data, including tokens."""
+    """Remove secrets from an error: OSS responds to a wrong signature with all signed data, including tokens."""
     error.details = {name: error.details[name] for name in ("Code", "Message", "EC") if name in error.details}
     if error.details:
         error.body = b""

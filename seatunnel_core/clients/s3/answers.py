@@ -112,11 +112,7 @@ def status_of(error: ClientError) -> int:
 
 
 def require_deleted(answer: Mapping[str, Any]) -> None:
-    """Check each key of a batch of deletions; the response has status 200 in any case.
-
-    Raises:
-        StorageFailureError: An object that exists could not be deleted.
-    """
+    """Raise ``StorageFailureError`` if a deletion of a batch failed; the response has status 200 in any case."""
     for error in answer.get("Errors", ()):
         if error["Code"] != "NoSuchKey":  # from versitygw, if another client deletes the same key concurrently
             raise refusal(error["Code"], 0, "DeleteObjects")
@@ -129,14 +125,7 @@ def _region_of(error: ClientError) -> str:
 
 
 def refusal(code: str, status: int, operation: str, region: str = "") -> StorageFailureError:
-    """Return the error for a response that reports a failure.
-
-    Args:
-        code: The error code of the response.
-        status: The HTTP status; 0 for one key of a batch.
-        operation: boto3's name of the operation, such as ``PutObject``.
-        region: The region of the bucket, if the response has it.
-    """
+    """Return the error for a failure response; ``status`` is 0 for one key of a batch of deletions."""
     known = _SAME.get(code, code)
     words = [str(status)] if status else []
     words += [code] if code not in ("", *words) else []
@@ -162,7 +151,7 @@ def _on(action: str) -> str:
 
 
 def _disconnection(error: BotoCoreError) -> StorageFailureError:
-    """Return the error for a request without a response; boto3's messages are omitted: URLs may contain passwords."""
+    """Return the error for a request without a response. It omits boto3's message, which may contain a password."""
     if isinstance(error, botocore_errors.SSLError):
         return _without_tls(error)
     if isinstance(error, botocore_errors.ProxyConnectionError):

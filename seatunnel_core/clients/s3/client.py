@@ -50,18 +50,7 @@ def open_client(
     endpoint: str | None,
     region: str | None,
 ) -> Any:
-    """Return a boto3 client that sends each request once: its caller decides about retries.
-
-    Args:
-        service: boto3's name of the service, ``s3`` or ``sts``.
-        credentials: The credentials that sign the requests, or ``UNSIGNED``.
-        configuration: The plugin's keys.
-        endpoint: The URL of the server; ``None`` for Amazon's.
-        region: The region of the signature; ``None`` if unknown.
-
-    Raises:
-        StorageConfigurationError: A key has a wrong value.
-    """
+    """Return a boto3 client for ``s3`` or ``sts`` that never retries. Without ``endpoint``, it uses Amazon's."""
     _keep_out_of_logs()
     session = new_session()
     session.register_component("credential_provider", _Fixed(credentials))
@@ -123,11 +112,7 @@ def _keep_out_of_logs() -> None:
 
 
 def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | None:
-    """Return the URL of an endpoint key, completed with a scheme if it has none; ``None`` for Amazon's endpoint.
-
-    Raises:
-        StorageConfigurationError: The value is not a URL with a host.
-    """
+    """Return the URL of an endpoint key, completed with a scheme if it has none; ``None`` for Amazon's endpoint."""
     written = (configuration.get(key) or "").strip()
     if not written:
         return None

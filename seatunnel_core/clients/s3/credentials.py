@@ -60,23 +60,14 @@ class Provider:
 
 
 def find(configuration: Mapping[str, str]) -> Credentials:
-    """Return the credentials that sign requests, or ``UNSIGNED``.
-
-    Raises:
-        StorageConfigurationError: A provider is unknown, or none of the listed ones has credentials.
-        StorageFailureError: A provider failed.
-    """
+    """Return the credentials that sign requests, or ``UNSIGNED``."""
     _refuse_keystores(configuration)
     _refuse_parts(configuration)
     return _first(configuration, PROVIDERS, DEFAULT_PROVIDERS)
 
 
 def check(configuration: Mapping[str, str]) -> None:
-    """Check the keys of the credentials without a request.
-
-    Raises:
-        StorageConfigurationError: A provider is unknown, or lacks a key that only the configuration can contain.
-    """
+    """Check the keys of the credentials without a request."""
     _refuse_keystores(configuration)
     _refuse_parts(configuration)
     providers = [*_providers(configuration, PROVIDERS, DEFAULT_PROVIDERS).values()]
@@ -136,12 +127,7 @@ def _refuse_parts(configuration: Mapping[str, str]) -> None:
 
 
 def renewed(provide: Callable[[], Handed | None], method: str) -> Credentials | None:
-    """Return credentials that are renewed before they expire; ``None`` if there are none.
-
-    Args:
-        provide: Function that returns the current credentials, or ``None``.
-        method: botocore's name for the origin of the credentials.
-    """
+    """Return the credentials from ``provide``, called again before they expire; ``None`` if there are none."""
     first = provide()
     if first is None:
         return None

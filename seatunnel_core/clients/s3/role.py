@@ -25,11 +25,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def role_provider(configuration: Mapping[str, str], source: Credentials) -> Callable[[], Handed]:
-    """Return a function that assumes the role on each call, with the credentials of ``source``.
-
-    Raises:
-        StorageConfigurationError: A key is missing or wrong.
-    """
+    """Return a function that assumes the role on each call, with the credentials of ``source``."""
     wanted = request(configuration)
     client = open_client(
         "sts",
@@ -53,11 +49,7 @@ def role_provider(configuration: Mapping[str, str], source: Credentials) -> Call
 
 
 def request(configuration: Mapping[str, str]) -> dict[str, Any]:
-    """Return the request for the role.
-
-    Raises:
-        StorageConfigurationError: A key is missing or wrong.
-    """
+    """Return the parameters of the AssumeRole request."""
     arn = configuration.get(ARN)
     if not arn:
         raise StorageConfigurationError(

@@ -29,12 +29,9 @@ class Cluster:
 def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
     """Return the cluster of ``fs.defaultFS``.
 
-    Its web addresses are the first of these that exist: those of ``dfs.namenode.http-address`` (separated
-    by ";"); those in the properties of the nameservice; the hosts of ``fs.defaultFS`` with Hadoop's default
-    port. They are https if ``dfs.http.policy`` is ``HTTPS_ONLY``.
-
-    Raises:
-        StorageConfigurationError: The address is invalid, or the properties of the nameservice are missing.
+    Its web addresses are the first of these that exist: those of ``dfs.namenode.http-address`` (separated by ";");
+    those in the properties of the nameservice; the hosts of ``fs.defaultFS`` with Hadoop's default port. They are https
+    if ``dfs.http.policy`` is ``HTTPS_ONLY``.
     """
     scheme, _, rest = file_system.partition("://")
     if scheme not in ("hdfs", *_OVER_HTTP) or not rest.strip("/"):

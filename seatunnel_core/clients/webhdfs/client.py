@@ -65,11 +65,10 @@ class WebHdfs:
         self._lost = _LostDataNodes()
 
     def create(self, path: str, body: bytes | BinaryIO) -> None:
-        """Write a new file and the folders above it, durable on the DataNodes' disks when the call returns.
+        """Write a new file and its parent folders, durable on the DataNodes' disks when the call returns.
 
         A file object is sent from its current position while it is read. Readers may see a part of the file; the path
-        must be unused. Takes two requests, since the NameNode's response contains the DataNode that
-        receives the bytes.
+        must be unused.
         """
         with self._translated():
             answer = self._namenodes._create(
@@ -82,11 +81,9 @@ class WebHdfs:
                 raise _unwritten(written)
 
     def rename(self, source: str, target: str) -> bool:
-        """Move a file atomically unless ``target`` exists.
+        """Move a file atomically; return False if ``target`` exists or ``source`` does not.
 
-        Returns:
-            ``False`` if ``target`` exists or ``source`` does not. If this client or the network repeated the request,
-            the first one may have succeeded.
+        If this client or the network repeats the request, the result may be False although the file was moved.
         """
         with self._translated(), _unless(_EXISTS, _ABSENT) as done:
             # The public rename does not report why nothing was moved, and moves into a folder at the target.
@@ -133,11 +130,7 @@ class WebHdfs:
             _boolean(self._namenodes._mkdirs(path))
 
     def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Remove a file or an empty folder, or with ``recursive`` any folder; a missing one is not an error.
-
-        Returns:
-            True if it existed.
-        """
+        """Remove a file or an empty folder, or with ``recursive`` any folder; return True if it existed."""
         with self._translated():
             return _boolean(self._namenodes._delete(path, recursive=recursive))
 
@@ -226,7 +219,7 @@ class _Done:
 
 @contextlib.contextmanager
 def _unless(*names: str) -> Iterator[_Done]:
-    """Yield a result that remains "not done" if one of these Java exceptions is raised; suppress the exception."""
+    """Suppress these Java exceptions; ``is_set`` of the yielded object is True if no exception was raised."""
     done = _Done()
     try:
         yield done

@@ -1,4 +1,4 @@
-"""Create a WebHDFS client from Hadoop configuration keys, such as the address and the user."""
+"""WebHDFS clients, configured with Hadoop's keys."""
 
 import getpass
 import os
@@ -19,22 +19,12 @@ _KERBEROS = ("kerberosPrincipal", "kerberosKeytab", "kerberosKeytabFilePath")
 
 
 def address_of(configuration: Mapping[str, str]) -> Cluster:
-    """Return the cluster of a configuration, without a request.
-
-    Raises:
-        StorageConfigurationError: The configuration does not describe the cluster.
-    """
+    """Return the cluster of a configuration, without a request."""
     return cluster(configuration[DEFAULT_FS], properties(configuration))
 
 
 def connect(configuration: Mapping[str, str]) -> WebHdfs:
-    """Return a client of a cluster, for storages and connectors; it sends at most a request for a Kerberos ticket.
-
-    Raises:
-        StorageConfigurationError: The configuration does not describe the cluster, or a keytab does not work.
-        StorageAccessError: The KDC rejects the principal.
-        StorageUnavailableError: No KDC responds.
-    """
+    """Return a client of a cluster, for storages and connectors; it sends at most a request for a Kerberos ticket."""
     known = properties(configuration)
     return WebHdfs(
         cluster(configuration[DEFAULT_FS], known).urls,

@@ -58,10 +58,7 @@ _OVERLOADED = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPSta
 
 
 class QuotaExceededError(StorageAccessError):
-    """A quota is exceeded. The same request is not repeated: the empty file that it created blocks the path.
-
-    A caller that uses another name the next time may retry, as with a full disk.
-    """
+    """A quota is exceeded. Retry only with another path: the failed request has created an empty file."""
 
 
 class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
@@ -157,7 +154,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
 
 
 def innermost_cause(error: BaseException) -> BaseException:
-    """Return the innermost cause, the only one whose message certainly contains no URL."""
+    """Return the innermost cause: messages of outer errors may contain URLs."""
     seen: list[BaseException] = []
     inner: BaseException | None = error
     while inner is not None and inner not in seen:
