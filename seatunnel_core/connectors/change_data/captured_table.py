@@ -24,7 +24,7 @@ def captured_table(
     configured: Options | None = None,
     columns: Collection[str] | None = None,
 ) -> Found:
-    """Return a table as the source ``Jdbc`` reads it, with only the columns that the log has.
+    """Return a table with its columns in the log, read as the source ``Jdbc`` reads it.
 
     Args:
         dialect: The database.
@@ -32,7 +32,7 @@ def captured_table(
         path: Path of the table, as the dialect reads it.
         options: Options of ``Jdbc``, from ``jdbc_options``.
         configured: Its entry of ``table-names-config``.
-        columns: Columns that the log has; ``None`` for all columns that the database does not compute.
+        columns: Columns in the log; ``None`` for all columns that the database does not compute.
 
     Raises:
         SourceError: It does not exist, has no key, or a configured column does not exist or is not part of the key.
@@ -63,9 +63,10 @@ def captured_table(
 
 
 def _divided_by_key(found: Found, configured: str | None) -> Found:
-    """Return the table with a split column that is part of its key, or without one.
+    """Set the split column to a part of the key, or to none.
 
-    A row that an update moves to another chunk needs another key. Otherwise its deletion from one chunk would delete it
+    An update that moves a row to another chunk must change its key. Otherwise its deletion from one chunk would delete
+    it
     from the other one, too.
 
     Raises:

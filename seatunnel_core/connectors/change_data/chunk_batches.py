@@ -10,7 +10,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.rows.batch import unlogged
 
 ChunkRows = Generator[Fetched, None, object]
-"""Batches of the rows of a chunk; the generator returns the mark, whose ``str`` the source can parse."""
+"""Batches of the rows of a chunk; the generator returns the mark, and the source can parse its ``str``."""
 
 
 def chunk_batches(found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
@@ -18,10 +18,10 @@ def chunk_batches(found: Found, rows: ChunkRows, number: int, where: str, contex
 
     Args:
         found: The table.
-        rows: The rows. They are closed, because they hold a connection.
+        rows: The rows. The generator is closed at the end, because it holds a connection.
         number: Number of the chunk in the cursor of the source.
         where: The database and the chunk, for messages.
-        context: Decides whether rows with misfits are skipped.
+        context: Determines whether rows with misfits are skipped.
     """
     with closing(_reported(rows, number, context)) as reported:
         for fitting in found.fitted(reported, where, context, nulls=False):

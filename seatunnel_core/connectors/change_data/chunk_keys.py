@@ -1,4 +1,4 @@
-"""Classification of keys: between which bounds of chunks they lie."""
+"""Assignment of keys to chunks by the bounds of the chunks."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
@@ -29,13 +29,13 @@ def intervals_of(
     *,
     literal: Callable[[Any], str] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return for each key the number of bounds that are not above it: the index of its interval.
+    """Return for each key the index of its interval: the number of bounds that are not above it.
 
     Integers are compared here; all other keys by the database, as in the SELECT of a chunk.
 
     Args:
         dialect: The database.
-        ask: Runs a statement and returns its rows; called only if the database needs to compare.
+        ask: Runs a statement and returns its rows; called only if the database must compare.
         relation: The table, as an expression after FROM: its column determines the collation.
         column: The split column.
         order: Key in ``dialect.orders`` of the order of the bounds.
@@ -59,7 +59,7 @@ def intervals_of(
         some = asked[start : start + _AT_ONCE]
         written = literal or (lambda value: quoted(key_text(value)))
         rows = " UNION ALL ".join(f"SELECT {number}, {written(value)}" for number, value in enumerate(some))
-        # The table has no row here. It gives the keys the type and the collation of its column.
+        # This SELECT returns no row. It gives the keys the type and the collation of the column.
         values_of = f"SELECT 0 AS seatunnel_number, {dialect.quoted(column.name)} FROM {relation} WHERE 1 = 0"
         answer = ask(f"SELECT seatunnel_number, {counted} FROM ({values_of} UNION ALL {rows}) AS seatunnel_keys")
         known |= {some[int(number)]: int(index) for number, index in answer}

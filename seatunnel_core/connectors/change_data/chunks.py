@@ -1,7 +1,7 @@
-"""Chunks of tables: ranges of keys that are read by themselves.
+"""Chunks of tables: ranges of keys that are read separately.
 
-A cursor remembers only where the next chunk starts. Chunks behind it may differ after a restart, but together they
-always cover the keys from there on.
+A cursor contains only the start of the next chunk. Later chunks may differ after a restart, but together they always
+cover the remaining keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition
 
 ROW_BYTES = 100
-"""Estimated size of a row. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a row in bytes. The weight of a split only influences how splits are packed into units."""
 
 
 @frozen(kw_only=True)
@@ -53,17 +53,17 @@ class Chunk:
     found: Found = field(repr=False)
     piece: Piece
     next: ChunkStart
-    """Start of the chunk behind it."""
+    """Start of the chunk after it."""
 
     def body(self) -> dict[str, Any]:
-        """Return the part of a split's body from which ``Found.statement`` makes the SELECT."""
+        """Return the part of a split's body that ``Found.statement`` needs for the SELECT."""
         column = "" if self.found.split_column is None else self.found.split_column.name
         return {"table": self.found.reading.name, "column": column, **self.piece.body()}
 
 
 @define
 class Chunks:
-    """The chunks of tables, computed table by table when they are needed."""
+    """Chunks of the tables, computed table by table when needed."""
 
     _tables: Sequence[Found]
     _table: int = field(default=-1, init=False)
@@ -77,7 +77,7 @@ class Chunks:
     """Number of chunks of each table from the first returned one on; ``None`` while it is unknown."""
 
     def take(self, start: ChunkStart, most: int, connection: Any) -> tuple[list[Chunk], ChunkStart]:
-        """Return the next chunks, and the start behind them. At the end its table is the number of tables.
+        """Return the next chunks, and the start after them. At the end its table is the number of tables.
 
         Args:
             start: The start that the last call returned, or a stored one.
@@ -99,14 +99,14 @@ class Chunks:
         return taken, start
 
     def _count(self, table: int, returned: int) -> None:
-        """Count returned chunks of the current table, and forget their pieces."""
+        """Count returned chunks of the current table, and drop them."""
         self.taken[table] = self.taken.get(table, 0) + returned
         is_whole = self._pieces[-1].high is None
         self.sizes[table] = self.taken[table] + len(self._pieces) - returned if is_whole else None
         del self._pieces[:returned]
 
     def _require_pieces(self, found: Found, start: ChunkStart, connection: Any) -> None:
-        """Divide the rest of a table, unless it is already divided from there on."""
+        """Divide the rest of a table, unless it is already divided from the start on."""
         first = self._pieces[0] if self._pieces else None
         if self._table == start.table and first is not None and (first.order, first.low) == (start.order, start.low):
             return

@@ -1,7 +1,7 @@
 """Columns of captured tables in Debezium's messages, by the declared types of the databases.
 
-A column gets the Arrow type whose form in messages is the one of Debezium's defaults, and the name of its logical type
-in the metadata of its field.
+The Arrow type of a column determines its representation in messages, which is Debezium's default. The metadata of its
+field contains the name of Debezium's logical type.
 """
 
 import re
@@ -35,12 +35,7 @@ _MS_DIGITS = 3
 
 
 def message_schema(found: Found, connector: str) -> TableSchema:
-    """Return the columns of a table as its messages have them.
-
-    Args:
-        found: The table.
-        connector: ``mysql``, ``mariadb`` or ``postgresql``.
-    """
+    """Return the schema of a table for its messages; ``connector`` is ``mysql``, ``mariadb`` or ``postgresql``."""
     schema = found.schema()
     fields = [
         _field(column, connector).with_nullable(column.name not in schema.primary_key)
@@ -50,7 +45,7 @@ def message_schema(found: Found, connector: str) -> TableSchema:
 
 
 def with_message_types(rows: pa.RecordBatch, schema: TableSchema) -> pa.RecordBatch:
-    """Return rows of a table with the types of ``message_schema``."""
+    """Cast the rows of a table to the types of ``message_schema``."""
     arrays = [values.cast(column.type) for values, column in zip(rows.columns, schema.columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema.columns)
 
@@ -99,7 +94,7 @@ def _of_postgres(column: Column) -> pa.DataType:
 
 
 def _unit(digits: int) -> str:
-    """Return the unit of moments with a number of fractional digits: messages show as many."""
+    """Return the time unit for a number of fractional digits, because messages show as many."""
     return "us" if digits > _MS_DIGITS else "ms" if digits else "s"
 
 

@@ -26,7 +26,7 @@ class Changes(Protocol):
 
     @property
     def kinds(self) -> npt.NDArray[np.int8]:
-        """A number of ``RowKind`` for each row. The row after an update follows the row before it, if it has one."""
+        """``RowKind`` of each row, as a number. The row after an update follows the row before it, if it has one."""
 
     @property
     def misfits(self) -> Mapping[int, str]:
@@ -37,7 +37,7 @@ class Changes(Protocol):
         """True if no row has an absent value."""
 
     def arrived(self, column: int) -> Flags:
-        """Return False for each row in which the value of a column is absent."""
+        """Return a mask that is False for rows without a value of the column."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -46,7 +46,7 @@ class EmittedRows:
 
     batch: Batch
     numbers: npt.NDArray[np.int64]
-    """For each row of the batch its index among the changed rows."""
+    """Index of each row of the batch among the changed rows."""
 
 
 def emitted(
@@ -60,20 +60,20 @@ def emitted(
 ) -> EmittedRows | None:
     """Return the rows to emit; ``None`` if there are none.
 
-    If only one row of an update is kept, because the other one lies in a chunk that contains the update already, the
-    row before it is a deletion, and the row after it an insertion.
+    If only one row of an update is kept, because a chunk already contains the other one, the row before the update is
+    emitted as a deletion, and the row after it as an insertion.
 
     Args:
-        changes: The rows; their columns are those of the schema.
-        keep: True for each row to emit; ``None`` for all.
+        changes: The rows, with the columns of the schema.
+        keep: Mask of the rows to emit; ``None`` for all.
         schema: Schema of the table.
-        context: Decides if rows with misfits are skipped.
+        context: Determines whether rows with misfits are skipped.
         where: Position in the log, for messages.
-        remedy: What to do so that the log has all columns of changed rows.
+        remedy: How to make the log contain all columns of changed rows.
         origins: Time and position of each row.
 
     Raises:
-        RowError: A row has a value that rows cannot represent, and the job does not skip such rows.
+        RowError: Rows cannot represent a value, and the job does not skip such rows.
         SourceError: A value of an inserted row, or of a key, is absent.
     """
     kinds = changes.kinds
@@ -110,7 +110,7 @@ def _pairs(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 
 def _with_lone_rows(kinds: npt.NDArray[np.int8], keep: Flags) -> npt.NDArray[np.int8]:
-    """Return the kinds after updates of which only one row is kept were divided."""
+    """Return the kinds of rows; an update of which only one row is kept becomes a deletion or an insertion."""
     before = _pairs(kinds)
     kinds = kinds.copy()
     kinds[before[keep[before] & ~keep[before + 1]]] = RowKind.DELETE
@@ -121,7 +121,7 @@ def _with_lone_rows(kinds: npt.NDArray[np.int8], keep: Flags) -> npt.NDArray[np.
 def _without_misfits(
     changes: Changes, keep: Flags | None, schema: TableSchema, context: ReadContext, where: str
 ) -> Flags:
-    """Return the rows to keep without those that have misfits; an update is left out as a whole."""
+    """Remove rows with misfits from the mask, always both rows of an update."""
     kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
     partner = {int(index): int(index) + 1 for index in _pairs(changes.kinds)}
     partner |= {after: before for before, after in partner.items()}

@@ -1,4 +1,4 @@
-"""Times at which a log had ended at certain positions, from which the lag of a reader follows."""
+"""Times at which a log ended at certain positions; they determine the lag of a reader."""
 
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ class Ordered(Protocol):
 P = TypeVar("P", bound=Ordered)
 
 _MOST = 512
-"""Maximum number of known times. If there are more, every second one is dropped, so that lags become less precise."""
+"""Maximum number of known times. Above it, every second one is dropped, which makes lags less precise."""
 
 
 @frozen
@@ -30,7 +30,7 @@ class LogTimes(Generic[P]):
         return self._observed[-1][0]
 
     def and_one(self, end: P, at_ms: int) -> "LogTimes[P]":
-        """Return the times with one more, in milliseconds on the clock of the server."""
+        """Add an end and its time, in milliseconds on the clock of the server."""
         before = self._observed
         if before[-1][0] == end:
             before = before[:-1]
@@ -39,12 +39,12 @@ class LogTimes(Generic[P]):
         return LogTimes((*before, (end, at_ms)))
 
     def since(self, position: P) -> "LogTimes[P]":
-        """Return the times without those that no lag depends on once the log was read up to a position."""
+        """Drop the times that are not needed for the lag of a reader at a position."""
         passed = sum(1 for end, _ in self._observed if end <= position)
         return LogTimes(self._observed[max(0, passed - 1) :])
 
     def lag_seconds(self, position: P, committed_ms: int = 0) -> float | None:
-        """Return for how long the log has had data behind a position; ``None`` if it is unknown.
+        """Return the time since the log first had data after a position; ``None`` if it is unknown.
 
         Args:
             position: Position up to which the log is read.

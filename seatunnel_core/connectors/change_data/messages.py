@@ -25,7 +25,7 @@ _KEY_SCHEMAS, _VALUE_SCHEMAS = "key.converter.schemas.enable", "value.converter.
 _TOMBSTONES = "tombstones.on.delete"
 _KNOWN = (*_SERVERS, _KEY_SCHEMAS, _VALUE_SCHEMAS, _TOMBSTONES)
 _MOST_ROWS = 2_000
-"""Maximum number of rows whose messages are in memory: each may contain the schema of its table."""
+"""Maximum number of rows with messages in memory, because each message may contain the schema of its table."""
 
 _NAMES = {
     "mysql": "mysql_binlog_source",
@@ -50,12 +50,8 @@ class Messages:
     def of(cls, options: Options, connector: str) -> "Messages | None":
         """Return the encoder for a job's options; ``None`` for ``format = DEFAULT``.
 
-        Args:
-            options: The options of the source.
-            connector: ``mysql``, ``mariadb`` or ``postgresql``.
-
         Raises:
-            UsageError: A property of Debezium has a value that is not allowed.
+            UsageError: A property of Debezium has an invalid value.
         """
         if options[FORMAT] == "DEFAULT":
             return None
@@ -81,24 +77,12 @@ class Messages:
                 raise SourceError(f"the table {schema.table}: {error}; use format = DEFAULT") from None
 
     def snapshot(self, batch: Batch, found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:
-        """Yield the messages of rows of a chunk.
-
-        Args:
-            batch: The rows.
-            found: Their table.
-            where: Their block ``source``, without ``ts_ms``.
-        """
+        """Yield the messages of rows of a chunk."""
         now = self.now_ms()
         yield from self._batches(batch, found, [{"ts_ms": now, **where}] * batch.rows.num_rows, snapshot=True)
 
     def changes(self, batch: Batch, found: Found, where: Sequence[Mapping[str, Any]]) -> Iterator[Batch]:
-        """Yield the messages of changed rows.
-
-        Args:
-            batch: The rows.
-            found: Their table.
-            where: The block ``source`` of each row.
-        """
+        """Yield the messages of changed rows."""
         yield from self._batches(batch, found, where, snapshot=False)
 
     def _batches(
@@ -120,7 +104,7 @@ class Messages:
 
 
 def require_messages(encoder: Messages | None, tables: Sequence[Found]) -> None:
-    """Raise ``SourceError`` if there is an encoder and it cannot represent a table."""
+    """Raise ``SourceError`` if messages are configured and cannot represent a table."""
     if encoder is not None:
         encoder.require_supported(tables)
 
@@ -128,7 +112,7 @@ def require_messages(encoder: Messages | None, tables: Sequence[Found]) -> None:
 def chunk_messages(
     encoder: Messages | None, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]
 ) -> Iterator[Batch]:
-    """Yield the rows of a chunk as they are, or with an encoder their messages."""
+    """Yield the rows of a chunk, encoded as messages if there is an encoder."""
     for batch in batches:
         if encoder is None:
             yield batch
@@ -137,7 +121,7 @@ def chunk_messages(
 
 
 def ignored_properties(options: Options) -> list[str]:
-    """Return a note about the properties of Debezium that have no effect; none if all have one."""
+    """Return a note about the properties of Debezium that have no effect; no note if all of them have one."""
     given = [*(options[DEBEZIUM] or {})]
     known = _KNOWN if options[FORMAT] != "DEFAULT" else ()
     ignored = [name for name in given if name not in known]
@@ -157,7 +141,7 @@ def rows_of_events(kinds: npt.NDArray[np.int8], events: npt.NDArray[np.int64]) -
 
 
 def _parts(batch: Batch) -> Iterator[tuple[int, int]]:
-    """Yield the begin and size of parts of a batch that do not divide an update."""
+    """Yield offset and length of the parts of a batch. A part contains both rows of an update."""
     start, count = 0, batch.rows.num_rows
     while start < count:
         size = min(_MOST_ROWS, count - start)

@@ -1,4 +1,4 @@
-"""Options that the sources of change data capture have in common, with SeaTunnel's names."""
+"""Options that all sources of change data capture have, with SeaTunnel's names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -153,7 +153,7 @@ _OF_JDBC: Mapping[Option[Any], Option[Any]] = {
 
 
 def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
-    """Return the options with which the source ``Jdbc`` would read the same database, without a table."""
+    """Return options with which the source ``Jdbc`` reads the same database, without a table."""
     found = {theirs.key: options[ours] for ours, theirs in _OF_JDBC.items() if options[ours] is not None}
     found[jdbc.TIMEOUT.key] = max(1, options[CONNECT_TIMEOUT] // 1000)
     found[jdbc.INT_NARROWING.key] = int_narrowing
@@ -161,7 +161,7 @@ def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
 
 
 def require_supported(options: Options) -> None:
-    """Raise ``UsageError`` for values that are not supported."""
+    """Raise ``UsageError`` for unsupported values."""
     if options[SCHEMA_CHANGES]:
         raise UsageError(
             "option 'schema-changes.enabled': changes of columns are not supported; set it to false. A change of a "

@@ -18,24 +18,18 @@ class Commit:
     """Time of its commit, in milliseconds since 1970."""
 
     position: str
-    """Its position in the log, as a text whose order is that of the log."""
+    """Position as a text; the order of the texts is the order of the log."""
 
 
 @define
 class RowNumbers:
-    """Numbers of rows in their transactions, which may continue in the next batch."""
+    """Numbers of rows within transactions, which may continue in the next batch."""
 
     _last: dict[str, tuple[str, int]] = field(init=False, factory=dict)
     """Position of the transaction and number of the last row of each table."""
 
     def origins(self, table: str, transactions: npt.NDArray[np.int64], commits: Mapping[int, Commit]) -> Origins:
-        """Return the origins of consecutive rows of a table.
-
-        Args:
-            table: The table.
-            transactions: Number of the transaction of each row, in the order of the log.
-            commits: The transactions by number.
-        """
+        """Return the origins of consecutive rows of a table."""
         starts = np.flatnonzero(np.diff(transactions, prepend=-1))
         lengths = np.diff(starts, append=len(transactions))
         numbers = np.arange(1, len(transactions) + 1) - np.repeat(starts, lengths)

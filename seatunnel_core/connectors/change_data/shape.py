@@ -12,7 +12,7 @@ def require_shape(table: str, logged: pa.Schema, planned: pa.Schema, position: s
         table: Path of the table, for the message.
         logged: Columns of the rows of the log.
         planned: Columns that the job writes.
-        position: Position of the first such row, for the message.
+        position: Position of the first row with these columns, for the message.
 
     Raises:
         SourceChangedError: A column was added, removed, renamed or moved, or has another type.

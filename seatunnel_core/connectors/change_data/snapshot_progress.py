@@ -12,15 +12,7 @@ _ORDER = ("reading", "waiting", "done")
 def snapshot_progress(
     names: Sequence[str], chunks: Chunks, start: ChunkStart | None, planned: int, unread: Iterable[int]
 ) -> SnapshotProgress:
-    """Return the progress of a snapshot.
-
-    Args:
-        names: Names of the tables.
-        chunks: Object that has divided them.
-        start: Start of the next chunk; ``None`` if all are planned.
-        planned: Number of planned chunks.
-        unread: Index of the table of each planned chunk that is not read yet.
-    """
+    """Return the progress of a snapshot."""
     next_table = len(names) if start is None else start.table
     left = Counter(unread)
     done = next_table - sum(1 for table in left if table < next_table)
@@ -44,7 +36,7 @@ def snapshot_progress(
 
 def _table(name: str, phase: str, chunks: Chunks, table: int, left: int) -> TableProgress:
     taken, size = chunks.taken.get(table, 0), chunks.sizes.get(table)
-    # An earlier process may have planned chunks that this one reads.
+    # An earlier process may have planned chunks that are still unread.
     taken = max(taken, left)
     return TableProgress(
         name=name, phase=phase, chunks_done=taken - left, chunks=None if size is None else max(size, taken)

@@ -14,7 +14,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 @frozen(kw_only=True)
 class TableChoice:
-    """Tables of a job, as in its options: names, or a pattern."""
+    """Names or a pattern of the tables to capture, from the options of a job."""
 
     names: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None
@@ -24,7 +24,7 @@ class TableChoice:
         """Return the choice in the options.
 
         Raises:
-            UsageError: It is ambiguous or invalid.
+            UsageError: The options are ambiguous or invalid.
         """
         if options.is_set(TABLE_NAMES) and options.is_set(TABLE_PATTERN):
             raise UsageError("option 'table-pattern': remove it, or table-names; only one of them is allowed")
@@ -46,7 +46,7 @@ class TableChoice:
             listed: Complete paths of all tables that can be captured.
 
         Raises:
-            SourceError: A name has no table or several, or no table matches the pattern.
+            SourceError: A name matches no table or several, or no table matches the pattern.
         """
         if self.pattern is not None:
             found = [path for path in listed if self.pattern.fullmatch(".".join(path))]

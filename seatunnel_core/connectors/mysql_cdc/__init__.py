@@ -1,1 +1,1 @@
-"""The sources ``MySQL-CDC`` and ``MariaDB-CDC``: the rows of tables, and then every change of them."""
+"""The sources ``MySQL-CDC`` and ``MariaDB-CDC``: a snapshot of tables, and then their changes."""

@@ -1,4 +1,4 @@
-"""Progress of a capture, for users: chunks of the tables, and the distance to the end of the log."""
+"""Progress of a capture, for users: chunks of tables, and the distance to the end of the log."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 @frozen(kw_only=True)
 class Observed:
-    """State of the server, as observed by polls."""
+    """State of the server, according to polls."""
 
     tables: Sequence[str] = field(repr=False)
     """Names of the captured tables, in order."""
@@ -28,19 +28,12 @@ class Observed:
     """``None`` before the first poll."""
 
     sizes: Mapping[str, int] = field(factory=dict, repr=False)
-    """Sizes of the files of the log, as far as a distance depends on them."""
+    """Sizes of those files of the log on which a distance depends."""
 
     def and_end(
         self, progress: Progress, end: LogPosition, file_sizes: Callable[[], Mapping[str, int]], *, starts_now: bool
     ) -> "Observed":
-        """Return what is known after a poll.
-
-        Args:
-            progress: State after the poll.
-            end: End of the log.
-            file_sizes: Returns the sizes of the files of the log.
-            starts_now: True if the job has just started, at the end that the log had.
-        """
+        """Return the observations after a poll. ``starts_now``: the job has just started, at the end of the log."""
         at_ms = round(time.time() * 1000) + self.ahead_ms
         times = self.times or LogTimes(((progress.log if starts_now else end, at_ms),))
         if progress.log.file == end.file:
@@ -57,7 +50,7 @@ def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition
 
     Args:
         progress: The state.
-        observed: What polls have learned.
+        observed: Observations of the polls.
         oldest: Position from which the oldest retained checkpoint continues; ``None`` if it is unknown.
     """
     times = observed.times

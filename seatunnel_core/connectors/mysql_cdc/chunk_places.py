@@ -1,4 +1,4 @@
-"""Places of keys between the bounds of chunks. Each comparison has the result that it has in a chunk's SELECT."""
+"""Chunks of keys. Keys are compared with bounds exactly as in the SELECT of a chunk."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -20,18 +20,13 @@ from seatunnel_core.connectors.mysql_cdc.server import Server
 Places = npt.NDArray[np.int64]
 
 DIVISIBLE = (OWN, "number", "binary", "bytes", MOMENT)
-"""Orders in which tables are divided. Tables with another order, such as that of ENUM, are read as one chunk."""
+"""Orders in which tables are divided. Tables with another order, such as ENUM's, are read as one chunk."""
 
 
 def places_of(server: Server, found: Found, order: str, bounds: Sequence[str], keys: pa.Array) -> Places:
-    """Return for each key the number of bounds that are not above it.
+    """Return for each key the number of bounds that are not above it; null has place 0.
 
-    Args:
-        server: The server, which compares strings by the collation of the column.
-        found: The table.
-        order: Order of the bounds.
-        bounds: Bounds in ascending order.
-        keys: Values of the split column. Null has place 0.
+    The bounds are ascending. The server compares strings by the collation of the column.
     """
     column = found.split_column
     if not bounds or column is None:
@@ -63,7 +58,7 @@ def _text(server: Server, value: Any) -> str:
 
 
 def _in_python(order: str, arrow: pa.DataType) -> Callable[[str], Any] | None:
-    """Return the conversion of a bound to a value that Python orders as the server does; ``None`` for strings."""
+    """Return the function that makes bounds comparable in Python; ``None`` for strings, which the server compares."""
     if order == "number":
         return float if of.is_floating(arrow) else Decimal
     if order == "binary":

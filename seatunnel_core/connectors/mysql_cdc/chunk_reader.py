@@ -1,4 +1,4 @@
-"""Reader of a chunk: its rows exactly as of a position in the log, its mark."""
+"""Reader of a chunk: its rows as of an exact position in the log, which is the mark of the chunk."""
 
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -43,10 +43,7 @@ class ChunkReader:
     batch_rows: int = 65_536
 
     def rows(self) -> Rows:
-        """Yield the rows, and return the mark.
-
-        Transactions that begin in the log before the mark are part of the rows, and later ones are not.
-        """
+        """Yield the rows, and return the mark. The rows have exactly the transactions before the mark."""
         read = {Marking.SNAPSHOT: self._snapshot, Marking.GTIDS: self._gtids, Marking.LOCKS: self._locks}
         return read[self.state.marking]()
 
@@ -92,7 +89,7 @@ class ChunkReader:
     def _locks(self) -> Rows:
         """Read the current rows with locks, corrected by all transactions that were logged meanwhile.
 
-        A transaction that is logged but not committed holds its locks, so the read waits for it.
+        The read waits for logged transactions that are not committed yet, because they hold locks.
         """
         start = self.server.position(self.state)
         with self.server.dialect.pool.lend(READING) as connection:
@@ -116,7 +113,7 @@ class ChunkReader:
     def _logged(self, start: LogPosition | GtidSet, mark: LogPosition) -> Iterator[ChangeBatch]:
         """Yield the log before the mark.
 
-        The reader of the window's range checks the commits of distributed transactions that were prepared before.
+        Commits of distributed transactions that were prepared earlier are checked by the reader of the window's range.
         """
         return self.log.batches(start, mark, distributed=Distributed(seen_from=self.planned))
 
@@ -127,7 +124,7 @@ class ChunkReader:
         return self.server.dialect.fetched(connection, statement, self.found.columns, self.batch_rows)
 
     def _inside(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        """Return for each row whether it lies in the chunk."""
+        """Return a mask of the rows that lie in the chunk."""
         if self.found.split_column is None:
             return np.ones(rows.num_rows, np.bool_)
         low, high = self.piece.low, self.piece.high

@@ -1,4 +1,4 @@
-"""Changes of a chunk's rows that are in the log before its mark, but may be missing among the rows that were read."""
+"""Corrections of a chunk: changes that are in the log before its mark but may be missing in the rows that were read."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from seatunnel_core.rows.kind import RowKind
 
 _NEW = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 Inside = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
-"""Function that returns for each row whether it lies in the chunk."""
+"""Function that returns a mask of the rows that lie in the chunk."""
 
 
 @define
@@ -31,7 +31,7 @@ class Correction:
     """Row by key; ``None`` if the row was deleted."""
 
     def add(self, batches: Iterable[ChangeBatch], mark: LogPosition) -> None:
-        """Add the changes of a log that begins where the rows may be incomplete.
+        """Add the changes of a log, which must begin before any change that the rows may lack.
 
         Raises:
             SourceError: The log does not have all columns of a changed row.

@@ -1,4 +1,4 @@
-"""Definitions of tables in the log that concern captured tables."""
+"""DDL statements in the log that concern captured tables."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`",
     re.DOTALL,
 )
-"""Parts of a statement in which other characters have no meaning. With ANSI_QUOTES, names are in double quotes."""
+"""Comments, strings and names of a statement. With ANSI_QUOTES, names are in double quotes."""
 
 _IDENTIFIER = re.compile(r"[\w$]+")
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -45,7 +45,7 @@ _HARMLESS = re.compile(
     r"|AVG_ROW_LENGTH|CHECKSUM|COMPRESSION|FORCE)\b|(?:ENABLE|DISABLE)\s+KEYS\b)",
     _FLAGS,
 )
-"""Clauses of ALTER TABLE that change neither columns, nor the primary key, nor rows, unless they set another engine."""
+"""Clauses of ALTER TABLE that do not change columns, the primary key or rows, unless they also set another engine."""
 
 _OTHER_ENGINE = re.compile(r"\bENGINE\b(?!\s*=?\s*[`\"]?InnoDB\b)", _FLAGS)
 _PARENTHESES = re.compile(r"\([^()]*\)")

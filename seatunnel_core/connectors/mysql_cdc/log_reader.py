@@ -22,12 +22,12 @@ _NOT_READABLE = 1236
 _DENIED = (1045, 1227)
 _PAUSE_S = 0.02
 PATIENCE_S = 60.0
-"""Time for which the server may take to send what is at the end of its log, in seconds."""
+"""Maximum time in which the server must send the events at the end of its log, in seconds."""
 
 
 @frozen(kw_only=True)
 class LogReader:
-    """Reads the log over a connection of its own."""
+    """Reader of the log with a separate connection."""
 
     server: Server
     tables: Tables = field(repr=False)
@@ -42,18 +42,17 @@ class LogReader:
         limit_bytes: int | None = None,
         distributed: "Distributed | None" = None,
     ) -> Iterator[ChangeBatch]:
-        """Yield the batches up to a position. The last one ends behind the last transaction that begins before it.
+        """Yield the batches up to a position. The last one ends after the last transaction that begins before it.
 
         Args:
-            start: Position of the first event; or the transactions that are not to be read. These may be yielded
-                again, from the first one on.
+            start: Position of the first event; or the transactions to skip, which may still be yielded again.
             end: The end. It needs not be the end of a transaction.
             limit_bytes: Size of transactions after which reading ends early; ``None`` for no limit.
             distributed: Distributed transactions before the start; it is updated.
 
         Raises:
             LogRemovedError: The log no longer has these events.
-            SourceError: The log cannot be read or decoded, or ends inside of a transaction.
+            SourceError: The log cannot be read or decoded, or ends inside a transaction.
         """
         until = self.clock() + PATIENCE_S
         at, distributed = start, distributed or Distributed()
@@ -110,13 +109,13 @@ class LogReader:
         )
 
     def _is_lost(self, start: object, error: LogServerError) -> bool:
-        """Return True if the server has removed the log behind a start. The error number has other causes, too."""
+        """Return True if the server has removed the log after a start. The error number has other causes, too."""
         if isinstance(start, LogPosition):
             return start.file not in self.server.files()
         return "purged" in str(error).lower()
 
     def _ended_early(self, position: LogPosition) -> LogError:
-        """Return the error of a stream that ended inside of a transaction some of whose rows were yielded."""
+        """Return the error of a stream that ended inside a transaction after some of its rows were yielded."""
         error = LogError(
             f"{self.server.dialect.address} ended its log inside of the transaction at {position}, for example because "
             "the reader's query was killed; reading starts over"
@@ -134,7 +133,7 @@ class LogReader:
 
 @define
 class Distributed:
-    """Distributed transactions of a log, which are refused if they may have changed captured tables."""
+    """Distributed transactions of a log. They are rejected if they may have changed captured tables."""
 
     prepared: set[str] = field(factory=set)
     """Prepared transactions without rows of captured tables that have not ended yet."""
@@ -147,11 +146,11 @@ class Distributed:
 
     @property
     def has_open_rows(self) -> bool:
-        """True if the last batch ends inside of a transaction with rows of captured tables."""
+        """True if the last batch ends inside a transaction with rows of captured tables."""
         return bool(self._with_rows)
 
     def check(self, batch: ChangeBatch) -> None:
-        """Raise ``SourceError`` if a batch has such a transaction."""
+        """Raise ``SourceError`` if a batch has a distributed transaction that may have changed captured tables."""
         for changes in batch.changes:
             self._with_rows.update(changes.transactions.tolist())
         for each in batch.transactions:

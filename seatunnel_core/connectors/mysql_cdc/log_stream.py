@@ -1,4 +1,4 @@
-"""Streams of a part of the log, up to the end that it has now."""
+"""Streams of a part of the log, up to its current end."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,10 +23,10 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition, unwrapped
 from seatunnel_core.connectors.mysql_log.server_stream import DumpRequest, ServerStream
 
 _ANONYMOUS = 0
-"""Server id of a reader of a stream that ends. Any number of them may read at the same time."""
+"""Server id of a reader that stops at the current end. Any number of such readers may read at the same time."""
 
 _MOST_OFFSET = 0xFFFFFFFF
-"""Maximum offset that a request can contain."""
+"""Maximum offset in a request."""
 
 _FIRST_OFFSET = 4
 
@@ -44,7 +44,7 @@ class LogStream:
         """Request the log, and return its events from the start on.
 
         Raises:
-            LogServerError: The server refuses the request, or ends the stream with an error.
+            LogServerError: The server rejects the request, or ends the stream with an error.
             LogError: The connection is lost, or no event begins at the start.
         """
         events = self._stream.events()
@@ -77,17 +77,17 @@ def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
 
 
 def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[Event | None]:
-    """Yield the events of a file from an offset on, and the event that describes its format.
+    """Yield the format description event, and the events of a file from an offset on.
 
     A request contains offsets below 4 GiB only, so a file that is larger, because of one large transaction, is read
     from its beginning.
 
     Args:
         events: The events of the log from the beginning of the file on.
-        start: The offset. An event needs to begin there, or the file needs to end there.
+        start: The offset, at which an event begins or the file ends.
 
     Raises:
-        LogError: None does.
+        LogError: No event begins at the offset.
     """
     at, reached = _FIRST_OFFSET, False
     for event in events:
@@ -96,7 +96,7 @@ def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[
             continue
         _, kind, _, size, log_pos, _ = HEADER.unpack_from(event[0], event[1])
         if kind in (et.HEARTBEAT, et.HEARTBEAT_V2) or (kind == et.ROTATE and _names(event, start.file)):
-            continue  # It is not in the file.
+            continue  # The event is not in the file.
         begin = at
         reached = begin >= start.offset
         if begin > start.offset or (kind == et.ROTATE and not reached):
@@ -107,7 +107,7 @@ def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[
 
 
 def _names(event: Event, file: str) -> bool:
-    """Return True if an event about the next file names a file: the server sends one at the start of a stream."""
+    """Return True for a rotate event that names a file: the server sends one at the start of a stream."""
     data, start, end = event
     if crc32(data[start:end]) == CHECKED:
         end -= CHECKSUM_BYTES
@@ -115,7 +115,7 @@ def _names(event: Event, file: str) -> bool:
 
 
 def begun_s(server: Server, file: str) -> int:
-    """Return the time at which a file of the log was begun, in seconds since 1970.
+    """Return the time at which the server began to write a file of the log, in seconds since 1970.
 
     Raises:
         SourceError: The log cannot be read.

@@ -12,26 +12,14 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 
 def read_at(database: str, table: str, planned: LogPosition) -> Mapping[str, Any]:
-    """Return the block for rows of a chunk.
-
-    Args:
-        database: Database of the table.
-        table: Name of the table.
-        planned: Position in the log before which all changes are in the rows.
-    """
+    """Return the block for rows of a chunk, whose rows have all changes before the position ``planned``."""
     return _block(database, table, 0, None, planned.file, planned.offset, 0)
 
 
 def logged_at(
     changes: TableChanges, transactions: Mapping[int, Transaction], numbers: npt.NDArray[np.int64]
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the blocks for changed rows.
-
-    Args:
-        changes: Changed rows of a table.
-        transactions: Their transactions, by number.
-        numbers: Indexes of the rows.
-    """
+    """Return the blocks for changed rows."""
     found, rows = [], rows_of_events(changes.kinds, changes.events)
     for at in numbers.tolist():
         transaction = transactions[int(changes.transactions[at])]
@@ -50,7 +38,7 @@ def logged_at(
 
 
 def logged_ms(transaction: Transaction) -> int:
-    """Return the time of a transaction in the log, of which most servers log seconds only."""
+    """Return the time of a logged transaction, in milliseconds since 1970. Most servers log seconds only."""
     micros = transaction.commit_micros
     return transaction.timestamp * 1000 if micros is None else micros // 1000
 

@@ -109,7 +109,7 @@ OPTIONS: tuple[Option[Any], ...] = (
 
 
 def require_supported(options: Options) -> None:
-    """Raise ``UsageError`` for values that are not supported, and for missing ones."""
+    """Raise ``UsageError`` for unsupported or missing values."""
     shared.require_supported(options)
     if options[STARTUP_GTIDS] is not None:
         raise UsageError(f"option {STARTUP_GTIDS.key!r}: not supported; write {STARTUP_FILE.key} and .pos instead")

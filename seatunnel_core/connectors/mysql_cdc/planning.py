@@ -16,12 +16,12 @@ IDLE_MS = 200
 """Pause before the next poll, unless a reader reports earlier, in milliseconds."""
 
 _FEWEST, _MOST = 8, 64
-"""Number of chunks of a window."""
+"""Minimum and maximum number of chunks of a window."""
 
 
 @frozen(kw_only=True)
 class Planned:
-    """Result of a poll."""
+    """Result of a poll: the new state, and the splits to read."""
 
     progress: Progress
     bodies: tuple[dict[str, Any], ...] = field(default=(), repr=False)
@@ -45,15 +45,17 @@ class Planner:
     """True if the job ends at the end that the log has once all tables are read."""
 
     def plan(self, progress: Progress) -> Planned:
-        """Return what is to be read next.
+        """Plan the next splits.
 
         Raises:
-            SourceChangedError: A captured table was redefined, or the log no longer has what is to be read.
+            SourceChangedError: A captured table was redefined, or the log no longer has the next events.
         """
         if progress.stopped:
             raise SourceChangedError(progress.stopped)
         if progress.reading is not None or not progress.is_window_read:
-            return Planned(progress=progress)  # A report ends the pause. Two ranges are never read at the same time.
+            return Planned(
+                progress=progress
+            )  # A report of the reader ends the pause. Two ranges are never read at the same time.
         bodies: list[dict[str, Any]] = []
         if progress.window:
             progress, range_body = self._range_of_window(progress)
@@ -81,13 +83,13 @@ class Planner:
         return evolve(done, reading=end), [{**self._body(progress, start, end), "window": window}]
 
     def _start_of_window(self, progress: Progress, mark: LogPosition) -> LogPosition:
-        """Return the position from which the log of a window is read, whose lowest mark is given.
+        """Return the position from which the log of a window is read; ``mark`` is the lowest mark of its chunks.
 
-        A mark of MariaDB is the end of the last committed transaction, and the log may end behind it. So the marks of
-        the first window may lie below the start of the job; those of later windows never lie below those before them.
+        A mark of MariaDB is the end of the last committed transaction, and the log may end after it. So the marks of
+        the first window may be before the start of the job; those of later windows never precede earlier ones.
 
         Raises:
-            SourceChangedError: They do.
+            SourceChangedError: A mark of a later window precedes the marks of an earlier one.
         """
         if mark < progress.log and progress.window[0].number > 0:
             raise self._reset(mark, progress.log)
@@ -129,7 +131,7 @@ class Planner:
     # -- the log --------------------------------------------------------------------------------------------------
 
     def _range(self, progress: Progress) -> Planned:
-        """Return the range up to the end of the log."""
+        """Plan the range up to the end of the log."""
         # First the clock, then the position: transactions before that time are logged before it.
         is_late = progress.until_ms is not None and self.server.clock_ms() >= progress.until_ms
         now = self.server.position(self.state)
@@ -151,6 +153,6 @@ class Planner:
         return Planned(progress=evolve(progress, reading=end), bodies=(body,), end=now)
 
     def _body(self, progress: Progress, start: LogPosition, end: LogPosition) -> dict[str, Any]:
-        """Return the body of a range. It names the tables, because more may match the options when it is read."""
+        """Return the body of a range. It contains the table names because more tables may match the options later."""
         prepared = [*progress.prepared]
         return {"from": str(start), "to": str(end), "prepared": prepared, "tables": [*self.tables]}

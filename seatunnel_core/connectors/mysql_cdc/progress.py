@@ -1,7 +1,7 @@
-"""The cursor of the source: how far tables and the log are planned and read.
+"""The cursor of the source: progress of planning and reading tables and the log.
 
 Chunks are read in windows. Once all chunks of a window have their marks, the log is read up to the last mark, and the
-next window follows. So the log never stands still, and the cursor has the marks of one window only.
+next window follows. So reading of the log continues between windows, and the cursor has the marks of one window only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ class Progress:
     """Planned and read chunks, and the position in the log."""
 
     server: str
-    """Identity of the server, whose positions these are."""
+    """Identity of the server to which the positions belong."""
 
     log: LogPosition
     """Position up to which the log is read, or planned to be read."""
@@ -65,7 +65,7 @@ class Progress:
 
     window: tuple[WindowChunk, ...] = field(default=(), repr=False)
     stop: LogPosition | None = None
-    """Position at which the job ends; ``None`` if it never ends, or does not know it yet."""
+    """Position at which the job ends; ``None`` if it is unknown, or the job never ends."""
 
     since_ms: int | None = None
     """Time since 1970 of the first transaction to emit, in milliseconds; ``None`` for all."""
@@ -74,13 +74,13 @@ class Progress:
     """Time since 1970 of the first transaction that is not read, in milliseconds; ``None`` for none."""
 
     prepared: tuple[str, ...] = ()
-    """Distributed transactions that are prepared at the end of the last range, and changed no captured table."""
+    """Distributed transactions that are prepared at the end of the last range, and have not changed captured tables."""
 
     committed_ms: int = 0
     """Time of the last transaction that was read, in milliseconds since 1970; 0 before one was read."""
 
     stopped: str = ""
-    """Message about a definition of a captured table, at which reading stopped."""
+    """Message about the change of a captured table's definition at which reading stopped."""
 
     def cursor(self) -> dict[str, Any]:
         """Return the progress as JSON values."""
@@ -101,7 +101,7 @@ class Progress:
 
     @classmethod
     def of(cls, cursor: Mapping[str, Any]) -> "Progress":
-        """Return the progress from a cursor."""
+        """Return the progress that a cursor contains."""
         start = stored.member(cursor, "start")
         return cls(
             server=stored.text(cursor, "server"),
@@ -121,8 +121,9 @@ class Progress:
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
         """Return the progress after a report of a reader.
 
-        The reader of a chunk reports its number and its mark; that of a range the position up to which it has read the
-        log, why it stopped before the end, and whether it has reached the time at which the job ends.
+        For a chunk the report has its number and mark. For a range it has the position up to which the log was read,
+        the
+        reason of an early end, and whether the end time of the job was reached.
         """
         if "chunk" in fact:
             number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))
@@ -147,5 +148,5 @@ def _position(cursor: Mapping[str, Any], key: str) -> LogPosition | None:
 
 
 def piece_of(chunk: WindowChunk) -> Piece:
-    """Return the bounds of a chunk, from which its SELECT is made."""
+    """Return the bounds of a chunk for its SELECT."""
     return Piece(order=chunk.order, low=chunk.low, high=chunk.high)

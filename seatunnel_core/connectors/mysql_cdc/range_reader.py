@@ -1,4 +1,4 @@
-"""Reader of a range of the log: the changed rows to emit, and a report of its end."""
+"""Reader of a range of the log: yields the changed rows to emit, and reports its end."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -48,7 +48,7 @@ class RangeReader:
         """Yield the changed rows.
 
         Raises:
-            SourceChangedError: Between windows, a captured table was redefined; or its rows have another shape.
+            SourceChangedError: A captured table was redefined between windows, or its rows have other columns.
         """
         window = WindowFilter.of(self.body)
         limit = LIMIT_BYTES if window is None else None
@@ -77,7 +77,7 @@ class RangeReader:
             context.report_fact({"prepared": prepared, **committed})
 
     def _end_before(self, batch: ChangeBatch) -> LogPosition:
-        """Return the end of the range: the first transaction that was committed at the end of the job or later."""
+        """Return the end of the range: the first transaction that was committed at or after the end time of the job."""
         if "until_ms" not in self.body:
             return self.end
         until_ms = stored.number(self.body, "until_ms")
@@ -113,7 +113,7 @@ class RangeReader:
                 yield from self.messages.changes(made.batch, found, where)
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
-        """Return which rows are of transactions of the range since the requested time; ``None`` for all."""
+        """Return a mask of the rows in transactions of the range since the requested time; ``None`` for all."""
         wanted = {number for number, each in transactions.items() if self._is_wanted(each, end)}
         if len(wanted) == len(transactions):
             return None
@@ -124,7 +124,7 @@ class RangeReader:
         return transaction.begin < end and _milliseconds(transaction) >= since_ms
 
     def _redefined(self, batch: ChangeBatch, end: LogPosition) -> str:
-        """Return a message if the statement that ends the batch redefined captured tables, else ``""``."""
+        """Return a message if the statement at the end of the batch redefined captured tables, else ``""``."""
         if batch.statement is None or not self._is_wanted(batch.statement.transaction, end):
             return ""
         definitions = self.log.tables
@@ -145,13 +145,13 @@ def _commit(transaction: Transaction) -> Commit:
 
 
 def _milliseconds(transaction: Transaction, *, round_up: bool = True) -> int:
-    """Return the time of the commit: the last or first millisecond of the second, as most servers log no more."""
+    """Return the first or last millisecond of the second of the commit, because most servers log seconds only."""
     micros = transaction.commit_micros
     return transaction.timestamp * 1000 + 999 * round_up if micros is None else micros // 1000
 
 
 def _both(one: Flags | None, other: Flags | None) -> Flags | None:
-    """Return where both flags are true; ``None`` means that all are."""
+    """Return the conjunction of two masks; ``None`` stands for all rows."""
     if one is None or other is None:
         return other if one is None else one
     joined: Flags = one & other

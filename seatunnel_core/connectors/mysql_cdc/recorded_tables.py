@@ -1,4 +1,4 @@
-"""Tables as they were when the job started, in the cursor of the source."""
+"""Record of the captured tables at the start of the job, in the cursor of the source."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def same_tables(record: bytes, tables: Sequence[Found]) -> list[Found]:
     """Return the tables that were captured when the job started, without later ones.
 
     Raises:
-        SourceChangedError: One is no longer there, or has other columns, another key or another split column.
+        SourceChangedError: A table was removed, or has other columns, another key or another split column.
     """
     known = {each.reading.name: each for each in tables}
     found = []
@@ -48,7 +48,7 @@ def same_tables(record: bytes, tables: Sequence[Found]) -> list[Found]:
 
 
 def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | None:
-    """Return a warning about tables that match the options and are not captured; ``None`` if there are none."""
+    """Return a warning about uncaptured tables that match the options; ``None`` if there are none."""
     names = {each.reading.name for each in captured}
     later = [each.reading.name for each in tables if each.reading.name not in names]
     if not later:

@@ -1,4 +1,4 @@
-"""The server that a source captures: its kind, its settings for the log, its privileges and the end of its log."""
+"""The captured server: its kind, log settings, privileges, and the end of its log."""
 
 import enum
 import re
@@ -32,7 +32,7 @@ _PRIVILEGES: Mapping[str, Sequence[str]] = {
     "REPLICATION SLAVE": ("REPLICATION SLAVE", "ALL PRIVILEGES"),
     "REPLICATION CLIENT": ("REPLICATION CLIENT", "BINLOG MONITOR", "ALL PRIVILEGES", "SUPER"),
 }
-"""Required privileges, and those that include them. MariaDB 10.5 and later calls the second one BINLOG MONITOR."""
+"""Required privileges, each with those that include it. The second one is BINLOG MONITOR in MariaDB 10.5 and later."""
 
 
 FULL_IMAGES = "run SET GLOBAL binlog_row_image = 'FULL' on the server, and reconnect all writers"
@@ -45,7 +45,7 @@ class Marking(enum.Enum):
     """MariaDB reports the position of a consistent snapshot."""
 
     GTIDS = "gtids"
-    """The set of executed transactions before the snapshot, and the log from there to a position after it."""
+    """The log is read from the transactions executed before the snapshot to a position after it."""
 
     LOCKS = "locks"
     """A locking read waits for transactions that are logged but not committed yet."""
@@ -82,7 +82,7 @@ class ServerState:
 
     @property
     def _has_new_words(self) -> bool:
-        """True if MySQL says source and replica, as from 8.2 on."""
+        """True for MySQL 8.2 and later, whose statements use the words source and replica."""
         numbers = tuple(int(number) for number in re.findall(r"\d+", self.version)[:2])
         return not self.is_maria and numbers >= (8, 2)
 
@@ -97,7 +97,7 @@ class ServerState:
         return not self.is_maria and self.version.startswith("5.7")
 
     def problem(self) -> str | None:
-        """Return the setting that makes capturing impossible, with a remedy; ``None`` if there is none."""
+        """Return the setting that prevents capturing, with a remedy; ``None`` if there is none."""
         found = {name: value.upper() for name, value in self.settings.items()}
         if found.get("log_bin") not in _ON:
             return "it writes no binary log; set log_bin in its configuration, and restart it"
@@ -129,18 +129,14 @@ class Server:
         """Run a statement and return its rows.
 
         Raises:
-            SourceError: It failed.
+            SourceError: The statement failed.
         """
         with self.connection(f"{statement[:60]} failed") as connection:
             return self.dialect.ask(connection, statement)
 
     @contextmanager
     def connection(self, what: str) -> Iterator[Any]:
-        """Lend a connection; errors of the driver become ``SourceError``.
-
-        Args:
-            what: Description of a failure.
-        """
+        """Lend a connection; errors of the driver become ``SourceError`` with the description ``what``."""
         try:
             with self.dialect.pool.lend() as connection:
                 yield connection
@@ -164,7 +160,7 @@ class Server:
         """Return the state of the server.
 
         Raises:
-            CaptureSetupError: A setting or a privilege is missing; the message has the statement that provides it.
+            CaptureSetupError: A setting or privilege is missing. The message has the statement that fixes it.
         """
         state = self.state()
         problem = state.problem()
@@ -187,7 +183,7 @@ class Server:
         return state
 
     def is_replica(self, state: ServerState) -> bool:
-        """Return True if the server receives changes of another one; False if the user may not know that."""
+        """Return True if the server is a replica; False if the user lacks the privilege to query that."""
         statement = "SHOW ALL SLAVES STATUS" if state.is_maria else f"SHOW {state.replica} STATUS"
         try:
             return bool(self.ask(statement))
@@ -211,7 +207,7 @@ class Server:
                 )
 
     def missing_privileges(self) -> list[str]:
-        """Return the required global privileges that the user lacks; none if roles may provide them."""
+        """Return the missing global privileges of the user; none if roles may provide them."""
         granted: set[str] = set()
         for (line,) in self.ask("SHOW GRANTS"):
             found = _GRANT.match(_text(line))
@@ -250,14 +246,14 @@ class Server:
         return int(seconds) * 1000
 
     def identity(self, state: ServerState) -> str:
-        """Return a text that differs between servers; positions of a log are valid for one server only."""
+        """Return a text that identifies the server. Positions of a log are valid for one server only."""
         if "server_uuid" in state.settings and not state.is_maria:
             return state.settings["server_uuid"]
         ((number,),) = self.ask("SELECT @@global.server_id")
         return _text(number)
 
     def require_retained(self, position: LogPosition) -> None:
-        """Check that the log still contains the events behind a position.
+        """Check that the log still contains the events after a position.
 
         Raises:
             LogRemovedError: The server has removed them.

@@ -70,7 +70,7 @@ _SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 
 
 class MySQLCdcSource(Source):
-    """Rows of tables, and then every change of them in the binary log of MySQL."""
+    """A snapshot of tables, and then their changes from the binary log of MySQL."""
 
     identifier: ClassVar[str] = "MySQL-CDC"
     connector: ClassVar[str] = "mysql"
@@ -186,20 +186,20 @@ class MySQLCdcSource(Source):
         )
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
-        """Return the cursor with the marks of chunks, and the ends of ranges."""
+        """Add the reported marks of chunks and ends of ranges to the cursor."""
         progress = Progress.of(cursor)
         for fact in facts:
             progress = progress.with_fact(fact)
         return {**cursor, **progress.cursor()}
 
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Raise ``SourceChangedError`` if the log behind the cursor was removed, or the server is another one."""
+        """Raise ``SourceChangedError`` if the log after the cursor was removed, or the server is another one."""
         progress = Progress.of(cursor)
         self._require_same(progress, self._server.require_capturable())
         self._server.require_retained(min([progress.log, *map(_start, unread)]))
 
     def _require_same(self, progress: Progress, state: ServerState) -> None:
-        """Raise an error if the server is another one than that of a cursor."""
+        """Raise an error if the server is not the one of a cursor."""
         if progress.server != self._server.identity(state):
             raise SourceChangedError(
                 f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
@@ -220,12 +220,11 @@ class MySQLCdcSource(Source):
         self._observed = self._observed.and_end(planned.progress, end, self._server.file_sizes, starts_now=starts_now)
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Record from where the oldest retained checkpoint continues to read the log."""
+        """Record the position of the log from which the oldest retained checkpoint continues."""
         starts = [*map(_start, unread), *([position_of(stored.text(cursor, "log"))] if cursor else [])]
         self._oldest = min(starts, default=None)
 
     def _first(self) -> Progress:
-        """Return the start of the job."""
         assert self._state is not None
         options, mode = self.options, self.options[opt.STARTUP_MODE]
         if mode == "specific":
@@ -253,7 +252,7 @@ class MySQLCdcSource(Source):
         )
 
     def _look(self) -> tuple[Found, ...]:
-        """Return the captured tables in the order of their names; the result is cached."""
+        """Return the captured tables, sorted by name; the result is cached."""
         if not self._tables:
             self._state = self._server.require_capturable()
             listed = self._listed()
@@ -339,7 +338,6 @@ class MySQLCdcSource(Source):
         return [_described(split.body) for split in splits]
 
     def _of(self, names: Sequence[str]) -> list[Found]:
-        """Return captured tables by their names."""
         known = {each.reading.name: each for each in self._tables}
         if unknown := [name for name in names if name not in known]:
             raise SourceError(
@@ -349,7 +347,7 @@ class MySQLCdcSource(Source):
 
 
 class MariaDBCdcSource(MySQLCdcSource):
-    """The same source under the name of MariaDB."""
+    """The source ``MySQL-CDC`` for MariaDB."""
 
     identifier: ClassVar[str] = "MariaDB-CDC"
     connector: ClassVar[str] = "mariadb"
@@ -367,13 +365,13 @@ def _pattern(options: Options) -> re.Pattern[str]:
 
 
 def _divisible(found: Found) -> Found:
-    """Return the table without a split column whose values cannot be placed between bounds."""
+    """Remove the split column of a table if its values cannot be placed between bounds."""
     column = found.split_column
     return found if column is None or column.order in DIVISIBLE else evolve(found, split_column=None)
 
 
 def _for_tasks(found: Found) -> Found:
-    """Return the table without the data that only the driver needs."""
+    """Return the table without data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))
 
 

@@ -1,4 +1,4 @@
-"""Chunks of tables on MySQL 5.7, which has no window functions: each bound is found from the one before it."""
+"""Chunks of tables on MySQL 5.7. It has no window functions, so each bound is found from the previous one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -51,6 +51,6 @@ def _bound(found: Found, name: str, low: str | None, size: int, connection: Any)
     rises, where = ("1", "") if low is None else (f"{by} > {least}", f" WHERE {by} >= {least}")
     asked = f"SELECT {shown}, {rises} FROM {relation}{where} ORDER BY {by} LIMIT 1 OFFSET {size}"
     rows = dialect.ask(connection, asked)
-    if rows and not rows[0][1]:  # More rows than a chunk has are equal.
+    if rows and not rows[0][1]:  # More equal keys than a chunk has rows.
         rows = dialect.ask(connection, f"SELECT {shown} FROM {relation} WHERE {by} > {least} ORDER BY {by} LIMIT 1")
     return str(rows[0][0]) if rows else None

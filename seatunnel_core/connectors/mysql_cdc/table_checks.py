@@ -1,4 +1,4 @@
-"""Properties of tables because of which changes of their rows are missing in the log."""
+"""Checks for tables whose changes may be missing in the log."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ def require_transactions(dialect: MySQL, path: TablePath, table: DatabaseTable |
     """Check that a table has transactions. Otherwise its rows have no state that belongs to a position in the log.
 
     Raises:
-        SourceError: It has none.
+        SourceError: The table has no transactions.
     """
     if table is not None and not table.transactional:
         raise SourceError(
@@ -26,7 +26,7 @@ def require_transactions(dialect: MySQL, path: TablePath, table: DatabaseTable |
 
 
 def cascades(server: Server, paths: Sequence[TablePath]) -> str | None:
-    """Return a warning about tables whose rows change with the rows of another table; ``None`` if there are none."""
+    """Return a warning about tables whose rows change with rows of other tables; ``None`` if there are none."""
     found = []
     for path in paths:
         ((_, definition, *_),) = server.ask(f"SHOW CREATE TABLE {server.dialect.quoted(*path)}")

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 
 MARGIN_MS = 24 * 3600 * 1000
-"""Maximum duration of the statements that switch to a next file, in milliseconds: servers record the time at which the
-statement began as the time of the file."""
+"""Maximum duration of a statement during which the server switches to the next file, in milliseconds. The server
+records the start of that statement as the time of the file."""
 
 
 def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int]) -> str:
     """Return the file of the log that contains the first transaction since a time.
 
-    A file of which a later one was begun before that time has older transactions only. So a binary search needs the
-    beginnings of a few files. It expects that the clock of the server was not set back, and that the server is not a
+    If a file was begun before that time, all files before it have older transactions only, so a binary search needs
+    the begin of a few files. The clock of the server must not have been set back, and the server must not be a
     replica, which records times of its source.
 
     Args:

@@ -1,4 +1,4 @@
-"""Choice of the changed rows to emit while tables are read: those that no chunk contains already, or will contain."""
+"""Filter of changed rows while tables are read: emits rows that no chunk already contains or will contain."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from seatunnel_core.connectors.mysql_log.change_batch import TableChanges, Trans
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
 Placing = Callable[[Found, str, Sequence[str], pa.Array], Places]
-"""Function that returns the number of bounds that are not above each key."""
+"""Function that returns for each key the number of bounds that are not above it."""
 
 
 @frozen(kw_only=True)
@@ -55,20 +55,13 @@ class WindowFilter:
     def keep(
         self, found: Found, changes: TableChanges, transactions: Mapping[int, Transaction], placing: Placing
     ) -> Flags | None:
-        """Return which rows to emit; ``None`` for all.
-
-        Args:
-            found: The table.
-            changes: Its changed rows.
-            transactions: The transactions of the rows, by number.
-            placing: Places keys between bounds.
-        """
+        """Return a mask of the rows to emit; ``None`` for all."""
         own = [chunk for chunk in self.chunks if chunk.table == found.reading.name]
         if not own:
             is_read = found.reading.name < self.chunks[0].table
             return None if is_read else np.zeros(len(changes.kinds), np.bool_)
         places = self._places(own, found, changes, placing)
-        keep = places < 0  # These chunks were read in an earlier window. Those behind the window are still to come.
+        keep = places < 0  # These chunks were read in an earlier window. Later chunks are not read yet.
         begins = [transactions[int(number)].begin for number in changes.transactions]
         for number, chunk in enumerate(own):
             inside = np.flatnonzero(places == number)

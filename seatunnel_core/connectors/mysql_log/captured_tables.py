@@ -17,13 +17,13 @@ class Tables(Protocol):
         """Return the declared columns of a captured table, and ``None`` for other tables.
 
         An empty sequence means that the log describes the columns completely (``binlog_row_metadata = FULL``), except
-        for MariaDB's types ``inet4``, ``inet6`` and ``uuid``, which are then read as bytes. It is called once for each
-        version of a table's schema in the log, and again after a DDL statement that ended a batch and refers to the
-        table.
+        for MariaDB's types ``inet4``, ``inet6`` and ``uuid``, which are then read as bytes. Called once for each
+        version
+        of a table's schema in the log, and again after a DDL statement that ended a batch and refers to the table.
         """
 
     def may_change_rows(self, statement: QueryEvent) -> bool:
-        """Return True if a statement whose rows are not in the log might have changed a captured table."""
+        """Return True if a statement without logged rows might have changed a captured table."""
 
     def concerned_by(self, statement: QueryEvent) -> bool:
         """Return True if a DDL statement must end a batch and be returned with it."""

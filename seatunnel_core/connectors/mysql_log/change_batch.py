@@ -32,13 +32,13 @@ class Outcome(enum.Enum):
 
     COMMITTED = "committed"
     PREPARED = "prepared"
-    """First phase of a distributed transaction; a later ``XA_COMMITTED`` or ``XA_ROLLED_BACK`` ends it."""
+    """First phase of a distributed transaction, which ``XA_COMMITTED`` or ``XA_ROLLED_BACK`` ends later."""
 
     XA_COMMITTED = "xa committed"
-    """Commit of the prepared transaction with the same ``xa``, which has the rows."""
+    """Commit of the prepared transaction with the same ``xa``; its rows are in that transaction."""
 
     XA_ROLLED_BACK = "xa rolled back"
-    """Rollback of the prepared transaction with the same ``xa``, whose rows must be discarded."""
+    """Rollback of the prepared transaction with the same ``xa``; discard the rows of that transaction."""
 
 
 @define(eq=False)
@@ -154,7 +154,7 @@ class TableChanges:
         return bool(self.layouts.all())
 
     def arrived(self, column: int) -> npt.NDArray[np.bool_]:
-        """Return False for each row in which the value of a column is absent, and null in ``rows``."""
+        """Return a mask that is False for rows without a value of the column. These values are null in ``rows``."""
         found: npt.NDArray[np.bool_] = self.layouts[self.layout, column]
         return found
 

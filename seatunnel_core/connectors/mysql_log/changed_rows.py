@@ -80,7 +80,7 @@ class ChangedRows:
         self._by_id[data[start + HEADER_BYTES : start + _ID_END]] = self._by_shape[shape]
 
     def add(self, data: bytes, start: int, end: int, transaction: int | None, offset: int) -> bool:
-        """Read an event of rows.
+        """Read an event of rows, and return True if its table is captured.
 
         Args:
             data: A buffer.
@@ -88,9 +88,6 @@ class ChangedRows:
             end: Offset after the event.
             transaction: Number of its transaction; ``None`` if none has begun.
             offset: Offset of the event in the file of the log.
-
-        Returns:
-            True if its table is captured.
 
         Raises:
             LogError: The rows cannot be read.

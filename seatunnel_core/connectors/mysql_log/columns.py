@@ -84,12 +84,7 @@ class LogColumn:
 
 
 def columns_of(table: TableMap, declared: Sequence[DeclaredColumn], rules: ValueRules) -> tuple[LogColumn, ...]:
-    """Return the columns of a table.
-
-    Args:
-        table: The table map in the log.
-        declared: The columns according to the database; empty if the log must describe them completely.
-        rules: The rules for representing values.
+    """Return the columns of a table; ``declared`` is empty if the log must describe them completely.
 
     Raises:
         TableShapeError: The declaration differs from the log, or neither describes the columns completely.

@@ -24,8 +24,7 @@ class DeclaredColumn:
 
     hidden: bool = False
     """True for the column of a functional index. It is not listed in ``information_schema``, which only has a gap in
-    ``ORDINAL_POSITION``. It need not be declared if the log contains names (``binlog_row_metadata = FULL``).
-    """
+    ``ORDINAL_POSITION``. It need not be declared if the log contains names (``binlog_row_metadata = FULL``)."""
 
 
 _BYTES = (ct.STRING,)

@@ -14,7 +14,7 @@ HEADER = struct.Struct("<IBIIIH")
 
 CHECKSUM_BYTES = 4
 CHECKED = 0x2144DF1C
-"""CRC-32 of bytes that their own CRC-32 follows."""
+"""CRC-32 of any bytes followed by their CRC-32."""
 
 _UTF8 = 45
 

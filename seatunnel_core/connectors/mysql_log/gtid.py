@@ -81,7 +81,7 @@ class GtidSet:
         """Return the encoding for the command COM_BINLOG_DUMP_GTID.
 
         Raises:
-            LogError: A transaction has a tag, whose encoding is not supported.
+            LogError: A transaction has a tag; encoding of tags is not supported.
         """
         if any(tag for _, tag in self.intervals):
             raise LogError(f"tagged GTIDs cannot be sent to a server: {self}")
@@ -215,10 +215,7 @@ _COMMIT_TIME_AT = 42
 
 
 def commit_time_of_event(body: bytes) -> int | None:
-    """Return the commit time on this server from a GTID event of MySQL, in microseconds since 1970.
-
-    It is ``None`` before MySQL 8.0.
-    """
+    """Return the commit time in microseconds since 1970, from a GTID event; ``None`` before MySQL 8.0."""
     found = body[_COMMIT_TIME_AT : _COMMIT_TIME_AT + 7]
     return int.from_bytes(found, "little") & (1 << 55) - 1 if len(found) == 7 else None
 

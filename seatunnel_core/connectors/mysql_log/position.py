@@ -31,7 +31,7 @@ class LogPosition:
 
     @property
     def padded(self) -> str:
-        """The position with leading zeros. The order of the texts is that of the log while names have one length."""
+        """The position with leading zeros, for sorting as strings, if all file names have the same length."""
         return f"{self.file}:{self.offset:012d}"
 
     def _number(self, other: "LogPosition") -> int:
@@ -59,10 +59,10 @@ _BACKWARDS = 1 << 24
 
 
 def unwrapped(expected: int, logged: int) -> int:
-    """Return the smallest offset, not far below ``expected``, whose lower 32 bits are ``logged``.
+    """Return the smallest offset that has the lower 32 bits ``logged`` and is not far below ``expected``.
 
     Files may be larger than 4 GiB, and a server may skip events. An event that is not in the file, such as a heartbeat,
-    has the offset of the last event but a size of its own, so the offset may also be slightly below the expected one.
+    has the offset of the last event but another size, so the offset may also be slightly below the expected one.
     """
     difference = (logged - expected + _BACKWARDS) & 0xFFFFFFFF
     return expected + difference - _BACKWARDS

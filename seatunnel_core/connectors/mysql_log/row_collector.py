@@ -73,12 +73,7 @@ class RowCollector:
         self._runs, self.rows = [], 0
 
     def layout(self, kind: int, head: bytes) -> Layout:
-        """Return the layout of an event.
-
-        Args:
-            kind: Type of the event.
-            head: The column count and the bitmaps of the event.
-        """
+        """Return the layout of an event from its type and ``head``: the column count and the bitmaps of the event."""
         found = self._layouts.get((kind, head))
         if found is None:
             found = self._layouts[kind, head] = self._compiled(kind, head)
@@ -92,7 +87,7 @@ class RowCollector:
             layout: The layout of the event.
             data: A buffer.
             start: Offset of the rows in it.
-            end: Offset behind them.
+            end: Offset after the rows.
             event: Number of the event, number of its transaction, and offset of the event in the log.
 
         Raises:

@@ -123,7 +123,7 @@ def _image(image: Image, constants: dict[str, Any]) -> Iterator[str]:
 
 
 def _partial_bits(json_columns: Sequence[int]) -> Iterator[str]:
-    """Yield the lines that read which documents of an update are partial."""
+    """Yield the lines that determine which documents of an update are partial."""
     size = (len(json_columns) + 7) // 8
     yield "options = b[p]; p += 1"
     yield "partial = 0"

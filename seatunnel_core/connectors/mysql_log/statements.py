@@ -24,14 +24,11 @@ class StatementKind(enum.Enum):
     XA_COMMIT = "xa commit"
     XA_ROLLBACK = "xa rollback"
     ROWS = "rows"
-    """Statement that changes rows that are not in the log."""
+    """Statement with changed rows that are not in the log."""
 
     DEFINITION = "definition"
-    """DDL statement, which changes tables, databases, users or other objects.
-
-    It may also remove or add rows: TRUNCATE, DROP, changes of partitions, and CREATE TABLE … SELECT on a server without
-    ``binlog_format = ROW``.
-    """
+    """DDL statement, which changes tables, databases, users or other objects. It may also remove or add rows:
+    TRUNCATE, DROP, changes of partitions, and CREATE TABLE … SELECT on a server without ``binlog_format = ROW``."""
 
 
 _WORDS = {

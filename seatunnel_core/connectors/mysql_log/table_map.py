@@ -53,9 +53,7 @@ class TableMap:
 def table_map_of(body: bytes, *, of_maria: bool = False) -> TableMap:
     """Parse the part of a table map event after its table ID and flags.
 
-    Args:
-        body: The bytes.
-        of_maria: True for a log of MariaDB, whose signedness metadata also contains YEAR columns.
+    In MariaDB's log, the signedness metadata also contains YEAR columns.
 
     Raises:
         MalformedLogError: The bytes end too early.
@@ -94,7 +92,7 @@ def _metas(codes: bytes, fields: Fields, table: str) -> Iterator[tuple[int, tupl
 
 
 def _string(first: int, second: int) -> tuple[int, tuple[int, ...]]:
-    """Return the type and metadata of a CHAR, ENUM or SET, whose length may use two bits of the type byte."""
+    """Return the type and metadata of a CHAR, ENUM or SET. The length may use two bits of the type byte."""
     if first & 0x30 != 0x30:
         return first | 0x30, (second | (first & 0x30 ^ 0x30) << 4,)
     return first, (second,)

@@ -1,4 +1,4 @@
-"""Progress of a capture, for users: chunks of the tables, and the distance to the end of the log."""
+"""Progress of a capture, for users: chunks of tables, and the distance to the end of the log."""
 
 from attrs import evolve, field, frozen
 
@@ -13,7 +13,7 @@ from seatunnel_core.connectors.postgres_log.lsn import Lsn
 
 @frozen(kw_only=True)
 class Observed:
-    """What polls have learned of the server."""
+    """State of the server, according to polls."""
 
     chunks: Chunks = field(repr=False)
     reads_tables: bool
@@ -24,12 +24,12 @@ class Observed:
     """Start of the log that the server keeps for the slot; ``None`` without a slot."""
 
     def and_end(self, state: Capture, end: LogEnd, *, starts_now: bool) -> "Observed":
-        """Return what is known after a poll.
+        """Return the observations after a poll.
 
         Args:
             state: State after the poll.
             end: End of the log, and the time on the server.
-            starts_now: True if the job has just started, at the end that the log had.
+            starts_now: True if the job has just started, at the end of the log.
         """
         position = Lsn.parse(state.log)
         times = self.times

@@ -21,8 +21,8 @@ WITH RECURSIVE tree AS (
 SELECT NOT EXISTS (SELECT 1 FROM tree WHERE tree.oid = {relation}::regclass)
     OR EXISTS (SELECT 1 FROM tree WHERE tree.relfilenode <> pg_catalog.pg_relation_filenode(tree.oid))
 """
-"""True if the table or one of its partitions has other files than when the snapshot was taken. ALTER TABLE and TRUNCATE
-write rows into new files as the newest transaction, so older snapshots find none of them.
+"""True if the table or a partition has other files than in the snapshot. ALTER TABLE and TRUNCATE write rows into new
+files as the newest transaction, so older snapshots find none of them.
 """
 
 _MARK = "SELECT pg_catalog.txid_current_snapshot()::text AS mark"
@@ -37,8 +37,8 @@ def chunk_rows(
         dialect: The database.
         found: The table.
         body: The bounds of the chunk, from ``Chunk.body``.
-        snapshot: Name of the snapshot to read. If it no longer exists, because the driver was restarted, or does not
-            have the rows of the table any more, the current state is read.
+        snapshot: Name of the snapshot to read. The current state is read if it no longer exists, because the driver
+            was restarted, or lost the rows of the table.
     """
     with dialect.pool.lend(BULK) as connection:
         if not _begin_in(snapshot, dialect, found, connection):
@@ -73,7 +73,7 @@ def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any)
 
 
 def _lock(dialect: PostgreSQL, found: Found, connection: Any) -> None:
-    """Keep the files of a table until the end of the transaction; a lock takes no snapshot yet."""
+    """Keep the files of a table until the end of the transaction. Locking takes no snapshot yet."""
     dialect.execute(connection, f"LOCK TABLE {found.reading.relation} IN ACCESS SHARE MODE")
 
 

@@ -16,7 +16,7 @@ FORMAT = 1
 
 @frozen(kw_only=True)
 class Mark:
-    """The snapshot of all chunks up to a bound, behind those of the mark before."""
+    """The snapshot of all chunks up to a bound and after the previous mark."""
 
     table: int
     """Index of the last table."""
@@ -31,15 +31,15 @@ class Mark:
     """The snapshot, as ``SnapshotMark`` writes it; empty while the chunk is being read."""
 
     def record(self) -> list[Any]:
-        """Return it as JSON values."""
+        """Return the mark as JSON values."""
         return [self.table, self.order, self.high, self.snapshot]
 
     @classmethod
     def from_record(cls, record: Any) -> "Mark":
-        """Return it from JSON values.
+        """Return the mark from JSON values.
 
         Raises:
-            StoredValueError: These are none.
+            StoredValueError: The values are not a mark.
         """
         if not isinstance(record, list) or len(record) != 4:
             raise StoredValueError(f"{ascii(record)[:60]} is not a mark")
@@ -58,13 +58,13 @@ class Capture:
     """Name and shape of each table. Chunks and marks refer to their order."""
 
     published: tuple[PublishedTable, ...] = field(default=(), repr=False)
-    """The tables in the publication, in their order; empty if the log is not read."""
+    """The tables in the publication, in the same order; empty if the log is not read."""
 
     log: str
     """Position up to which the log was read; empty if it is not read."""
 
     least: int = 0
-    """A snapshot for chunks needs to contain all transactions with lower ids; 0 for any."""
+    """Lower limit of ids: a snapshot for chunks must contain all transactions with lower ids; 0 for no limit."""
 
     chunks: ChunkStart
     """Start of the next chunk."""
@@ -73,11 +73,11 @@ class Capture:
     """Number of the next chunk."""
 
     waiting: tuple[Mark, ...] = field(default=(), repr=False)
-    """Planned chunks that are not read yet, and read chunks that follow one of them, in the order of their numbers."""
+    """Planned chunks that are not read yet, and read chunks after them, in the order of their numbers."""
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)
     until: str = ""
-    """Position of the log from which no transaction is contained in a mark; empty before the log is read."""
+    """Position in the log after which no mark contains a transaction; empty before the log is read."""
 
     reading: str = ""
     """End of the range of the log that is being read; empty if none is."""
@@ -86,7 +86,7 @@ class Capture:
     """Time of the last commit that was read from the log, in milliseconds since 1970; 0 before one was read."""
 
     stop: str = ""
-    """Position at which the job ends; empty if it is not known, or the job never ends."""
+    """Position at which the job ends; empty if it is unknown, or the job never ends."""
 
     def record(self) -> dict[str, Any]:
         """Return the state as JSON values."""
@@ -112,7 +112,7 @@ class Capture:
         """Return the state from JSON values.
 
         Raises:
-            StoredValueError: These are not from this source.
+            StoredValueError: The values are not a state of this source.
         """
         if stored.number(record, "format") != FORMAT:
             raise StoredValueError("the cursor of Postgres-CDC was written by another version")
@@ -137,12 +137,12 @@ class Capture:
     # -- changes --------------------------------------------------------------------------------------------------
 
     def planned(self, chunks: Sequence[Chunk], after: ChunkStart) -> "Capture":
-        """Return the state after chunks were planned."""
+        """Add planned chunks."""
         made = tuple(Mark(table=each.table, high=each.piece.high, order=each.piece.order) for each in chunks)
         return evolve(self, chunks=after, next=self.next + len(made), waiting=(*self.waiting, *made))
 
     def read(self, number: int, snapshot: str) -> "Capture":
-        """Return the state after a chunk was read.
+        """Record that a chunk was read.
 
         Raises:
             StoredValueError: No chunk with this number is being read.
@@ -161,7 +161,7 @@ class Capture:
         return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
 
     def logged(self, end: str, committed_ms: int = 0) -> "Capture":
-        """Return the state after the log was read up to a position; the time is 0 if it had no commit."""
+        """Record that the log was read up to a position; ``committed_ms`` is 0 if the range had no commit."""
         return evolve(self, log=end, reading="", committed_ms=committed_ms or self.committed_ms)
 
 

@@ -1,4 +1,4 @@
-"""The snapshot that the chunks of a job read, held by a connection of the driver."""
+"""The snapshot for the chunks of a job, held by a connection of the driver."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,7 +15,7 @@ _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 @define
 class HeldSnapshot:
-    """An exported snapshot. Not for several threads."""
+    """An exported snapshot. Not thread-safe."""
 
     _connection: Any = field(default=None, init=False, repr=False)
     _name: str = field(default="", init=False)
@@ -25,10 +25,10 @@ class HeldSnapshot:
 
         Args:
             parameters: Parameters of libpq.
-            least: The snapshot needs to contain all transactions with lower ids.
+            least: The snapshot must contain all transactions with lower ids.
 
         Returns:
-            The name; ``None`` if such a transaction is still open.
+            The name; ``None`` if a transaction with a lower id is still open.
         """
         if self._connection is not None:
             try:

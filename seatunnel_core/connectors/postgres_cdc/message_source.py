@@ -15,22 +15,14 @@ _EPOCH_MS = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp()) * 1000
 
 
 def read_at(database: str, table: TableName) -> Mapping[str, Any]:
-    """Return the block for rows of a chunk, whose snapshot has no position in the log."""
+    """Return the block for rows of a chunk. Its snapshot has no position in the log."""
     return _block(database, table, None, None, None)
 
 
 def logged_at(
     database: str, table: TableName, batch: ChangeBatch, changes: TableChanges, numbers: npt.NDArray[np.int64]
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the blocks for changed rows.
-
-    Args:
-        database: Database of the table.
-        table: Schema and name of the table.
-        batch: The part of the log.
-        changes: Its changed rows of the table.
-        numbers: Indexes of the rows.
-    """
+    """Return the blocks for changed rows."""
     by_number = {each.number: each for each in batch.transactions}
     found = []
     for at in numbers.tolist():

@@ -67,7 +67,7 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
 
 
 def require_supported(options: Options) -> None:
-    """Raise ``UsageError`` for values that are not supported, or contradict each other."""
+    """Raise ``UsageError`` for unsupported or contradictory values."""
     shared.require_supported(options)
     if options[PLUGIN] != "pgoutput":
         raise UsageError(f"option 'decoding.plugin.name': {options[PLUGIN]} is not supported; use pgoutput")

@@ -1,4 +1,4 @@
-"""Decisions of a poll: which chunks and ranges of the log are read next."""
+"""Planner of chunks and ranges of the log."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +14,10 @@ from seatunnel_core.connectors.postgres_cdc.server import LogEnd
 from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
 
 MOST_CHUNKS = 256
-"""Maximum number of chunks that are being read: every checkpoint contains them, and a restart reads each by itself."""
+"""Maximum number of chunks that are being read. Checkpoints contain them, and a restart reads each one separately."""
 
 RANGE_BYTES = 64 << 20
-"""Maximum size of a range of the log, unless the server has to read more for it anyway."""
+"""Maximum size of a range of the log, unless the server must read more for it anyway."""
 
 POLL_MS = 300
 _WAIT_MS = 1_000
@@ -26,10 +26,10 @@ _WAIT_MS = 1_000
 
 @frozen
 class Planned:
-    """What is read next."""
+    """Result of a poll."""
 
     state: Capture
-    """State after it was planned."""
+    """State after the poll."""
 
     items: tuple[DiscoveredObject, ...]
     """New chunks or a range."""
@@ -40,7 +40,7 @@ class Planned:
 
 @define
 class Planner:
-    """Plans from the state of the source, the server's log, and a list of chunks that it keeps between polls."""
+    """Plans from the state of the source and the server's log. It keeps a list of chunks between polls."""
 
     _chunks: Chunks
     _tables: int
@@ -48,7 +48,7 @@ class Planner:
     _stops: bool
     _slot: str
     confirmed: Lsn = field(default=NOWHERE, init=False)
-    """The slot may forget the log before it."""
+    """Position before which the slot may discard the log."""
 
     job_id: str = field(default="", init=False)
 
@@ -59,7 +59,7 @@ class Planner:
         snapshot: Callable[[], str | None],
         end: Callable[[], LogEnd],
     ) -> Planned:
-        """Return what is read next.
+        """Plan the next splits.
 
         Args:
             state: The state, with all facts.

@@ -1,4 +1,4 @@
-"""Creation of the slot and the publication of a job, in steps: it may have to wait for open transactions."""
+"""Creation of the slot and the publication of a job, in steps, because it may have to wait for open transactions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,10 +19,10 @@ from seatunnel_core.connectors.postgres_log.snapshot_mark import current_mark
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
 PATIENCE_S = 1.0
-"""Time for which one step waits for the slot, in seconds."""
+"""Maximum time for which one step waits for the slot, in seconds."""
 
 _NEW_ID = "SELECT pg_catalog.txid_current()"
-"""The id of a new transaction is above those of all open ones; the end of a snapshot need not be."""
+"""The id of a new transaction is above the ids of all open ones; the end of a snapshot may be lower."""
 
 
 @frozen(kw_only=True)
@@ -31,31 +31,31 @@ class LogStart:
 
     position: Lsn
     least: int
-    """All transactions that were committed before the position have lower ids. So a snapshot that contains every
-    transaction below this id misses none that lies before the position."""
+    """Upper bound of the ids of all transactions that were committed before the position. A snapshot that contains all
+    transactions below it contains all transactions before the position."""
 
 
 @define
 class Preparation:
-    """Objects on the server that a job needs before it reads its log. Not for several threads.
+    """Creation of the server objects that a job needs before it reads its log. Not thread-safe.
 
-    A process that is killed here leaves the slot and the publication, and the next one uses them.
+    If the process is killed, the slot and the publication remain, and the next process uses them.
     """
 
     _settings: Settings
     patience_s: float = PATIENCE_S
     _lock: SlotLock = field(init=False, default=Factory(lambda self: SlotLock(self._settings.slot), takes_self=True))
     _slot_user: SlotUser | None = field(default=None, init=False)
-    """The process for whose end it waits; ``None`` if the slot is free, or a task of this job may be reading it."""
+    """The process that must release the slot; ``None`` if the slot is free, or a task of this job may be reading it."""
 
     _waits_for: str = field(default="", init=False)
     _creation: SlotCreation | None = field(default=None, init=False)
     _point: Lsn | None = field(default=None, init=False)
     _awaited: int | None = field(default=None, init=False)
-    """Transactions with lower ids must have ended; ``None`` before the slot and the publication are checked."""
+    """Id below which all transactions must end first; ``None`` before the slot and the publication are checked."""
 
     def next(self, connection: Any, job_id: str, tables: Sequence[TableName]) -> LogStart | None:
-        """Create the slot and the publication unless they exist, and return where to start.
+        """Create the slot and the publication unless they exist, and return the start position.
 
         Args:
             connection: A connection of psycopg in autocommit mode.
@@ -66,10 +66,10 @@ class Preparation:
             The start; ``None`` while open transactions delay it: call it again.
 
         Raises:
-            SlotMissingError: The slot needs to exist, and does not.
+            SlotMissingError: The slot must exist but does not.
             SlotInUseError: Another process reads the slot.
             SlotChangedError: The slot is lost or of another kind.
-            SourceError: The server rejects it.
+            SourceError: The server rejects a statement.
         """
         if self._creation is None and self._awaited is None:
             self._begin(connection, job_id, tables)
@@ -90,7 +90,7 @@ class Preparation:
 
         Raises:
             SlotInUseError: Another job or program uses the slot; retryable if that may end.
-            LogError: The server rejects it.
+            LogError: The server rejects a statement.
         """
         parameters = self._settings.lock(job_id)
         if self._lock.hold(parameters):
@@ -100,7 +100,7 @@ class Preparation:
             self._slot_user = None
 
     def warnings(self, connection: Any) -> tuple[str, ...]:
-        """Return a warning about the sessions for whose transactions it waits, unless it was returned before."""
+        """Return a warning about sessions with transactions that delay the start, unless it was returned before."""
         sessions = listed(sessions_with_transactions(connection))
         if not sessions or sessions == self._waits_for:
             return ()
@@ -111,7 +111,7 @@ class Preparation:
         )
 
     def close(self) -> None:
-        """Give up the creation of the slot, and release its lock."""
+        """Cancel the creation of the slot, and release its lock."""
         self._end_creation()
         self._lock.close()
 

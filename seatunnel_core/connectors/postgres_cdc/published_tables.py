@@ -1,4 +1,4 @@
-"""Entries of captured tables in a publication, which can lose one without any message in the log."""
+"""Entries of captured tables in a publication. A table can lose its entry without any message in the log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,11 +32,11 @@ class PublishedTable:
     """A table and its entry in a publication."""
 
     oid: int
-    """Identifier of the table on the server. A table that is created again has another one."""
+    """Identifier of the table on the server. It changes when the table is dropped and created again."""
 
     entry: str
-    """Text that differs once the publication was changed, or the table was removed from it or made unlogged, even if
-    the change of the publication was undone; empty if the publication does not exist or does not have the table."""
+    """Fingerprint of the entry; empty without one. It changes when the publication is changed, even if that is undone,
+    and when the table is removed from it or made unlogged."""
 
     def record(self) -> list[Any]:
         """Return the table as JSON values."""
@@ -50,13 +50,7 @@ MISSING = PublishedTable(oid=0, entry="")
 def published_tables(
     connection: Any, publication: str, tables: Sequence[TableName]
 ) -> Mapping[TableName, PublishedTable]:
-    """Return the tables that exist.
-
-    Args:
-        connection: A connection of psycopg in autocommit mode.
-        publication: Name of the publication.
-        tables: The captured tables.
-    """
+    """Return the tables that exist."""
     schemas = _SCHEMAS if connection.info.server_version >= _WITH_SCHEMAS else ""
     values = ([schema for schema, _ in tables], [name for _, name in tables], publication)
     return {
@@ -70,12 +64,12 @@ def require_published(
     known: Sequence[tuple[TableName, PublishedTable]],
     found: Mapping[TableName, PublishedTable],
 ) -> None:
-    """Check that a publication sends the tables that it has sent so far.
+    """Check that the publication still sends all tables.
 
     Args:
         publication: Name of the publication.
         known: The tables as they were when the job started.
-        found: The tables as they are.
+        found: The current tables.
 
     Raises:
         SourceChangedError: A table was dropped, renamed or created again, or its entry in the publication was changed.

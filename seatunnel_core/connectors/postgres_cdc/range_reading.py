@@ -35,12 +35,12 @@ _REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
 
 @frozen(kw_only=True)
 class LogRange:
-    """A range of the log: the transactions that were committed in it."""
+    """A range of the log, with the transactions that were committed in it."""
 
     start: Lsn
     end: Lsn
     confirm: Lsn
-    """The slot may forget the log before it."""
+    """Position before which the slot may discard the log."""
 
     tables: tuple[tuple[str, str], ...] = field(repr=False)
     """Name and shape of each captured table. Marks refer to their order."""
@@ -49,7 +49,7 @@ class LogRange:
     """Identifier of each captured table on the server."""
 
     marks: tuple[Mark, ...] = ()
-    """Marks of the chunks; none if all transactions of the range are later."""
+    """Marks of the chunks; none if all transactions of the range are newer."""
 
     job: str = ""
     """Id of the job, which holds the lock of the slot."""
@@ -70,7 +70,7 @@ class LogRange:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "LogRange":
-        """Return the range of the body of a split."""
+        """Return the range in the body of a split."""
         log = body["log"]
         return cls(
             start=Lsn.parse(log["start"]),
@@ -96,7 +96,7 @@ class RangeReader:
     _numbers: dict[tuple[str, str], int] = field(init=False)
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
-    """Last shape of each table that was found to be the planned one."""
+    """Last shape of each table that matched the planned one."""
 
     committed_ms: int = field(init=False, default=0)
     """Time of the last commit that was read, in milliseconds since 1970; 0 before the first one."""
@@ -111,7 +111,7 @@ class RangeReader:
 
         Raises:
             LogError: The log cannot be read.
-            SourceError: It contains a change that cannot be applied.
+            SourceError: The log contains a change that cannot be applied.
         """
         settings, wanted = self._settings, self._range
         with (
@@ -160,7 +160,7 @@ class RangeReader:
         """Return the index of a table of the log; ``None`` if it is not captured.
 
         Raises:
-            SourceChangedError: It is a captured table with another name, or another table with the name of one.
+            SourceChangedError: A captured table was renamed, or another table has its name.
         """
         number = self._numbers.get((table.namespace, table.name))
         oid = None if number is None or not self._range.oids else self._range.oids[number]

@@ -26,19 +26,14 @@ class SeenRows:
     """Snapshots of its chunks, in the order of their keys."""
 
     intervals: Callable[[pa.RecordBatch], npt.NDArray[np.int64]] = field(repr=False)
-    """Returns for each row the index of the mark of its chunk."""
+    """Function that returns for each row the index of the mark of its chunk."""
 
     def of_all_chunks(self, xid: int) -> bool:
         """Return True if the snapshots of all chunks contain a transaction."""
         return all(mark.contains(xid) for mark in self.marks)
 
     def of(self, rows: pa.RecordBatch, xids: npt.NDArray[np.uint32]) -> Flags:
-        """Return for each row whether the snapshot of its chunk contains its transaction.
-
-        Args:
-            rows: Rows with the columns of the table.
-            xids: The id of the transaction of each row.
-        """
+        """Return a mask of the rows whose transaction is in the snapshot of their chunk."""
         contained = np.stack([mark.contain(xids) for mark in self.marks])
         seen = np.array(contained.all(axis=0), np.bool_)
         uncertain = np.flatnonzero(contained.any(axis=0) & ~seen)
@@ -56,7 +51,7 @@ def seen_rows(dialect: Dialect, found: Found, number: int, marks: Sequence[Mark]
         found: The table.
         number: Its index.
         marks: The marks of all tables.
-        ask: Runs a statement and returns its rows; called if the database needs to compare keys.
+        ask: Runs a statement and returns its rows; called if the database must compare keys.
     """
     own = marks_of(marks, number)
     if not own:

@@ -1,4 +1,4 @@
-"""Slot and publication of a job on the server, and what they need."""
+"""Checks and changes of a job's slot and publication on the server."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ NO_SLOT = (
     "or the name of an existing slot"
 )
 _COMMIT = "SELECT pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')"
-"""A transaction with a message that no reader requests."""
+"""Commit of a transaction with a message that no reader requests."""
 
 _RIGHTS = """
 SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),
@@ -49,32 +49,32 @@ SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_table_pri
 
 @frozen(kw_only=True)
 class LogEnd:
-    """End of the log that the server has written."""
+    """End of the server's log."""
 
     inserted: Lsn
     """All commits so far are before it."""
 
     flushed: Lsn
-    """The log before it is durable, and can be read."""
+    """Position before which the log is durable and can be read."""
 
     restart: Lsn | None = None
-    """Position from which the server reads its log to send any range of the slot: a transaction has begun there that
-    was open when the slot was confirmed. ``None`` without a slot."""
+    """Position from which the server reads its log for any range of the slot, where a transaction began that was open
+    when the slot was confirmed. ``None`` without a slot."""
 
     replica: bool = False
-    """True if the server is a replica: after a restart it repeats a part of the log."""
+    """True for a replica, which replays a part of the log after a restart."""
 
     at_ms: int = 0
     """Time on the server, in milliseconds since 1970."""
 
 
 def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
-    """Return how far the server has written its log.
+    """Return the end of the server's log.
 
     Args:
         connection: A connection of psycopg in autocommit mode.
-        slot: Name of the slot; it need not exist.
-        flush: True to make all of it durable. A quiet server does that only with the next commit.
+        slot: Name of the slot, which need not exist.
+        flush: True to make all of the log durable. An idle server does that only with the next commit.
     """
     ((inserted, flushed, replica, restart, at_ms),) = run(connection, _WRITTEN, (slot,))
     if flush and inserted != flushed:
@@ -118,13 +118,7 @@ def require_publication(connection: Any, settings: Settings, tables: Sequence[Ta
 
 
 def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]) -> list[str]:
-    """Return what prevents the capture of tables, with the statement that changes it; nothing if a job can start.
-
-    Args:
-        connection: A connection of psycopg in autocommit mode.
-        settings: The settings of the job.
-        tables: The captured tables.
-    """
+    """Return the problems that prevent capturing the tables, with statements that fix them; none if a job can start."""
     user, replicates, level, creates, database = run(connection, _RIGHTS)[0]
     role = quoted_name(user)
     problems, owned = [], True
@@ -168,7 +162,7 @@ def _slot_problems(connection: Any, settings: Settings, database: str) -> list[s
         state.require_range(state.confirmed or NOWHERE, reader_pid=state.active_pid)
     except SlotChangedError as error:
         return [str(error)]
-    except SlotInUseError:  # The previous process has not finished to create it.
+    except SlotInUseError:  # The previous process is still creating it.
         return []
     if state.database != database:
         return [
@@ -195,7 +189,7 @@ def _needs_publication(
 
 
 def slot_note(state: SlotState | None, name: str) -> str:
-    """Return a sentence on the slot for ``--check``."""
+    """Return a sentence about the slot for ``--check``."""
     if state is None:
         return f"the replication slot {name} does not exist, and will be created"
     kept = "" if state.retained_bytes is None else f"; the server keeps {state.retained_bytes:,} bytes of log for it"

@@ -1,4 +1,4 @@
-"""Settings of a job from its options: the server, the tables, the slot."""
+"""Settings of a job from its options: server, tables and slot."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from seatunnel_core.connectors.postgres_log.session import (
 )
 
 _WITH_TIMEOUTS = 12_00_00
-"""First version of PostgreSQL in which a connection may choose ``wal_sender_timeout``."""
+"""First version of PostgreSQL in which a connection can set ``wal_sender_timeout``."""
 
 
 @frozen(kw_only=True)
@@ -34,7 +34,7 @@ class Settings:
 
     choice: TableChoice
     schemas: tuple[str, ...]
-    """Schemas to which the choice is limited; all if empty."""
+    """Schemas to which captured tables are restricted; all if empty."""
 
     configured: tuple[Options, ...] = field(repr=False)
     """Entries of ``table-names-config``."""
@@ -53,7 +53,7 @@ class Settings:
         """Return the settings in the options.
 
         Raises:
-            UsageError: They contradict each other or are not supported.
+            UsageError: The options contradict each other or are not supported.
         """
         opt.require_supported(options)
         own = shared.jdbc_options(options)
@@ -91,12 +91,12 @@ class Settings:
 
     @property
     def starts_now(self) -> bool:
-        """True if changes from before the start of the job are not read."""
+        """True if changes before the start of the job are skipped."""
         return self.startup in ("initial", "latest")
 
     @property
     def session(self) -> Address:
-        """Address for sessions that read rows: they write values as the log does."""
+        """Address for sessions that read rows. They format values as the log does."""
         return with_session(self.address)
 
     @property
@@ -116,11 +116,7 @@ class Settings:
     def log(self, server_version: int, job_id: str) -> Mapping[str, Any]:
         """Return the parameters of a replication connection. They contain the password.
 
-        The server must not close it while a sink takes long for a batch: then no status is sent.
-
-        Args:
-            server_version: The version of the server, as libpq writes it.
-            job_id: The job that uses the slot.
+        The server must not close the connection while a slow sink writes a batch: no status is sent then.
         """
         timeout_s = 0 if server_version >= _WITH_TIMEOUTS else None
         return log_parameters(self.address, server_timeout_s=timeout_s, application=session_name(job_id))

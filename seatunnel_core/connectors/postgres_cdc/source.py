@@ -1,4 +1,4 @@
-"""The source ``Postgres-CDC``: a snapshot of tables, and then the changes of their rows."""
+"""The source ``Postgres-CDC``: a snapshot of tables, and then their changes."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ class PostgresCdcSource(Source):
         self._published: Lsn | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for a task, without connections and without what only the driver needs."""
+        """Return the state for a task, without connections and data that only the driver needs."""
         tables = tuple(evolve(table, found=only_shown(table.found)) for table in self._tables)
         return {**self.__dict__, "options": None, "_tables": tables, "_snapshot": None, **_ONLY_IN_DRIVER}
 
@@ -149,7 +149,7 @@ class PostgresCdcSource(Source):
         return [*notes, *messages.ignored_properties(self.options)]
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        """Return the schemas of the tables, and the splits of what a poll has planned."""
+        """Return the schemas of the tables, and the splits that a poll has planned."""
         if inspected:
             return Enumeration(schemas=(), splits=tuple(_split(*each) for each in enumerate(inspected)))
         return Enumeration(schemas=self.planned_schemas(), splits=())
@@ -197,7 +197,7 @@ class PostgresCdcSource(Source):
             return PollResult(items=found.items, cursor=after.record(), again_ms=found.again_ms)
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
-        """Return the cursor with the marks of chunks and the ends of ranges that were read."""
+        """Add the reported marks of chunks and ends of ranges to the cursor."""
         state = Capture.from_record(cursor)
         for fact in facts:
             if "chunk" in fact:
@@ -226,7 +226,7 @@ class PostgresCdcSource(Source):
             self._published = Lsn.parse(state.log)
 
     def open(self, *, restored: bool) -> None:
-        """Find the tables: tasks continue chunks and ranges before the first poll."""
+        """Find the tables, because tasks continue chunks and ranges before the first poll."""
         self._is_closed = False
         self._tables_of_server()
 
@@ -246,7 +246,7 @@ class PostgresCdcSource(Source):
                 slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
 
     def _state(self, connection: Any, cursor: PollCursor, job_id: str) -> Capture | None:
-        """Return the state of a cursor, or that at the start of the job; ``None`` while it waits for transactions."""
+        """Return the state of a cursor or of the start of the job; ``None`` while open transactions delay the start."""
         known = Capture.from_record(cursor) if cursor else None
         if known is not None:
             self._require_same(connection, known)
@@ -258,10 +258,7 @@ class PostgresCdcSource(Source):
         return known or self._first(connection, job_id)
 
     def _first(self, connection: Any, job_id: str) -> Capture | None:
-        """Return the state at the start of the job, after the slot and the publication were created.
-
-        It is ``None`` while these wait for open transactions.
-        """
+        """Create the slot and the publication, and return the first state; ``None`` while transactions delay it."""
         settings, tables = self._settings, self._found(connection)
         start = None
         if settings.reads_log:
@@ -280,7 +277,7 @@ class PostgresCdcSource(Source):
         )
 
     def _require_same(self, connection: Any, state: Capture) -> None:
-        """Raise an error if the server is another one than that of a cursor."""
+        """Raise an error if the server is not the one of a cursor."""
         server = _server(connection)
         if server != state.server:
             raise SourceChangedError(
@@ -312,7 +309,7 @@ class PostgresCdcSource(Source):
         return self._planner
 
     def _confirm(self, connection: Any, position: Lsn) -> None:
-        """Advance the slot while no range is read: an idle table must not keep the log."""
+        """Advance the slot while no range is read, so that an idle table does not retain the log."""
         try:
             if position.value:
                 advance_slot(connection, self._settings.slot, position)

@@ -1,4 +1,4 @@
-"""Captured tables of a server, and what prevents their capture."""
+"""Captured tables of a server, and the problems that prevent their capture."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ SELECT c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a
         WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
   FROM tree c
 """
-"""The table, and then its partitions: each of them has its own identity, and the server uses both."""
+"""Lists the table and its partitions: each partition has a separate replica identity, and the server uses both."""
 
 
 @frozen(kw_only=True)
@@ -56,7 +56,7 @@ class Captured:
 
     @cached_property
     def shape(self) -> str:
-        """Short string that differs for other columns or another key."""
+        """Short fingerprint of the columns and the key."""
         schema = self.found.schema()
         written = f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}"
         return hashlib.sha256(written.encode()).hexdigest()[:12]
@@ -126,7 +126,7 @@ def _found(
 
 
 def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool) -> list[str]:
-    """Return which tables have a replica identity without their key, with the statement that changes it.
+    """Return the tables with a replica identity that lacks their key, each with the statement that fixes it.
 
     Args:
         connection: A connection of psycopg in autocommit mode.
@@ -148,7 +148,7 @@ def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool
 
 
 def in_order(tables: Sequence[Captured], known: Sequence[tuple[str, str]]) -> tuple[Captured, ...]:
-    """Return the tables that a cursor knows, in its order.
+    """Return the tables in the order of a cursor.
 
     Raises:
         SourceChangedError: A table no longer exists, or has other columns.

@@ -63,9 +63,8 @@ class TableChanges:
     table: LogTable
     rows: pa.RecordBatch = field(repr=False)
     kinds: npt.NDArray[np.int8] = field(repr=False)
-    """``RowKind`` of each row, as a number. The new row of an update follows its old row, if the log contains the old
-    row: with REPLICA IDENTITY FULL, or, with key columns only, if the key has changed.
-    """
+    """``RowKind`` of each row, as a number. The new row of an update follows its old row if the log contains the old
+    row: with REPLICA IDENTITY FULL, or, with key columns only, if the key has changed."""
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
     """``number`` of the transaction of each row."""
@@ -91,7 +90,7 @@ class TableChanges:
         return bool(self.layouts.all())
 
     def arrived(self, column: int) -> npt.NDArray[np.bool_]:
-        """Return False for each row in which the value of a column is absent, and null in ``rows``.
+        """Return a mask that is False for rows without a value of the column. These values are null in ``rows``.
 
         Absent are unchanged large (TOAST) values, and columns outside the key in old rows.
         """

@@ -1,4 +1,4 @@
-"""Types of logged columns, which are those of the source ``Jdbc``."""
+"""Types of logged columns, the same as in the source ``Jdbc``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -77,7 +77,7 @@ def columns_of(
     Args:
         relation: The relation.
         catalog: Provides the types.
-        named: Types described in the log, by OID; used for types that have been dropped since.
+        named: Types described in the log, by OID; used for types that were dropped since.
 
     Raises:
         UnsupportedLogError: The type of a column is unknown.

@@ -60,14 +60,7 @@ class LogTable:
 
 
 def log_table(relation: Relation, columns: Sequence[Column], delimiters: Mapping[str, str], version: int) -> LogTable:
-    """Return the table for a message ``Relation``.
-
-    Args:
-        relation: The message.
-        columns: The columns with the types of the source ``Jdbc``.
-        delimiters: Array delimiters by column, except for commas.
-        version: Number of the schema version.
-    """
+    """Return the table for a message ``Relation``."""
     found = tuple(
         LogColumn(
             name=column.name,

@@ -60,12 +60,7 @@ class Publication:
 
 
 def publication(connection: Any, name: str) -> Publication | None:
-    """Return a publication; ``None`` if it does not exist.
-
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        name: Name of the publication.
-    """
+    """Return a publication; ``None`` if it does not exist."""
     found = run(connection, _PUBLICATION, (name,))
     if not found:
         return None
@@ -104,7 +99,7 @@ def create_publication(
         via_root: True to publish changes of partitions as changes of the partitioned table; from PostgreSQL 13 on.
 
     Raises:
-        PublicationError: The server rejects it.
+        PublicationError: The server rejects the statement.
     """
     listed = "" if not tables else f" FOR TABLE {_listed(tables, columns or {}, row_filters or {})}"
     of = " FOR ALL TABLES" if tables is None else listed
@@ -124,7 +119,7 @@ def add_tables(
     """Add tables to a publication; arguments as in ``create_publication``.
 
     Raises:
-        PublicationError: The server rejects it.
+        PublicationError: The server rejects the statement.
     """
     listed = _listed(tables, columns or {}, row_filters or {})
     _change(connection, f"ALTER PUBLICATION {quoted_name(name)} ADD TABLE {listed}")
@@ -134,7 +129,7 @@ def remove_tables(connection: Any, name: str, tables: Sequence[TableName]) -> No
     """Remove tables from a publication.
 
     Raises:
-        PublicationError: The server rejects it.
+        PublicationError: The server rejects the statement.
     """
     _change(connection, f"ALTER PUBLICATION {quoted_name(name)} DROP TABLE {_listed(tables, {}, {})}")
 
@@ -143,19 +138,13 @@ def drop_publication(connection: Any, name: str) -> None:
     """Drop a publication, if it exists.
 
     Raises:
-        PublicationError: The server rejects it.
+        PublicationError: The server rejects the statement.
     """
     _change(connection, f"DROP PUBLICATION IF EXISTS {quoted_name(name)}")
 
 
 def capture_problems(connection: Any, names: Sequence[str], tables: Sequence[TableName]) -> list[str]:
-    """Return the reasons why publications do not send all changes of tables, with remedies; empty if they do.
-
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        names: Names of the publications.
-        tables: Tables to capture.
-    """
+    """Return the reasons why publications do not send all changes of tables, with remedies; empty if they do."""
     found = {name: publication(connection, name) for name in names}
     problems = [
         f"the publication {name} does not exist; run CREATE PUBLICATION {quoted_name(name)} FOR TABLE "

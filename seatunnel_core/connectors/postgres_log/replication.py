@@ -110,7 +110,7 @@ class ReplicationConnection:
         """Run a replication command or a statement, and return its rows as strings.
 
         Raises:
-            SourceError: The server rejects it.
+            SourceError: The server rejects the command.
         """
         return self._rows(self._pg.exec_(statement.encode()))
 
@@ -130,7 +130,7 @@ class ReplicationConnection:
         """Return the rows of the command that was sent; ``None`` if it does not end within ``wait_s`` seconds.
 
         Raises:
-            LogError: The server rejects it, or the connection is lost.
+            LogError: The server rejects the command, or the connection is lost.
         """
         deadline = time.monotonic() + wait_s
         try:
@@ -147,7 +147,7 @@ class ReplicationConnection:
         return found
 
     def cancel(self) -> None:
-        """Ask the server to end the command that is running, if one is."""
+        """Request the cancellation of the running command, if there is one."""
         if self._pg.transaction_status == pq.TransactionStatus.ACTIVE:
             self._pg.get_cancel().cancel()
 
@@ -179,7 +179,7 @@ class ReplicationConnection:
         Raises:
             SlotChangedError: The slot does not exist, or its log was removed.
             SlotInUseError: Another process is reading the slot.
-            SourceError: The server rejects it.
+            SourceError: The server rejects the command.
         """
         self._require_settings()
         names = ",".join(quoted_name(name) for name in publications)
@@ -207,13 +207,7 @@ class ReplicationConnection:
     # -- the stream -----------------------------------------------------------------------------------------------
 
     def receive(self, wait_s: float) -> list[memoryview]:
-        """Return undecoded messages of the stream.
-
-        Args:
-            wait_s: Maximum time to wait for the first message, in seconds.
-
-        Returns:
-            The messages; empty after a timeout.
+        """Return undecoded messages of the stream; empty after ``wait_s`` seconds without a message.
 
         Raises:
             PublicationError: The server omits changes because a publication does not exist.
@@ -264,7 +258,7 @@ class ReplicationConnection:
 
         Args:
             received: End of the received data.
-            confirmed: The server may discard transactions that were committed before this position. It never decreases;
+            confirmed: Position before which the server may discard committed transactions. It never decreases;
                 ``NOWHERE`` confirms nothing.
             reply: True to request an immediate keepalive, which contains the position up to which the log was sent.
         """

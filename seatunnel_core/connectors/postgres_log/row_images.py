@@ -1,4 +1,4 @@
-"""Split the tuples in row messages into values, for many messages at once.
+"""Division of the tuples in row messages into values, for many messages at once.
 
 numpy processes whole columns, so no Python code runs for a single value.
 """
@@ -185,7 +185,7 @@ def _images(
     second: _Tuples | None,
     in_identity: Sequence[bool],
 ) -> RowImages:
-    """Return the images in order, with absent values marked."""
+    """Return the images in order, and mark absent values."""
     count = np.ones(len(messages), np.int64)
     count[with_old] = 2
     firsts = np.cumsum(count) - count

@@ -1,4 +1,4 @@
-"""Sessions on the server that use a slot, or for whose end the creation of a slot waits."""
+"""Sessions on the server that use a slot, or delay the creation of a slot."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ SELECT l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, ''
    AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
  ORDER BY pg_catalog.age(l.transactionid) DESC
 """
-"""Every transaction with an id holds a lock on it, and any user may see locks."""
+"""Every transaction with an id holds a lock on the id, and any user may see locks."""
 
 _SHOWN = 3
 _DENIED = "42501"
@@ -26,19 +26,19 @@ _DENIED = "42501"
 
 @frozen
 class Session:
-    """A session as the server shows it to other users."""
+    """A session with the properties that the server shows to other users."""
 
     pid: int | None
-    """Its process on the server; ``None`` for a prepared transaction."""
+    """Process on the server; ``None`` for a prepared transaction."""
 
     application: str
-    """Its ``application_name``; ``""`` if it is not known."""
+    """``application_name``; ``""`` if it is unknown."""
 
     client: str
-    """Its address; ``""`` for a local socket, or if the user may not see it."""
+    """Network address; ``""`` for a local socket, or if the user may not see it."""
 
     activity: str = ""
-    """Time of its last activity; ``""`` if it is not known."""
+    """Time of the last activity; ``""`` if it is unknown."""
 
     def __str__(self) -> str:
         if self.pid is None:
@@ -49,7 +49,7 @@ class Session:
 
 
 def session(connection: Any, pid: int) -> Session:
-    """Return the session of a process on the server; only its pid if it has ended."""
+    """Return the session of a process on the server; only the pid if the session has ended."""
     found = run(connection, _SESSION, (pid,))
     return Session(*found[0]) if found else Session(pid, "", "")
 
@@ -60,14 +60,14 @@ def sessions_with_transactions(connection: Any) -> list[Session]:
 
 
 def listed(sessions: list[Session]) -> str:
-    """Return a text with the first sessions of a list."""
+    """Return a text that lists the first sessions."""
     shown = ", ".join(map(str, sessions[:_SHOWN]))
     more = len(sessions) - _SHOWN
     return shown + (f", and {more} more" if more > 0 else "")
 
 
 def terminate(connection: Any, pid: int) -> bool:
-    """Request the end of a session, which need not exist any more; return False if the user may not end it."""
+    """Request the end of a session, if it still exists; return False if the user lacks the privilege."""
     try:
         run(connection, "SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
     except LogServerError as error:

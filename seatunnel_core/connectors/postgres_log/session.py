@@ -1,4 +1,4 @@
-"""Session settings with which snapshots and the log return the same strings."""
+"""Session settings that make values from snapshots and from the log the same strings."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,20 +17,19 @@ _SETTINGS = {
     "bytea_output": "hex",
     "row_security": "off",
 }
-"""Settings on which strings of values depend, except ``lc_monetary``, which is the same for a user and a database.
-Without ``row_security``, a table whose policies would hide rows is an error: the log has all its rows.
-"""
+"""Settings that affect the strings of values, except ``lc_monetary``, which is the same for a user and a database.
+Without ``row_security``, a table is an error if its policies would hide rows, because the log has all its rows."""
 
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _SERVER_KEEPALIVES = " -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
-"""TCP keepalives by which each side detects within a minute that the other machine has failed."""
+"""TCP keepalives with which each side detects a failure of the other machine within a minute."""
 
 _UNSENT_MS = 60_000
-"""Time after which a statement that does not reach the server is an error: keepalives are not sent meanwhile."""
+"""Time after which an unacknowledged statement is an error, in milliseconds: no keepalives are sent meanwhile."""
 
 
 def with_session(address: Address) -> Address:
-    """Return an address with the session settings of the log; also use it to read snapshots."""
+    """Add the session settings of the log to an address, which may then also be used to read snapshots."""
     own = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
     return evolve(address, properties=(*address.properties, ("options", own)))
 
@@ -48,7 +47,7 @@ _NAME_LENGTH = 63
 
 
 def session_name(job_id: str) -> str:
-    """Return the ``application_name`` of the sessions by which a job uses its slot. It differs between jobs."""
+    """Return the ``application_name`` of the sessions in which a job uses its slot. It differs between jobs."""
     name = f"{SESSIONS} {job_id}"
     if len(name) <= _NAME_LENGTH and name.isascii():
         return name
@@ -56,12 +55,7 @@ def session_name(job_id: str) -> str:
 
 
 def lock_parameters(address: Address, application: str) -> Mapping[str, Any]:
-    """Return the libpq parameters of the session that holds the lock of a slot, including the password.
-
-    Args:
-        address: The database.
-        application: The ``application_name`` of the session.
-    """
+    """Return the libpq parameters of the session that holds the lock of a slot, including the password."""
     own = {**_KEEPALIVES, "application_name": application}
     found = {"tcp_user_timeout": _UNSENT_MS, **sql_parameters(address), **own}
     found["options"] += _SERVER_KEEPALIVES
@@ -75,9 +69,9 @@ def log_parameters(
 
     Args:
         address: The database.
-        server_timeout_s: Time after which the server closes a connection that does not respond, in seconds; ``None``
-            for the server's setting, 0 for never.
-        application: The ``application_name`` of the session; ``None`` for that of other sessions.
+        server_timeout_s: Time after which the server closes an unresponsive connection, in seconds; ``None`` for the
+            server's setting, 0 for never.
+        application: The ``application_name`` of the session; ``None`` for the default of other sessions.
     """
     found = {**sql_parameters(address), **_KEEPALIVES}
     if application is not None:

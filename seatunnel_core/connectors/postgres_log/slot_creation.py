@@ -1,4 +1,4 @@
-"""Creation of a slot that does not block its caller: it waits for the end of all transactions that are open."""
+"""Creation of a slot without blocking the caller, although the server waits for all open transactions to end."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,7 +13,7 @@ from seatunnel_core.connectors.postgres_log.slots import CreatedSlot, created, c
 
 @define
 class SlotCreation:
-    """A slot that is being created. Not for several threads."""
+    """A slot that is being created. Not thread-safe."""
 
     _name: str
     _log: ReplicationConnection = field(repr=False)
@@ -27,7 +27,7 @@ class SlotCreation:
             name: Name of the slot.
 
         Raises:
-            LogError: The server is not reachable or rejects it.
+            LogError: The server is not reachable or rejects the command.
         """
         log = ReplicationConnection(parameters)
         try:
@@ -41,7 +41,7 @@ class SlotCreation:
         """Return the slot; ``None`` if it does not exist within ``wait_s`` seconds.
 
         Raises:
-            LogError: The server rejects it, or the connection is lost.
+            LogError: The server rejects the command, or the connection is lost.
         """
         try:
             rows = self._log.response(wait_s)

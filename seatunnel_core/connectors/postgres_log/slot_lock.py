@@ -1,4 +1,4 @@
-"""Lock of a job on its replication slot: two jobs on one slot would discard changes that the other one needs.
+"""Lock of a job on its replication slot. Two jobs on one slot would discard changes that the other one needs.
 
 A job reads its slot in ranges, so the slot itself is free between them. The lock is an advisory lock of the database,
 which the server releases when the connection of the job ends.
@@ -19,8 +19,8 @@ from seatunnel_core.connectors.postgres_log.slots import slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
 WAIT_S = 10.0
-"""Maximum time of an attempt to use the slot while another process does, in seconds. A connection of a killed process
-ends within that time, and one of an earlier process of the same job is ended."""
+"""Maximum wait for another process that uses the slot, in seconds. The connection of a killed process ends within that
+time, and the session of an earlier process of the same job is ended."""
 
 _POLL_S = 0.2
 _LOCK = "SELECT pg_catalog.pg_try_advisory_lock(%s)"
@@ -33,30 +33,30 @@ SELECT pid FROM pg_catalog.pg_locks
 
 @define
 class SlotLock:
-    """The lock of one slot. Not for several threads, except ``close``."""
+    """The lock of one slot. Not thread-safe, except ``close``."""
 
     slot: str
     _connection: Any = field(default=None, init=False, repr=False)
     _was_held: bool = field(default=False, init=False)
     _own: set[int] = field(factory=set, init=False)
-    """Processes on the server of its connections: of the last one that held the lock, and later ones. A connection that
-    was lost may hold the lock until the server has ended its process."""
+    """Server processes of the last connection that held the lock, and of later ones. A lost connection may hold the
+    lock until the server has ended its process."""
 
     _user: SlotUser = field(init=False, default=Factory(lambda self: SlotUser(self.slot), takes_self=True))
 
     def hold(self, parameters: Mapping[str, Any], *, wait_s: float = WAIT_S) -> bool:
-        """Take the lock unless it is held, and return True if it was taken now.
+        """Take the lock unless it is held, and return True if it was taken by this call.
 
         An earlier process of the same job is recognized by its ``application_name``, and its session is ended.
 
         Args:
-            parameters: Parameters of libpq for statements. Their ``application_name`` names the job.
+            parameters: Parameters of libpq for statements. Their ``application_name`` identifies the job.
             wait_s: Maximum time to wait for another holder, in seconds.
 
         Raises:
             SlotTakenError: Another job holds the lock, or a later process of the same job has taken it.
-            SlotInUseError: A session holds it that may be of a machine that has failed. Try again.
-            LogError: The server rejects it.
+            SlotInUseError: The lock is held by a session that may belong to a failed machine. Try again.
+            LogError: The server rejects the statement.
         """
         held = self._connection
         if held is not None:
@@ -110,13 +110,13 @@ def await_free(connection: Any, slot_user: SlotUser, name: str, *, wait_s: float
 
     Args:
         connection: A connection of psycopg in autocommit mode.
-        slot_user: What is known of the process that uses the slot, which need not exist.
+        slot_user: Observations of the process that uses the slot, which need not exist.
         name: The ``application_name`` of the job.
         wait_s: Maximum time to wait, in seconds.
 
     Raises:
-        SlotTakenError: Another process uses it.
-        SlotInUseError: A session uses it that may be of a machine that has failed. Try again.
+        SlotTakenError: Another process uses the slot.
+        SlotInUseError: The slot is used by a session that may belong to a failed machine. Try again.
     """
     until = time.monotonic() + wait_s
     while (state := slot_state(connection, slot_user.slot)) is not None and state.active_pid is not None:

@@ -23,7 +23,7 @@ _PATIENCE_S = 0.02
 
 
 class SlotReader:
-    """Reads a slot from a position on, keeping its connections between ranges. Not thread-safe.
+    """Reader of a slot from a position on. It keeps its connections between ranges, and is not thread-safe.
 
     The server discards nothing from the slot until ``confirm`` is called.
     """
@@ -54,16 +54,16 @@ class SlotReader:
             messages: True to also receive client messages; from PostgreSQL 14 on.
             batch_rows: Number of row messages at which a batch ends.
             batch_bytes: Size of the row messages at which a batch ends, in bytes.
-            timeout_s: Time without any message from the server after which the connection is considered lost, in
-                seconds.
+            timeout_s: Time without any message after which the connection is considered lost, in seconds.
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
-            takes_over: True to end a session that reads the slot and has the same ``application_name``: that of an
-                earlier attempt, or of a failed machine.
+            takes_over: True to end a session with the same ``application_name`` that reads the slot, which is an
+                earlier
+                attempt or a failed machine.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.
             SlotInUseError: Another process is reading the slot.
-            LogError: The server rejects it.
+            LogError: The server rejects a command.
         """
         self._slot, self._sql, self._timeout_s = slot, connection, timeout_s
         state = required_slot(connection, slot)
@@ -81,7 +81,7 @@ class SlotReader:
         self._heard = self._told = time.monotonic()
 
     def _start(self, publications: Sequence[str], start: Lsn, messages: bool, wait_s: float) -> None:
-        """Start the stream, then check the slot, which no other process can change any more."""
+        """Start the stream, then check the slot, which no other process can change now."""
         until = time.monotonic() + wait_s
         while True:
             try:
@@ -93,7 +93,7 @@ class SlotReader:
         required_slot(self._sql, self._slot).require_range(start, reader_pid=self._log.pid)
 
     def _await_release(self, error: SlotInUseError, *, is_last: bool) -> None:
-        """End the session that reads the slot if it may be replaced; after the last wait, raise an error."""
+        """End the session that reads the slot if that is allowed; after the last wait, raise an error."""
         pid = required_slot(self._sql, self._slot).active_pid
         if pid is None:
             if is_last:

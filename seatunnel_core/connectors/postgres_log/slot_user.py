@@ -1,4 +1,4 @@
-"""The session that uses a slot which a job needs: it may end soon, or belong to another job."""
+"""Observation of the session that uses the slot of a job: it may end soon, or belong to another job."""
 
 import time
 from typing import Any
@@ -10,14 +10,14 @@ from seatunnel_core.connectors.postgres_log.server_sessions import Session, term
 from seatunnel_core.connectors.postgres_log.session import SESSIONS
 
 GONE_S = 75.0
-"""Time within which the server ends the session of a machine that has failed, in seconds: keepalives take 60."""
+"""Time within which the server ends the session of a failed machine, in seconds: keepalives take 60."""
 
 
 @define
 class SlotUser:
     """The session that uses a slot, observed during all attempts to use the slot.
 
-    A job polls every second, and its session is active then. The session of a machine that has failed is not.
+    The session of a job is active, because the job polls every second. The session of a failed machine is inactive.
     """
 
     slot: str
@@ -26,12 +26,12 @@ class SlotUser:
     _since: float = field(default=0.0, init=False)
     _is_active: bool = field(default=False, init=False)
     _asked: set[int] = field(factory=set, init=False)
-    """Processes on the server whose end this job has requested."""
+    """Server processes that this job has asked to end."""
 
     _is_denied: bool = field(default=False, init=False)
 
     def see(self, user: Session) -> None:
-        """Record the session that uses the slot now."""
+        """Record the session that currently uses the slot."""
         first = self._first
         if first is None:
             self._first, self._since = user, time.monotonic()
@@ -39,14 +39,14 @@ class SlotUser:
             self._is_active = True
 
     def end(self, connection: Any, pid: int) -> None:
-        """Request the end of a session of this job, once."""
+        """Request the end of a session of this job, at most once per process."""
         if pid not in self._asked:
             self._asked.add(pid)
             self._is_denied |= not terminate(connection, pid)
 
     def error(self, user: Session) -> SlotInUseError:
-        """Return the error of an attempt that waited in vain; retryable if the session may end by itself."""
-        is_ours = user.application.startswith(SESSIONS) or not user.application  # or it has just ended
+        """Return the error after waiting too long; retryable if the session may end without help."""
+        is_ours = user.application.startswith(SESSIONS) or not user.application  # or the session has just ended
         if not is_ours or self._is_active or time.monotonic() - self._since >= self.gone_s:
             return taken(self.slot, user, is_denied=self._is_denied)
         return SlotInUseError(
@@ -61,7 +61,7 @@ def taken(slot: str, user: Session, *, is_denied: bool = False) -> SlotTakenErro
     Args:
         slot: Name of the slot.
         user: The session that uses it.
-        is_denied: True if it is a session of the same job that the user of the job may not end.
+        is_denied: True if the session belongs to the same job, and the job's user lacks the privilege to end it.
     """
     denied = ", which the user of this job may not end" if is_denied else ""
     return SlotTakenError(

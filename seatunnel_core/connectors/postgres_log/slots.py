@@ -73,7 +73,7 @@ class SlotState:
 
         Args:
             start: Start of the range.
-            reader_pid: ID of the server process that may read the slot: that of this reader's connection.
+            reader_pid: Server process of this reader's connection, which may read the slot.
 
         Raises:
             SlotMissingError: The slot is not a logical slot with ``pgoutput``.
@@ -125,12 +125,7 @@ class CreatedSlot:
 
 
 def slot_state(connection: Any, name: str) -> SlotState | None:
-    """Return the state of a slot; ``None`` if it does not exist.
-
-    Args:
-        connection: A psycopg connection in autocommit mode.
-        name: Name of the slot.
-    """
+    """Return the state of a slot; ``None`` if it does not exist."""
     rows = run(connection, _STATE, (name,))
     if not rows:
         return None
@@ -155,7 +150,7 @@ def required_slot(connection: Any, name: str) -> SlotState:
     """Return the state of a slot.
 
     Raises:
-        SlotMissingError: It does not exist.
+        SlotMissingError: The slot does not exist.
     """
     found = slot_state(connection, name)
     if found is None:
@@ -178,7 +173,7 @@ def create_slot(
         temporary: True for a slot that is dropped with the connection.
 
     Raises:
-        LogServerError: The server rejects it: the name is taken, or ``wal_level`` is not ``logical``.
+        LogServerError: The server rejects the command: the name is taken, or ``wal_level`` is not ``logical``.
     """
     try:
         rows = connection.command(creation_command(name, export_snapshot=export_snapshot, temporary=temporary))
@@ -195,13 +190,13 @@ def creation_command(name: str, *, export_snapshot: bool = False, temporary: boo
 
 
 def created(name: str, rows: Sequence[tuple[str | None, ...]]) -> CreatedSlot:
-    """Return the slot from the response to the command that created it."""
+    """Return the slot in the response to the command that created it."""
     ((_, point, exported, _),) = rows
     return CreatedSlot(name=name, consistent_point=Lsn.parse(str(point)), snapshot=exported or None)
 
 
 def creation_error(name: str, error: LogError) -> LogError:
-    """Return the error of the creation of a slot from that of its command."""
+    """Return the error of a failed creation of a slot."""
     if isinstance(error, LogServerError) and error.sqlstate == _EXISTS:
         return LogServerError(f"the replication slot {name} exists already; drop it or choose another name", _EXISTS)
     return error
@@ -213,7 +208,7 @@ def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
     Args:
         connection: A psycopg connection in autocommit mode.
         name: Name of the slot.
-        position: The server may discard transactions that were committed before this position.
+        position: Position before which the server may discard committed transactions.
 
     Raises:
         SlotChangedError: The slot does not exist, or its log was removed.

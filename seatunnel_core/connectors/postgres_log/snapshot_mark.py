@@ -1,4 +1,4 @@
-"""Snapshot marks, which determine the transactions of the log that a snapshot already contains.
+"""Snapshot marks, which determine the transactions of the log that a snapshot contains.
 
 A log position cannot be used for this, because a transaction is logged before it becomes visible.
 """
@@ -59,11 +59,7 @@ class SnapshotMark:
         return self.xmax + distance - (1 << 32 if distance >= 1 << 31 else 0)
 
     def contains(self, xid: int) -> bool:
-        """Return True if the snapshot contains the changes of a committed transaction.
-
-        Args:
-            xid: The 32-bit ID of the transaction in the log.
-        """
+        """Return True if the snapshot contains a committed transaction, given its 32-bit ID in the log."""
         found = self.full_id(xid)
         return found < self.xmin or (found < self.xmax and found not in self.in_progress)
 
@@ -77,10 +73,6 @@ class SnapshotMark:
 
 
 def current_mark(connection: Any) -> SnapshotMark:
-    """Return the mark of the snapshot of a connection's transaction.
-
-    Args:
-        connection: A psycopg connection in a transaction with isolation level REPEATABLE READ.
-    """
+    """Return the snapshot of a connection's transaction, which must have isolation level REPEATABLE READ."""
     ((written,),) = run(connection, _CURRENT)
     return SnapshotMark.parse(written)

@@ -18,10 +18,7 @@ _PERMANENT = (
 
 
 def connect(parameters: Mapping[str, Any]) -> Any:
-    """Return a psycopg connection in autocommit mode.
-
-    Args:
-        parameters: From ``session.sql_parameters``.
+    """Return a psycopg connection in autocommit mode; ``parameters`` are from ``session.sql_parameters``.
 
     Raises:
         LogConnectionError: The server is not reachable or rejects the connection.
@@ -33,7 +30,7 @@ def connect(parameters: Mapping[str, Any]) -> Any:
 
 
 def not_connected(message: str, parameters: Mapping[str, Any]) -> LogConnectionError:
-    """Return the error for a failed connection attempt; retryable unless the message is one of a permanent error."""
+    """Return the error of a failed connection attempt; retryable unless the message is a permanent error's."""
     error = LogConnectionError(without_secrets(message, parameters))
     error.retryable = not any(words in message for words in _PERMANENT)
     return error

@@ -84,7 +84,7 @@ class MultiByte:
     """Most similar codec of Python."""
 
     different: Mapping[bytes, str]
-    """Characters that Python's codec decodes differently or rejects."""
+    """Characters that Python's codec rejects or decodes differently."""
 
     single: tuple[int, int] = (0, 0)
     """First and last byte above 127 that is a character by itself."""
@@ -150,10 +150,6 @@ _MULTI_BYTE: Mapping[str, Callable[[], MultiByte]] = {
 
 def charset_of(collation: int, where: str) -> str:
     """Return the character set of a collation.
-
-    Args:
-        collation: ID of the collation.
-        where: The column, for messages.
 
     Raises:
         UnsupportedLogError: The ID is unknown.

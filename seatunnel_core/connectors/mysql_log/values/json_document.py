@@ -159,7 +159,7 @@ def _container(data: bytes, kind: int, at: int, builder: type[Builder], depth: i
 
 
 def _member(data: bytes, start: int, entry: int, width: int, builder: type[Builder], depth: int) -> Any:
-    """Return the value of an entry, which contains a small value itself and otherwise the value's offset."""
+    """Return the value of an entry, which is either a small value or the offset of the value."""
     kind = data[entry]
     inlined = kind in (_LITERAL, _INT16, _UINT16) or (width == 4 and kind in (_INT32, _UINT32))
     if inlined:
@@ -169,7 +169,7 @@ def _member(data: bytes, start: int, entry: int, width: int, builder: type[Build
 
 
 def _opaque(kind: int, value: bytes) -> str:
-    """Return, as a string, a value of an SQL type that JSON lacks."""
+    """Return a value of an SQL type that JSON lacks as a string."""
     if kind in (ct.NEWDECIMAL, ct.DECIMAL):
         return decimal_text(value[2:], value[0], value[1])
     if kind in (ct.DATE, ct.TIME, ct.DATETIME, ct.TIMESTAMP) and len(value) == 8:

@@ -5,12 +5,7 @@ _MOST_POINT = 15
 
 
 def double_text(value: float, whole_end: str = ".0") -> str:
-    """Return the shortest string that is parsed as the same double: ``1.5``, ``1.0``, ``1e100``, ``1.5e-20``.
-
-    Args:
-        value: The double.
-        whole_end: Suffix of a number without a fraction and an exponent.
-    """
+    """Return the shortest string that is parsed as the same double: ``1.5``, ``1.0``, ``1e100``, ``1.5e-20``."""
     sign = "-" if str(value).startswith("-") else ""
     mantissa, _, exponent = f"{abs(value)!r}".partition("e")
     whole, _, part = mantissa.partition(".")

@@ -31,12 +31,7 @@ _BEYOND = r"^-?infinity$|^\d{5,}-| BC$"
 
 
 def conversion(kind: pa.DataType, delimiter: str) -> Convert:
-    """Return the function that converts the strings of a column.
-
-    Args:
-        kind: The type of the column in rows.
-        delimiter: Character between elements of an array.
-    """
+    """Return the function that converts the strings of a column; ``delimiter`` separates elements of an array."""
     if of.is_binary(kind):
         return lambda values: (_bytea(values), {})
     if of.is_string(kind):

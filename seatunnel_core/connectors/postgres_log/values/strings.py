@@ -25,7 +25,7 @@ def gathered(data: Bytes, begins: Numbers, sizes: Numbers) -> tuple[Bytes, Numbe
 
 
 def binary(values: Values) -> pa.Array:
-    """Return the bytes of the values; null for those that are null or absent."""
+    """Return the bytes of the values; null for null or absent values."""
     data, offsets = gathered(values.buffer.data, values.begins, _present(values))
     return _array(pa.binary(), values, data, offsets)
 
