@@ -20,11 +20,7 @@ class Address(address.Address):
 
 
 def address_of(options: Options) -> Address:
-    """Parse the address in the options of a source or a sink.
-
-    Raises:
-        UsageError: The URL is invalid, or a property is not supported.
-    """
+    """Parse the address in the options of a source or a sink; raise ``UsageError`` for an invalid URL or property."""
     try:
         found = address.address_of(
             options[opt.URL],

@@ -17,18 +17,16 @@ class Column(TableColumn):
     """Expression that reads the column in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
-    """Expression, like ``read``, for values that rows cannot represent: it returns these as strings, and null for all
-    others. ``""`` if they can be detected without it. In a SELECT it follows all columns.
-    """
+    """Expression, like ``read``, that returns values that rows cannot represent as strings, and null for all others;
+    ``""`` if not needed. In a SELECT it follows all columns."""
 
     direct: bool = True
-    """True if values of type ``arrow`` can be copied into the column unchanged; otherwise they are sent as strings,
-    which the database converts."""
+    """True if values of type ``arrow`` can be copied into the column; if false, strings are sent, which the database
+    converts."""
 
     cast: str = field(default="", repr=False)
-    """Type to which a string is cast before it is inserted; ``""`` if the database converts it implicitly. The type has
-    no length, because a cast would truncate a long value that the column rejects.
-    """
+    """Type for an explicit cast of a string before it is inserted; ``""`` if the database converts it implicitly. The
+    type has no length, because a cast would truncate a long value instead of rejecting it."""
 
     collation: str = ""
     """Collation that a new column needs, if the same declared type would not get it by default."""

@@ -1,4 +1,4 @@
-"""Rows read from a database, and the values among them that rows cannot represent."""
+"""Rows read from a database, with messages for values that rows cannot represent."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -31,13 +31,13 @@ class Fetched:
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
     ) -> pa.RecordBatch:
-        """Return the rows; skip those with misfits or set the misfits to null.
+        """Return the rows; skip rows with misfits, or set the misfits to null.
 
         Args:
             first: Number of the first row within the split, from 1.
             where: Description of the split, for messages.
             key: Columns that identify a row in messages.
-            context: Decides whether a row with a misfit is skipped.
+            context: Context that decides whether a row with a misfit is skipped.
             nulls: True to keep such rows, with null in place of the misfit.
 
         Raises:
@@ -64,12 +64,7 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
 
 
 def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, str]]]) -> Fetched:
-    """Build a batch from its columns.
-
-    Args:
-        columns: The Arrow schema of the rows.
-        arrays: The values of each column, and messages by index for values that do not fit.
-    """
+    """Build a batch from its columns: for each, the values, and messages by index for values that do not fit."""
     misfits: dict[int, str] = {}
     for column, (_, bad) in zip(columns, arrays, strict=True):
         for number, why in bad.items():
@@ -83,15 +78,14 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 def converted(
     values: Values, convert: Callable[[Values], pa.Array], hint: str = ""
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of one column; values that cannot be converted become null, with a message.
+    """Convert the values of one column; return them, and messages by index for those that cannot be converted.
+
+    Values that cannot be converted become null.
 
     Args:
-        values: The values as returned by the driver.
+        values: Values from the driver.
         convert: Function that converts values, or raises one of ``_REFUSED``.
         hint: Advice appended to each message.
-
-    Returns:
-        The converted values, and the messages by index.
     """
     try:
         return convert(values), {}
@@ -108,16 +102,7 @@ def converted(
 
 
 def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]) -> tuple[pa.Array, Mapping[int, str]]:
-    """Replace rejected values by null.
-
-    Args:
-        array: The values.
-        refused: A mask that is true for the values to replace; ``None`` if there are none.
-        why: Function that returns the message for an index.
-
-    Returns:
-        The remaining values, and the messages by index.
-    """
+    """Replace values by null where the mask ``refused`` is true; return them, and messages from ``why`` by index."""
     if refused is None:
         return array, {}
     numbers = pc.indices_nonzero(refused).to_pylist()
@@ -125,7 +110,7 @@ def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]
 
 
 def _failing(values: Values, convert: Callable[[Values], pa.Array], start: int) -> Iterator[tuple[int, str]]:
-    """Find by bisection the values that do not fit; yield the index and a message for each."""
+    """Bisect for the values that do not fit; yield the index and a message for each."""
     try:
         convert(values)
     except _REFUSED as error:

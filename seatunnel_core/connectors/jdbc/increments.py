@@ -33,7 +33,7 @@ from seatunnel_core.quantity import pick
 AGAIN, NEW, EDGE = "again", "new", "edge"
 
 _FUTURE = timedelta(days=1)
-"""Maximum clock difference: how far in the future a value may be. Times without a zone may be in any zone."""
+"""Tolerated clock difference. Timestamps without a zone may be in any zone."""
 
 _FETCHED = 10_000
 
@@ -55,8 +55,7 @@ class Increments:
         """Return the window of a job that starts now.
 
         Raises:
-            SourceError: A row has no value in the column or a value in the future, or too many rows are at the
-                boundary.
+            SourceError: A row has no value or a future value in the column, or too many rows are at the boundary.
         """
         self._require_values(ask)
         low = self._low(after)
@@ -75,7 +74,7 @@ class Increments:
         return Cursor(value=value, since=since, delivered=rows)
 
     def _digests(self, conditions: Sequence[str]) -> frozenset[str]:
-        """Return the digests of the selected rows; at most one more than the state can contain."""
+        """Return the digests of the selected rows, at most one more than the state can contain."""
         names = dict.fromkeys((*self.key, self.column.name))
         narrow = evolve(self.found, columns=tuple(each for each in self.found.columns if each.name in names))
         statement = narrow.statement({"column": "", **Piece().body()}, self._joined(conditions))
@@ -172,7 +171,7 @@ class Increments:
         )
 
     def _low(self, after: Cursor | None) -> str:
-        """Return the lower condition for all rows that a job reads."""
+        """Return the lower bound, as a condition, of all rows that a job reads."""
         if after is not None and after.since is not None:
             return self._compared(">=", after.since)
         return self._behind_cursor(after)
@@ -272,7 +271,7 @@ def _require_value(text: str, column: Column) -> None:
 
 
 def _moment(text: str, arrow: pa.DataType) -> datetime | None:
-    """Parse a date or time; return ``None`` for other types, or if the string contains neither."""
+    """Parse a date or time; return ``None`` for other types and other strings."""
     if not (of.is_date(arrow) or of.is_timestamp(arrow)):
         return None
     try:

@@ -17,7 +17,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class LookedMode:
-    """Properties of a sink that decide which permissions it needs."""
+    """Settings of a sink that decide which permissions it needs."""
 
     upserts: bool
     """True if a row replaces an existing row with the same key."""
@@ -87,7 +87,7 @@ def look_at_table(
     keys: Sequence[str],
     mode: LookedMode,
 ) -> list[str]:
-    """Return the findings about a table: it accepts the rows or will be created; and the user's permissions.
+    """Return findings about a table and about the user's permissions for it.
 
     Raises:
         SinkError: The table cannot accept the rows, is missing and must not be created, or the user may not create
@@ -123,11 +123,7 @@ def look_at_table(
 
 
 def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequence[str] | None) -> list[str]:
-    """Return the findings about permissions for deleting rows by key; ``names`` is ``None`` if the table is missing.
-
-    Raises:
-        Exception: The driver's error for a missing permission.
-    """
+    """Return findings about permissions for deleting rows by key; ``names`` is ``None`` if the table is missing."""
     named = dialect.table_name(path)
     if names is None:
         return [f"the table {named} does not exist yet"]
@@ -137,11 +133,7 @@ def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequ
 
 
 def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
-    """Check permissions by running EXPLAIN for statements that need them; nothing is executed.
-
-    Raises:
-        Exception: The driver's error for a missing permission.
-    """
+    """Run EXPLAIN for statements that need the permissions; a missing one raises the driver's exception."""
     if not columns:
         return
     table, listed = dialect.quoted(*path), ", ".join(map(dialect.quoted, columns))
@@ -155,11 +147,7 @@ def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequen
 
 
 def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
-    """Return the findings about the permission to create tables next to the target; staging tables have no schema.
-
-    Raises:
-        SinkError: The permission is missing.
-    """
+    """Return findings about the permission to create tables beside the target; raise ``SinkError`` if it is missing."""
     where = dialect.table_name(path).rpartition(".")[0] or str(dialect.address)
     may = dialect.may_create(connection, path)
     if may is False:

@@ -1,4 +1,4 @@
-"""Find the value that made a database reject a batch of rows.
+"""Find the value that caused a database to reject a batch of rows.
 
 Databases report the value in different ways, or not at all. Therefore each column is inserted separately into a
 temporary table, and its values are bisected to find the first rejected one.
@@ -21,11 +21,7 @@ _LONGEST = 60
 
 
 def misfit(dialect: Dialect, columns: Sequence[Column], rows: pa.RecordBatch) -> str | None:
-    """Describe the first value that the database rejects, with its row and column.
-
-    Returns:
-        The description for a message; ``None`` if every single value is accepted.
-    """
+    """Describe the first value that the database rejects, with row and column; ``None`` if it accepts each value."""
     with dialect.pool.lend(BULK) as connection:
         for column, values in zip(columns, rows.columns, strict=False):
             error = _refused(dialect, connection, column, values)
@@ -81,19 +77,10 @@ def put(
     temporary: bool,
     raw: str,
 ) -> None:
-    """Insert rows into a table.
+    """Insert rows into a table; the first columns of ``rows`` correspond to ``columns``.
 
-    Values of columns that are not ``direct`` are first inserted as strings into a temporary table, and cast from there
-    by the database.
-
-    Args:
-        dialect: The database.
-        connection: A connection for rows, in a transaction.
-        place: The path of the table.
-        columns: The columns of the table that correspond to the first columns of ``rows``.
-        rows: The rows; their columns have the names of the table's columns.
-        temporary: True if the table is temporary.
-        raw: The name of the temporary table for strings.
+    Values of columns that are not ``direct`` are first inserted as strings into the temporary table ``raw``; the
+    database casts them from there. ``connection`` is one for rows, in a transaction.
     """
     if all(column.direct for column in columns):
         dialect.copy(connection, place, rows, temporary=temporary)

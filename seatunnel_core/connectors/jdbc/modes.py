@@ -1,4 +1,4 @@
-"""The write mode of a sink ``Jdbc``, and SeaTunnel's older options, which define parts of it.
+"""Write mode of the sink ``Jdbc``, and SeaTunnel's older options, which define parts of it.
 
 ===================  ===================================================================================
 ``write_mode``       the older options
@@ -65,12 +65,9 @@ def _contradiction(key: str, why: str) -> UsageError:
 
 
 def refuse_partial(target: Target, table: DatabaseTable) -> None:
-    """Reject a merge that would lose the table's values in columns that the rows lack.
+    """Raise ``SinkError`` if a merge would lose the table's values in a column that the rows lack.
 
-    Without a unique index, a row is replaced with a DELETE and an INSERT.
-
-    Raises:
-        SinkError: A column would lose its values; the message contains it.
+    This happens without a unique index, because rows are then replaced with DELETE and INSERT.
     """
     lost = [each.name for each in table.columns if each.name not in target.names and not each.generated]
     if lost and not target.unique:
@@ -81,17 +78,7 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
 
 
 def refuse_clash(dialect: Dialect, connection: Any, who: str, parts: Sequence[Mapping[str, Any]]) -> None:
-    """Reject a key that occurs in several parts of a unit, because their relative order is undefined.
-
-    Args:
-        dialect: The database.
-        connection: A connection to it.
-        who: The pipeline and sink, for the message.
-        parts: The staging tables of the unit, from its committable.
-
-    Raises:
-        CommitError: A key occurs in several parts; the message contains it.
-    """
+    """Raise ``CommitError`` if a key occurs in several staging tables of a unit, because their order is undefined."""
     targets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for part in parts:
         targets.setdefault(tuple(part["target"]), []).append(part)

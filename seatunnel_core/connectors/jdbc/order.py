@@ -1,8 +1,8 @@
 """Orders in which the rows of a table are divided into splits.
 
-The bounds of splits are found in the order in which a split's SELECT later compares them. If the values of a column
-sort differently from how they compare with a literal, or cannot be written as literals, rows are divided by an
-expression with a reliable order. Such a split cannot use an index, but no row is lost.
+Bounds are found in the order in which a split's SELECT compares them. If values sort differently from how they compare
+with a literal, or have no literal, rows are divided by an expression with a reliable order. Such a split cannot use an
+index, but no row is lost.
 """
 
 import re
@@ -24,22 +24,14 @@ def quoted(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number unchanged, because its string is also its SQL literal.
-
-    Raises:
-        StoredValueError: The string is not a number.
-    """
+    """Return a number, which is also its SQL literal; raise ``StoredValueError`` for another string."""
     if not _NUMBER.fullmatch(text):
         raise StoredValueError(f"{ascii(text)[:60]} is not a number")
     return text
 
 
 def hexadecimal(text: str) -> str:
-    """Return the SQL literal of bytes, given as hexadecimal digits.
-
-    Raises:
-        StoredValueError: The string has other characters, or an odd number of digits.
-    """
+    """Return the SQL literal of bytes in hexadecimal; raise ``StoredValueError`` if the string is not hexadecimal."""
     if not _HEX.fullmatch(text):
         raise StoredValueError(f"{ascii(text)[:60]} is not hexadecimal")
     return f"x'{text}'"
@@ -63,13 +55,13 @@ class Order:
     split."""
 
     ranges: bool = False
-    """True if bounds may be interpolated between the smallest and the largest value, if the type supports this."""
+    """True if bounds may be interpolated between the smallest and the largest value."""
 
     key: Callable[[str], Any] | None = field(default=None, repr=False)
-    """Sort key that gives bounds the same order in Python; ``None`` if there is none."""
+    """Sort key for bounds in Python, in the same order; ``None`` if there is none."""
 
     description: str = ""
-    """Description of the order for users if no index supports it; ``""`` if it is the column's own order."""
+    """Description for users of an order that no index supports; ``""`` for the column's own order."""
 
     def rising(self, borders: list[str]) -> list[str]:
         """Return the bounds that are larger than their predecessors."""

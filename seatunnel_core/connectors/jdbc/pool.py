@@ -1,11 +1,11 @@
 """Connection pools of ``connection_pool_size`` connections, one for each process and database.
 
-A holder that has a connection to any database gets further ones without waiting. A work unit that reads from and writes
-to a database holds a connection for each; if it had to wait for the second one, units could deadlock. A pool may
-therefore exceed its size, by at most one connection for each reader and writer of a unit.
+A holder with a connection to any database gets further ones without waiting, because two units that each wait for a
+second connection could deadlock. A pool may therefore exceed its size, by at most one connection for each reader and
+writer of a unit.
 
 A dialect may have two kinds of connections: control (statements, transactions) and bulk (rows). Both count towards the
-size. A returned connection is reused for the next request of its kind, and closed when another kind is requested.
+size. An idle connection is reused for the same kind, and closed if another kind is requested.
 """
 
 import threading
@@ -31,7 +31,7 @@ _pools: dict[Address, "Pool"] = {}
 
 @define(eq=False)
 class _Holder:
-    """Holder of connections: a work unit, which has its own context, or a thread of the driver."""
+    """A work unit, which has its own context, or a thread of the driver."""
 
     count: int = 0
 
@@ -108,10 +108,9 @@ class Pool:
             return evolve(found, holder=holder)
 
     def keep(self, kind: str) -> Any:
-        """Open a connection that is held until the end of a job, and return it.
+        """Open a connection that is held until the end of a job.
 
-        It counts towards the size of the pool, but one connection always remains available; otherwise callers of
-        ``take`` could wait until the end of the job.
+        It counts towards the size of the pool, except that one connection always remains available for ``take``.
         """
         connection = self.open(kind)
         with self._free:
@@ -206,7 +205,7 @@ def pool_of(address: Address, size: int, open: Callable[[str], Any], alive: Call
 
 
 def forget() -> None:
-    """Drop all pools and close their idle connections; lent connections remain with their holders."""
+    """Drop all pools and close their idle connections; lent connections stay with their holders."""
     with _guard:
         pools = list(_pools.values())
         _pools.clear()

@@ -1,4 +1,4 @@
-"""Tables that collect the keys to keep, for deleting rows whose key is absent."""
+"""Tables that collect the keys to keep, for deleting rows with absent keys."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,17 +19,10 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 def require_key_of(
     dialect: Dialect, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> bool:
-    """Return True if the table from which rows are deleted exists; if not, another sink may still create it.
-
-    Args:
-        dialect: The database.
-        connection: A connection to it.
-        path: The path of the table.
-        schema: The schema of the keys.
-        names: The names of these columns in the table.
+    """Return True if the table to prune exists; if not, another sink may still create it.
 
     Raises:
-        SinkError: The table lacks a key column, or does not support transactions.
+        SinkError: The table lacks a key column in the values of ``names``, or does not support transactions.
     """
     table, named = dialect.table(connection, path), dialect.table_name(path)
     if table is None:
@@ -44,8 +37,6 @@ def target_of_keys(
     collecting: JdbcReplacement, connection: Any, path: TablePath, schema: TableSchema, names: Mapping[str, str]
 ) -> Target:
     """Return the target for keys; create and commit the table that collects them, unless it exists.
-
-    The other arguments are those of ``require_key_of``.
 
     Raises:
         SinkError: As ``require_key_of``, or another sink of the job collects rows for the same table.
@@ -64,7 +55,7 @@ def target_of_keys(
 
 
 def _creation(dialect: Dialect, connection: Any, path: TablePath, place: TablePath, columns: pa.Schema) -> str:
-    """Return the statement that creates a table of keys; its strings compare as in the target.
+    """Return the statement that creates a table of keys, in which strings compare as in the target.
 
     All columns form its primary key: without an index, several databases would compare each row with all keys.
     """

@@ -1,8 +1,7 @@
 """Publish staged rows in one transaction per commit: lock the pipeline's row, move rows, record committables.
 
-A commit first locks the row of its pipeline and compares the epoch. A replaced engine finds a newer epoch there; if the
-newer engine is just writing it, the replaced engine waits and then fails. Thus an engine never commits after a newer
-one has started.
+A commit locks the row of its pipeline and compares the epoch. A replaced engine finds a newer epoch, if necessary after
+waiting for the newer engine to write it, and fails. Thus it never commits after a newer engine has started.
 """
 
 import hashlib
@@ -40,14 +39,15 @@ _CLAIM_S = 60
 
 @frozen(kw_only=True)
 class Publishing:
-    """Database operations of a sink of one pipeline, in the driver."""
+    """Database operations in the driver for a sink of one pipeline."""
 
     dialect: Dialect
     context: SinkContext
     upserts: bool
     statement: Statement | None
     ordered: bool = False
-    """True if the order of rows matters; a key must then not occur in several parts of a unit, which have no order."""
+    """True if the order of rows matters. A key must then occur in only one part of a unit, because parts have no
+    order."""
 
     history: tuple[str, ...] = ()
     """History columns; empty if a row replaces the row with the same key."""
@@ -95,10 +95,7 @@ class Publishing:
             connection.commit()
 
     def _make(self, statement: str) -> None:
-        """Run CREATE TABLE IF NOT EXISTS.
-
-        Retries once, because it may fail if another process creates the same table.
-        """
+        """Run CREATE TABLE IF NOT EXISTS; retry once, because it may fail if another process creates the same table."""
         for last in (False, True):
             try:
                 with self.dialect.transaction() as connection:
@@ -163,7 +160,7 @@ class Publishing:
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
-        """Block other jobs that keep history in the same tables; otherwise each might add a current row version."""
+        """Block other jobs that keep history in the same tables, which might add a second current version of a row."""
         paths = {tuple(part["target"]) for committable in committables for part in self._parts(committable)}
         with ExitStack() as locks:
             for path in sorted(paths):
@@ -173,7 +170,7 @@ class Publishing:
             yield
 
     def replace(self) -> None:
-        """Replace the rows of tables with the collected ones in one transaction; do nothing if this is already done."""
+        """Replace the rows of tables with the collected ones in one transaction, unless this is already done."""
         assert self.replacing is not None
         with self.dialect.transaction() as connection:
             self.ledger.hold(connection)
@@ -185,7 +182,7 @@ class Publishing:
             self._drop(done)
 
     def _drop(self, paths: Iterable[TablePath]) -> None:
-        """Drop staging tables whose rows were moved; if one cannot be dropped now, the sweep drops it."""
+        """Drop staging tables after their rows were moved; the sweep drops those that cannot be dropped now."""
         with suppress(Exception), self.dialect.transaction() as connection:
             for path in paths:
                 self.dialect.run(connection, f"DROP TABLE IF EXISTS {self.dialect.quoted(*path)}")
@@ -307,11 +304,11 @@ class Publishing:
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
         """Drop staging tables that no checkpoint needs, and return their number.
 
-        Commit records are deleted once no checkpoint refers to them. If ``final``, all are retained, because the last
-        checkpoint refers to them until the job has ended.
+        Commit records are deleted once no checkpoint refers to them; if ``final``, all are kept for the last
+        checkpoint.
 
         Args:
-            keep: The IDs of committables whose staging tables are retained.
+            keep: The IDs of committables with staging tables to retain.
             final: True to drop tables of this epoch in addition to those of older epochs.
         """
         removed = 0

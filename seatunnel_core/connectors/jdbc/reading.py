@@ -1,4 +1,4 @@
-"""A table or query that a source reads: its columns, its splits, and the SELECT for each split."""
+"""Tables and queries that a source reads: their columns, their splits, and the SELECT for each split."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,11 +51,7 @@ class Reading:
         return self.dialect.quoted(*self.path or ())
 
     def found(self, connection: Any) -> "Found":
-        """Query the columns from the database, and choose the split column.
-
-        Raises:
-            SourceError: The table, or the column in ``partition_column``, does not exist.
-        """
+        """Query the columns, and choose the split column; raise ``SourceError`` if it or the table does not exist."""
         table = None if self.path is None else self.dialect.table(connection, self.path)
         if self.query is None:
             if table is None:
@@ -93,11 +89,7 @@ class Reading:
 
 
 def _column(table: str, columns: Sequence[Column], name: str, option: str) -> Column:
-    """Return the column that an option refers to.
-
-    Raises:
-        SourceError: The table has no such column.
-    """
+    """Return the column that an option refers to; raise ``SourceError`` if the table lacks it."""
     by_name = {column.name: column for column in columns}
     if name in by_name:
         return by_name[name]
@@ -129,11 +121,7 @@ class Found:
         return _both(self.reading.where, self.bounds)
 
     def column(self, name: str, option: str) -> Column:
-        """Return the column that an option refers to.
-
-        Raises:
-            SourceError: The column does not exist.
-        """
+        """Return the column that an option refers to; raise ``SourceError`` if it does not exist."""
         return _column(self.reading.name, self.columns, name, option)
 
     def division_note(self) -> str | None:
@@ -161,14 +149,7 @@ class Found:
     def fitted(
         self, rows: Iterable[Fetched], where: str, context: ReadContext, *, nulls: bool
     ) -> Iterator[pa.RecordBatch]:
-        """Yield fetched rows with the types of the schema; a batch may be empty.
-
-        Args:
-            rows: Rows of one split, in order.
-            where: The database and the split, for messages.
-            context: Decides whether rows with misfits are skipped.
-            nulls: True to replace values that do not fit with null.
-        """
+        """Yield fetched rows with the types of the schema; a batch may be empty. See ``Fetched.fitting``."""
         key, first = self.schema().primary_key, 1
         for each in rows:
             yield each.fitting(first, where, key, context, nulls=nulls)
@@ -177,10 +158,7 @@ class Found:
     def bodies(self, connection: Any, planning: PlanningContext, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
         """Return the bodies of the splits, each with its estimated number of rows.
 
-        Args:
-            connection: A connection to the database.
-            planning: The planning context of the engine.
-            more: A further condition on the rows. If no row meets it, there are no splits.
+        ``more`` is a further condition. If no row meets it, there are no splits.
         """
         reading, options = self.reading, self.reading.options
         rows = self._counted(connection, more) if more else max(1, self._rows(connection))
@@ -242,11 +220,7 @@ def _both(*conditions: str) -> str:
 
 
 def readings_of(dialect: Dialect, options: Options) -> tuple[Reading, ...]:
-    """Return the tables and queries of a source, from its options.
-
-    Raises:
-        UsageError: Options contradict each other.
-    """
+    """Return the tables and queries of a source; raise ``UsageError`` if options contradict each other."""
     where = _condition(options[opt.WHERE])
     entries = options[opt.TABLE_LIST] or ()
     if entries and (options.is_set(opt.QUERY) or options.is_set(opt.TABLE_PATH)):
@@ -296,5 +270,5 @@ def _condition(text: str | None) -> str:
 
 
 def only_shown(found: Found) -> Found:
-    """Return the table for a task, without data that only the driver needs."""
+    """Return the table without data that only the driver needs."""
     return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))

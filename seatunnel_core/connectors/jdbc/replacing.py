@@ -1,4 +1,4 @@
-"""The tables in which a sink ``Jdbc`` collects rows, or keys, until the last one has arrived.
+"""Tables in which a sink ``Jdbc`` collects rows or keys until the last one has arrived.
 
 ::
 

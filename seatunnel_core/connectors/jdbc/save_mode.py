@@ -43,7 +43,7 @@ class TableSaveMode:
     def may_act(self, connection: Any) -> bool:
         """Return True if no other sink of the job has prepared the table.
 
-        Also True if this sink has applied its save mode before and was killed.
+        It is also True if this sink applied its save mode before it was killed.
         """
         return not self._reached(connection) - {self._digest, self._own}
 

@@ -48,7 +48,7 @@ from seatunnel_core.connectors.write_mode import DECIDING
 _log = logging.getLogger(__name__)
 
 _saving = [threading.Lock() for _ in range(64)]
-"""Locks for sinks of this process that apply a save mode; the hash of a table selects one."""
+"""Locks for sinks of this process that apply a save mode, selected by the hash of the table."""
 
 _PAUSE_S = 1.0
 """Delay between two attempts to commit, in seconds; about as long as a killed server takes to restart."""
@@ -117,7 +117,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the database and the options that decide how rows are written; committables contain the table."""
+        """Return the database and the options that decide how rows are written. Committables contain the table."""
         how = written_options(self.options, opt.EXACTLY_ONCE, opt.SINK_QUERY, opt.GENERATE, opt.UPSERT, *DECIDING)
         return {opt.URL.key: str(self._dialect.address), **how}
 
@@ -136,7 +136,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             require_place(schema, root, self._path(schema))
 
     def _root(self, schema: TableSchema) -> TablePath:
-        """Return the table of the parent rows of a child table; empty if children are not replaced with it."""
+        """Return the table of the parent rows of a child table; empty if children are not replaced together with it."""
         if self._mode is None or not self._mode.merges or schema.root is None:
             return ()
         return self._path(evolve(schema, table=schema.root))
@@ -284,7 +284,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @contextmanager
     def _saved(self, connection: Any, path: TablePath, context: SinkContext) -> Iterator[None]:
-        """Apply the save mode in the transaction, if it is due, while preventing other processes from doing so."""
+        """Apply the save mode in the transaction if it is due; prevent other processes from doing so meanwhile."""
         driver = self.driver
         if not (self.empties and driver.save_mode_due and path not in driver.treated):
             yield
@@ -353,7 +353,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Run the query even if rows are now written directly, because earlier processes may have staged rows."""
+        """Query the database even if rows are now written directly, because earlier processes may have staged rows."""
         with self._errors_wrapped(context, "the record of commits cannot be read"):
             return self._publishing(context).committed()
 

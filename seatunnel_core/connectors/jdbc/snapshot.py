@@ -1,4 +1,4 @@
-"""A database snapshot that all sources of a job read, and the connection that holds it."""
+"""Database snapshot that all sources of a job read, and the connection that holds it."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,7 @@ class SharedSnapshot:
         self._name = ""
 
     def open(self, user: object) -> str:
-        """Return the name of the snapshot for tasks; export a snapshot if there is none yet.
-
-        Args:
-            user: The source. The snapshot is held until ``close`` has been called for every user.
-        """
+        """Return the name of the snapshot, exported if necessary. It is held until each ``user`` calls ``close``."""
         with self._lock:
             if not self._holds():
                 self._connection = self._dialect.pool.keep(CONTROL)

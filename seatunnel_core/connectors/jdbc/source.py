@@ -21,7 +21,7 @@ from seatunnel_core.connectors.jdbc.snapshot import SharedSnapshot
 
 _BATCH_ROWS = 65_536
 _ROW_BYTES = 100
-"""Estimated size of a row in bytes. The weight of a split only influences how splits are grouped into units."""
+"""Estimated size of a row in bytes. It only affects how splits are grouped into units."""
 
 _log = logging.getLogger(__name__)
 
@@ -133,11 +133,7 @@ class JdbcSource(Source, Incremental):
         self._window = window
 
     def _condition(self, part: str) -> str:
-        """Return the condition for the rows of a part of the window.
-
-        Raises:
-            SourceError: The job no longer has such a window.
-        """
+        """Return the condition for a part of the window; raise ``SourceError`` if the job no longer has this window."""
         parts = {} if self._window is None else self._increments().parts(self._window)
         if part not in parts:
             raise SourceError("the job was planned with incremental, which its file no longer has; restore the option")

@@ -1,9 +1,8 @@
 """Divide a table or a query into splits at bounds of its split column, from the smallest to the largest.
 
 A split contains the rows from one bound up to, but not including, the next. The first and the last split are
-open-ended, so that rows added later belong to one of them; rows with null in the split column are in the first. Bounds
-are found in the order in which they are compared later (``order.py``). ``partition_lower_bound`` and
-``partition_upper_bound`` are conditions on all splits.
+open-ended, so that rows added later belong to one of them; rows with null in the split column are in the first.
+``partition_lower_bound`` and ``partition_upper_bound`` are conditions on all splits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,9 +65,11 @@ class Divided:
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
         """Return the pieces, ordered by their bounds.
 
+        There are fewer than ``at_least`` if the column has too few distinct values.
+
         Args:
             number: Desired number of pieces; ``None`` to use ``split.size``.
-            at_least: Minimum number of pieces. There are fewer if the column has too few distinct values.
+            at_least: Minimum number of pieces.
         """
         wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
         name, borders = self.column.order, list[str]()
@@ -82,7 +83,7 @@ class Divided:
         return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
     def _even(self, wanted: int, *, asked: bool) -> list[str]:
-        """Return the bounds of pieces of equal width; empty if values have no distances or are unevenly distributed."""
+        """Return the bounds of pieces of equal width; empty if values cannot be interpolated or are uneven."""
         order = self.dialect.orders[self.column.order]
         if not order.ranges or not _is_even_kind(self.column.arrow):
             return []
@@ -108,7 +109,7 @@ class Divided:
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
     def _ranked(self, name: str, wanted: int) -> list[str]:
-        """Return the bounds of pieces with equally many rows, by row number; of a sample if many pieces are wanted."""
+        """Return the bounds of pieces with equally many rows; from a sample of the rows if many pieces are wanted."""
         order = self.dialect.orders[name]
         by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]
@@ -137,12 +138,7 @@ class Divided:
 
 
 def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
-    """Return the WHERE clause for a split, with a leading space; ``""`` for all rows.
-
-    Args:
-        dialect: The database.
-        body: The body of the split.
-        where: A further condition, or ``""``.
+    """Return the WHERE clause for a split and a further condition, with a leading space; ``""`` for all rows.
 
     Raises:
         StoredValueError: The body is not from a split of this source.
@@ -165,11 +161,7 @@ def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
 
 
 def within_bounds(dialect: Dialect, options: Options, column: Column) -> str:
-    """Return the condition for ``partition_lower_bound`` and ``partition_upper_bound``; ``""`` if neither is set.
-
-    Raises:
-        SourceError: A bound is not a value of the column's type.
-    """
+    """Return the condition for ``partition_lower_bound`` and ``partition_upper_bound``; ``""`` if neither is set."""
     sides = [(opt.LOWER, ">="), (opt.UPPER, "<=")]
     found = [(bound_of(options, option, column), how) for option, how in sides]
     written = [
@@ -179,11 +171,7 @@ def within_bounds(dialect: Dialect, options: Options, column: Column) -> str:
 
 
 def bound_of(options: Options, option: Option[str], column: Column) -> Any:
-    """Return a bound as a value of the split column; ``None`` if it is not set.
-
-    Raises:
-        SourceError: The bound is not a value of the column's type.
-    """
+    """Return a bound as a value of the split column, or ``None``; raise ``SourceError`` if it has another type."""
     text: str | None = options[option]
     if text is None:
         return None

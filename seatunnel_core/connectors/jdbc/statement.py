@@ -1,4 +1,4 @@
-"""The user's INSERT statement, with which a sink writes its rows."""
+"""User's INSERT statement with which a sink writes its rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ _TOKENS = re.compile(
 
 @frozen(kw_only=True)
 class Statement:
-    """The user's ``INSERT … VALUES (…)``, whose parameters are filled from columns of the rows."""
+    """The user's ``INSERT … VALUES (…)``. Its parameters are filled from columns of the rows."""
 
     before: str
     values: tuple[str | int, ...]
-    """Parts of the SQL, and for each parameter the index of its column, from 0."""
+    """Parts of the SQL; for each parameter, the index of its column, from 0."""
 
     after: str
     marks: tuple[str, ...]
@@ -111,11 +111,7 @@ def statement_of(query: str) -> Statement:
 
 
 def query_of(options: Options) -> str:
-    """Return the query in the options of a sink.
-
-    Raises:
-        UsageError: There is no query.
-    """
+    """Return the query in the options of a sink; raise ``UsageError`` if it is missing."""
     query: str | None = options[SINK_QUERY]
     if not query:
         raise UsageError("option 'query': it is missing; set it, or set generate_sink_sql = true and table")

@@ -1,4 +1,4 @@
-"""The target of the rows of a table: a table of the database, or a user's statement."""
+"""Target of the rows of a table: a table of the database, or a user's statement."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class Target:
-    """Target of the rows of one table, with the data that a task needs."""
+    """Target of the rows of one table."""
 
     named: str
     """Name of the target in messages."""
@@ -34,9 +34,8 @@ class Target:
     """Path of the table; empty for a statement."""
 
     columns: tuple[Column, ...] = field(repr=False)
-    """Columns to write, in the order of the rows. For a table, its columns except computed ones. For a statement, the
-    columns of the rows, with the types that its parameters require.
-    """
+    """Columns to write, in the order of the rows: for a table, all except computed ones; for a statement, the columns
+    of the rows, with the types of its parameters."""
 
     given: tuple[str, ...] = field(default=(), repr=False)
     """Names of ``columns`` in the rows."""
@@ -80,16 +79,10 @@ class Target:
         )
 
     def staging_table(self, dialect: Dialect, name: str, *, temporary: bool, marks: bool = False) -> str:
-        """Return the statement that creates a staging table.
+        """Return the statement that creates a staging table; with ``marks``, it has the column ``ABSENT``.
 
         Its columns have the declared types of the target, so that a value that does not fit is rejected when it is
         staged and not when it is committed.
-
-        Args:
-            dialect: The database.
-            name: The unquoted name of the new table.
-            temporary: True for a temporary table.
-            marks: True if the rows have the column ``ABSENT``.
         """
         columns = []
         for column in self.columns:
@@ -174,15 +167,10 @@ class Target:
         )
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
-        """Return a SELECT that finds the key of a staged row that would be inserted although its key already exists.
+        """Return a SELECT for the key of a row that must not be inserted again; ``None`` if an insert may replace rows.
 
-        Args:
-            dialect: The database.
-            staging: The quoted name of the staging table.
-            also_there: True to consider rows of the target in addition to earlier rows of the staging table.
-
-        Returns:
-            The statement, which returns at most one row; ``None`` if an insert may replace a row.
+        The SELECT returns at most one row. With ``also_there``, it considers the target in addition to the staging
+        table.
         """
         if self.upserts or not self.keys:
             return None
@@ -217,7 +205,7 @@ class Target:
         return " AND ".join(f"seatunnel_ranked.{key} = {table}.{key}" for key in keys)
 
     def _gone(self, changes: bool) -> str | None:
-        """Return the condition on a key's last row for first deleting the existing row; ``None`` if never necessary."""
+        """Return the condition under which the existing row is deleted first; ``None`` if this is never necessary."""
         if self.upserts:
             if not self.unique:
                 return " "
@@ -226,9 +214,9 @@ class Target:
 
 
 def require_filling(dialect: Dialect) -> None:
-    """Raise ``SinkError`` if the server cannot fill in absent values. A connection must have been opened before.
+    """Raise ``SinkError`` if the server lacks the window functions that fill in absent values.
 
-    This requires window functions.
+    A connection must have been opened before.
     """
     require_windows(dialect.address, "use MySQL 8, or let the source log whole rows (binlog_row_image = FULL)")
 
@@ -236,13 +224,7 @@ def require_filling(dialect: Dialect) -> None:
 def target_of_statement(
     dialect: Dialect, statement: Statement, schema: TableSchema, places: Sequence[str] = ()
 ) -> Target:
-    """Return the target for rows that a statement writes.
-
-    Args:
-        dialect: The database.
-        statement: The statement of the user.
-        schema: The schema of the rows.
-        places: The result of ``Dialect.place_types``.
+    """Return the target for rows that a statement writes; ``places`` is the result of ``Dialect.place_types``.
 
     Raises:
         SinkError: The number of columns differs from the number of ``?``, or a column ``:name`` is missing.
@@ -308,11 +290,11 @@ def target_table(
         names: The table's name for each column of the rows.
         keys: The key columns, by their names in the table.
         upserts: True if an inserted row replaces the row with the same key.
-        history: The history columns, which the rows lack: valid from, valid until, and is current.
+        history: The columns that only the table has: valid from, valid until, and is current.
 
     Raises:
-        SinkError: The table lacks a column of the rows, has a column with an incompatible type, or requires a column
-            that the rows lack; a key column is missing; or the table cannot keep history.
+        SinkError: A column is missing, incompatible or required but absent from the rows, or the table cannot keep
+            history.
     """
     named = dialect.table_name(path)
     seen = evolve(table, columns=tuple(each for each in table.columns if each.name not in history))
@@ -357,11 +339,7 @@ def _refuse_missing(table: DatabaseTable, named: str, given: Collection[str], ke
 
 
 def new_columns(dialect: Dialect, schema: TableSchema, names: Mapping[str, str]) -> pa.Schema:
-    """Return the columns of a new table for these rows.
-
-    Raises:
-        SinkError: The database has no type for a column.
-    """
+    """Return the columns of a new table for these rows; raise ``SinkError`` if the database has no type for one."""
     for column in schema.columns:
         try:
             dialect.column_type(column.type if not of.is_null(column.type) else pa.string())

@@ -43,13 +43,9 @@ class _Table:
     """Number of the table in the unit, from 0, in order of first occurrence."""
 
     batches: list[pa.RecordBatch] = field(factory=list)
-    """Buffered rows."""
-
     rows: int = 0
-    """Number of buffered rows."""
-
     bytes: int = 0
-    """Size of the buffered rows, in bytes."""
+    """Buffered rows, their number, and their size in bytes."""
 
     sent: int = 0
     """Number of rows sent."""
@@ -65,13 +61,13 @@ class _Table:
 
 
 class JdbcWriter(SinkWriter):
-    """A writer with one connection.
+    """A writer with one connection and one transaction.
 
-    It uses one transaction, except in databases with one writer at a time: there it uses one per send, so that no lock
-    is held while rows are read. Another writer of the same unit would wait for that lock forever.
+    In databases with one writer at a time, each send has its own transaction, so that no lock is held while rows are
+    read: another writer of the same unit would wait for it forever.
 
-    A killed writer leaves no tables, with two exceptions: in those databases, and in databases where DDL ends the
-    transaction, its staging tables remain until the sink sweeps them.
+    A killed writer leaves no tables, except in these databases and where DDL ends the transaction: there, the sink
+    sweeps its staging tables.
     """
 
     def __init__(
@@ -242,8 +238,7 @@ class JdbcWriter(SinkWriter):
     def _refuse_repeated(self, table: _Table) -> None:
         """Raise an error if a key is repeated within this unit and this is not allowed.
 
-        If the target already has the key, its unique index detects this when rows are moved; without such an index, it
-        is detected here.
+        A key that the target already has is detected by its unique index when rows are moved, or here if there is none.
         """
         if not table.place or table.place == table.target.path:
             return
@@ -257,7 +252,7 @@ class JdbcWriter(SinkWriter):
                 raise RowError(f"{self._who()}: {table.target.repetition(key)}")
 
     def _refuse_stale(self) -> None:
-        """Raise an error if another engine has taken over: rows staged now would only have to be swept."""
+        """Raise an error if another engine has taken over, because rows staged now would only be swept."""
         if not self._stages:
             return
         pipeline = self._dialect.literal(key_of(self._context))
@@ -285,7 +280,7 @@ class JdbcWriter(SinkWriter):
     def _prepare_marks(self, table: _Table) -> None:
         """Add the column ``ABSENT`` to a staging table, and check that its values can be filled in.
 
-        The check is made here because an error of the commit, after the checkpoint, would repeat forever.
+        An error in the commit, after the checkpoint, would repeat forever.
         """
         named, run = table.target.named, self._dialect.execute
         needs = "filling them in needs the permission to create temporary tables"

@@ -1,7 +1,6 @@
-"""A connection for reading and writing rows, through ADBC's low-level interface.
+"""Connection for reading and writing rows through ADBC's low-level interface.
 
-ADBC's DB-API interface imports pandas and polars if they are installed, which takes half a second in each process of a
-job.
+ADBC's DB-API interface imports pandas and polars if they are installed, which takes half a second per process.
 """
 
 from collections.abc import Iterator
@@ -12,10 +11,9 @@ import pyarrow as pa
 
 
 class AdbcConnection:
-    """A connection to PostgreSQL, in a transaction from its first statement on.
+    """A connection to PostgreSQL; its first statement begins a transaction.
 
-    It does not use the driver's transactions: with them, the driver begins a new transaction after each ``COPY``, and
-    the server logs a warning.
+    ADBC's own transactions begin a new one after each ``COPY``, for which the server logs a warning.
     """
 
     def __init__(self, address: str) -> None:

@@ -1,7 +1,7 @@
-"""Keys in MySQL and MariaDB, whose collations may ignore case, accents or trailing spaces.
+"""Keys in MySQL and MariaDB, where collations may ignore case, accents or trailing spaces.
 
-Key columns that a sink creates have a binary collation without padding. In an existing key column, different keys may
-be equal; the number of rows merged because of this is reported.
+Key columns that a sink creates have a binary collation without padding. In an existing table, different keys may be
+equal in its collation; the sink reports how many keys were merged.
 """
 
 import logging
@@ -52,7 +52,7 @@ def collated(declared: str, column: pa.Field) -> str:
 def report_merged(
     dialect: "Dialect", connection: Any, table: DatabaseTable, path: Sequence[str], staging: str, keys: Sequence[str]
 ) -> int:
-    """Report and return the number of staged keys that are equal to another key in the collation of a table."""
+    """Count the staged keys that equal another key in the collation of a table; report and return the number."""
     if dialect.address.kind not in _EXACT:
         return 0
     collations = {each.name: each.collation for each in table.columns if each.name in keys and each.collation}

@@ -35,11 +35,7 @@ _SENT = {
 
 
 def column_type(arrow: pa.DataType) -> Any:
-    """Return SQLAlchemy's type for an Arrow type, as used in most databases.
-
-    Raises:
-        TypeError: There is none; the message is the Arrow type.
-    """
+    """Return SQLAlchemy's type for an Arrow type, as used in most databases; raise ``TypeError`` if there is none."""
     import sqlalchemy as sa
 
     simple = {

@@ -44,9 +44,9 @@ Asking = Callable[[str], Sequence[Sequence[Any]]]
 
 
 class Dialect(TableDatabase):
-    """A kind of database at an address.
+    """A kind of database at an address. Picklable.
 
-    Picklable; tasks open separate connections. Call the methods under "writing" only if ``not_written`` is empty.
+    Call the methods under "writing" only if ``not_written`` is empty.
     """
 
     column_class: ClassVar[type[TableColumn]] = Column
@@ -61,15 +61,14 @@ class Dialect(TableDatabase):
     """True if a writing transaction blocks all other writers, even of other tables."""
 
     not_written: ClassVar[str] = ""
-    """Reason why sinks cannot write to the database, and an alternative; ``""`` if they can."""
+    """Reason why sinks cannot write to the database, with an alternative; ``""`` if they can."""
 
     orders: ClassVar[Mapping[str, Order]] = {OWN: Order(shown="{}")}
-    """Orders by which rows can be divided into splits, by name; ``Column.order`` is one of the names. Checkpoints
-    contain these names, so they must not change.
-    """
+    """Orders by which rows can be divided into splits, by name. Checkpoints contain the names, so they must not
+    change."""
 
     plain_order: ClassVar[str] = OWN
-    """Name of an order that is reliable for any values of a column."""
+    """Name of the order that is reliable for any column."""
 
     table_options: ClassVar[str] = ""
     """SQL after the column list of a CREATE TABLE."""
@@ -98,15 +97,11 @@ class Dialect(TableDatabase):
         raise NotImplementedError(self.address.kind)
 
     def open(self, kind: str) -> Any:
-        """Open a connection of a kind: SQLAlchemy's, unless the dialect has separate connections for rows."""
+        """Open a connection of a kind. By default, all kinds are SQLAlchemy connections."""
         return _engine(self).connect()
 
     def require(self) -> None:
-        """Check that the database exists, if opening it would create it.
-
-        Raises:
-            SourceError: It does not exist.
-        """
+        """Raise ``SourceError`` if the database does not exist and opening it would create it."""
 
     def alive(self, connection: Any) -> bool:
         """Return True if a connection still works. Leaves it at the beginning of a transaction."""
@@ -137,11 +132,7 @@ class Dialect(TableDatabase):
 
     @abstractmethod
     def path(self, written: str) -> TablePath:
-        """Parse a table path written by the user: ``database.schema.table``, or its last parts.
-
-        Raises:
-            ValueError: The string is not the path of a table in this database.
-        """
+        """Parse a table path: ``database.schema.table``, or its last parts; raise ``ValueError`` if it is invalid."""
 
     def path_in(self, database: str, written: str) -> TablePath:
         """Parse the options ``database`` and ``table`` of a sink; ``""`` means the database in the URL.
@@ -170,7 +161,7 @@ class Dialect(TableDatabase):
         """Return the columns and keys of a table; ``None`` if it does not exist."""
 
     def may_create(self, connection: Any, path: TablePath) -> bool | None:
-        """Return True if a table may be created at this path; ``None`` if only an attempt can show this."""
+        """Return True if a table may be created at this path; ``None`` if this is only known after an attempt."""
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
@@ -182,7 +173,7 @@ class Dialect(TableDatabase):
         return None
 
     def sampled(self, one_of: int) -> str:
-        """Return a condition that is true for about one of ``one_of`` rows, at random."""
+        """Return a condition that selects about one of ``one_of`` rows, at random."""
         return f"random() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
@@ -205,11 +196,7 @@ class Dialect(TableDatabase):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return SQLAlchemy's type for a new column.
-
-        Raises:
-            TypeError: The database has no such type; the message is the Arrow type.
-        """
+        """Return SQLAlchemy's type for a new column; raise ``TypeError`` if the database has no such type."""
         return column_type(arrow)
 
     def declared_type(self, kind: pa.DataType, *, is_key: bool = False) -> str:
@@ -236,7 +223,7 @@ class Dialect(TableDatabase):
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
     ) -> str:
-        """Return a CREATE TABLE statement that keeps a table created concurrently by another session.
+        """Return a CREATE TABLE statement that keeps an existing table.
 
         Raises:
             TypeError: The database has no type for a column.
@@ -256,19 +243,18 @@ class Dialect(TableDatabase):
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of the timestamps that would be stored as different values, or ``None``; and the reason."""
+        """Return a mask of the timestamps that the database would change, or ``None``; and the reason."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
         """Return the type that the database requires for each parameter ``$1``, ``$2`` and so on of a statement.
 
-        The type is ``""`` for a parameter that may be a string. The result is empty for a database that accepts strings
-        everywhere.
+        ``""`` means that the parameter may be a string. The result is empty if the database accepts strings everywhere.
         """
         return ()
 
     def begin(self, connection: Any) -> None:
-        """Start a transaction in which other writers of the same rows must wait, unless SQLAlchemy has begun it."""
+        """Begin a transaction that blocks other writers of the same rows, unless SQLAlchemy has begun it."""
 
     def begin_rows(self, connection: Any) -> None:
         """Begin a transaction on a connection for rows, unless the driver does so implicitly."""
@@ -309,7 +295,7 @@ class Dialect(TableDatabase):
         """Return True if a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
-        """Return True if the server has no space left. The rows are not the cause, and a retry may succeed."""
+        """Return True if the server has no space left; a retry may succeed, and no row is to blame."""
         return False
 
     def message_of(self, error: BaseException) -> str:
@@ -345,7 +331,7 @@ _making = threading.Lock()
 
 
 def _engine(dialect: Dialect) -> Any:
-    """Return the engine for a database. It is cached, because creating one takes milliseconds."""
+    """Return the cached engine for a database; creating an engine takes milliseconds."""
     with _making:
         if dialect.address not in _engines:
             _engines[dialect.address] = dialect.engine()

@@ -42,11 +42,11 @@ _CAST = {
     "UBIGINT": ("DECIMAL(20, 0)", pa.decimal128(20, 0)),
     **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), ("TIMESTAMP", pa.timestamp("us"))),
 }
-"""Types without an equivalent in rows: the DuckDB type to which values are cast, and its Arrow type. All others are
-read as strings."""
+"""DuckDB types without an equivalent in rows, with the type of the cast and its Arrow type. All others become
+strings."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
-"""Types with values that rows cannot represent: how such values are read, and the Arrow type of all others."""
+"""Types with some values that rows cannot represent, with the expression to read such values and the Arrow type."""
 
 
 class DuckDB(Dialect):

@@ -20,10 +20,10 @@ _INSTEAD = {
 
 
 def require(properties: tuple[tuple[str, str], ...]) -> None:
-    """Check the driver's properties. DuckDB checks its own settings when the file is opened.
+    """Check the driver's properties; DuckDB checks its own settings when the file is opened.
 
     Raises:
-        UsageError: The effect of some properties is not supported; the message suggests an alternative for each.
+        UsageError: Properties are not supported; the message suggests an alternative for each.
     """
     others = {name for name, _ in properties} - _IDLE - _INSTEAD.keys()
     KnownProperties(

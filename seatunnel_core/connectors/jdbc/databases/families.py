@@ -1,4 +1,4 @@
-"""Child tables in a database, for rows that are merged with their children."""
+"""Child tables in a database, for rows that are merged together with their children."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,14 +11,14 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.nesting import PARENT_ID, ROW_ID
 
 Part = Mapping[str, Any]
-"""Staging table in a committable; ``root`` is the path of the table with the parent rows."""
+"""Description of a staging table in a committable; ``root`` is the path of the parent table."""
 
 _ID_CHARACTERS = 24
 
 
 @frozen(kw_only=True)
 class Families:
-    """Finds child tables and replaces their rows, in the transaction of a connection."""
+    """Child tables of tables in a database. Their rows are replaced in the transaction of ``connection``."""
 
     dialect: Dialect
     connection: Any
@@ -50,19 +50,14 @@ class Families:
         return Family(root=self.dialect.quoted(*path), children=paths, key=tuple(key), quoted=quoted)
 
     def replaced(self, parts: Sequence[Part]) -> Iterator[str]:
-        """Yield the statements that delete the children of rows that staged rows replace."""
+        """Yield the statements that delete the existing children of staged parent rows."""
         for part in parts:
             family = self.of(tuple(part["target"]), part["keys"]) if part["keys"] else None
             if family is not None:
                 yield from family.replaced([self.dialect.quoted(part["staging"])])
 
     def added(self, parts: Sequence[Part], columns_of: Callable[[Part], Sequence[str]]) -> Iterator[str]:
-        """Yield the statements that add staged children, after their parent rows.
-
-        Args:
-            parts: All staging tables of one unit.
-            columns_of: Function that returns the columns of a staging table.
-        """
+        """Yield the statements that add staged children; ``parts`` are all staging tables of one unit."""
         for root in dict.fromkeys(tuple(part["root"]) for part in parts if "root" in part):
             own = [part for part in parts if tuple(part["target"]) == root]
             family = self.of(root, own[0]["keys"]) if own else None
@@ -76,7 +71,7 @@ class Families:
 
 
 def index_of(dialect: Dialect, path: TablePath, columns: Sequence[str]) -> str:
-    """Return the statement that creates an index for finding the children of a row."""
+    """Return the statement that creates an index on the parent ID of a child table."""
     parent = next(name for name in columns if name.lower() == PARENT_ID)
     name = dialect.quoted(f"{path[-1][:40]}_parent")
     is_mysql = dialect.address.kind == "mysql"

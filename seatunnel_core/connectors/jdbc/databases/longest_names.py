@@ -13,11 +13,7 @@ _LONGEST: Mapping[str, tuple[int, str, Callable[[str], int]]] = {
 
 
 def require_short(dialect: Dialect, table: str, columns: Iterable[str]) -> None:
-    """Reject names that are too long for the database, before anything is created.
-
-    Raises:
-        SinkError: The name of the table or of a column is too long.
-    """
+    """Raise ``SinkError`` if the name of the table or of a column is too long for the database."""
     most, unit, measure = _LONGEST.get(dialect.address.kind, (0, "", len))
     for what, name in [("table", table), *(("column", name) for name in columns)] if most else ():
         if measure(name) > most:

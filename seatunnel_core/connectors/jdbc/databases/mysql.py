@@ -1,7 +1,6 @@
 """MySQL and MariaDB: asyncmy reads rows; SQLAlchemy with PyMySQL does everything else.
 
-In these databases, a statement that creates or drops a table ends the transaction. A rollback therefore does not remove
-a staging table, and the table is dropped only after its rows are committed.
+DDL ends the transaction, so a rollback keeps staging tables; they are dropped after their rows are committed.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -49,8 +48,7 @@ _PASSING = {
     *(1040, 1053, 1079, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927),
     *(2002, 2003, 2006, 2013, 2014, 2055, 3058, 4031),
 }
-"""Error codes for which a retry may help: connection lost or refused, too many connections, shutdown, deadlock, lock
-timeout."""
+"""Error codes for which a retry may help: connection lost, too many connections, shutdown, deadlock, lock timeout."""
 
 _FULL = (1021, 1114)
 """Error codes of a full disk or tablespace."""
@@ -68,8 +66,7 @@ _SAID = (
     "SELECT coalesce(COLUMN_DEFAULT, 'NULL'), EXTRA, COLUMN_COMMENT FROM information_schema.COLUMNS "
     "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 )
-"""Query for a column's default, extra attributes and comment. MariaDB returns the string NULL for a column without a
-default, MySQL returns null."""
+"""Query for a column's default, extra attributes and comment. A missing default is 'NULL' in MariaDB, null in MySQL."""
 
 _KEYS = (
     "SELECT INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = %s AND "
@@ -78,7 +75,7 @@ _KEYS = (
 
 
 class MySQL(Dialect):
-    """MySQL 8.0 or newer, or MariaDB 10.3 or newer; also MySQL 5.7, except for features that need window functions."""
+    """MySQL 5.7 or newer, or MariaDB 10.3 or newer; some features need window functions, which MySQL 5.7 lacks."""
 
     orders: ClassVar[Mapping[str, Order]] = ORDERS
     plain_order: ClassVar[str] = "bytes"
@@ -182,7 +179,7 @@ class MySQL(Dialect):
         )
 
     def _zoned(self, cursor: Any, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return the columns; if the session time zone has a fixed offset, timestamps compare like their strings."""
+        """Return the columns; if the session time zone has a fixed offset, timestamps sort like their strings."""
         if not any(each.order == MOMENT for each in columns):
             return tuple(columns)
         cursor.execute("SELECT @@session.time_zone, @@system_time_zone")
@@ -208,7 +205,7 @@ class MySQL(Dialect):
         return f"rand() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare the bounds on the server, which sorts long strings by a prefix and some collations inconsistently."""
+        """Compare on the server, which sorts by a prefix of long strings and has inconsistent collations."""
         if not column.collation or column.order != OWN:
             return True
         how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"
@@ -265,7 +262,7 @@ class MySQL(Dialect):
         return sa.VARBINARY(255) if of.is_binary(arrow) else self.column_type(arrow)
 
     def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
-        """Return a MODIFY statement; ``None`` if the column has a default or generated values, which it would drop."""
+        """Return a MODIFY statement; ``None`` if it would remove a default or generated values."""
         cursor = self.cursor(connection)
         cursor.execute(f"{_SAID} AND COLUMN_NAME = %s", (*path, column.name))
         default, extra, said = map(_text, cursor.fetchone())
@@ -277,7 +274,7 @@ class MySQL(Dialect):
         return f"ALTER TABLE {self.quoted(*path)} MODIFY COLUMN {made}"
 
     def differ(self, one: str, other: str) -> str:
-        """Also compare bytes: a collation may treat letters of different case as equal, and ignore trailing spaces."""
+        """Also compare bytes, because a collation may ignore case and trailing spaces."""
         return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
@@ -285,7 +282,7 @@ class MySQL(Dialect):
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """Hold a lock of the session, because DROP TABLE ends the transaction and releases the transaction's locks."""
+        """Hold a session lock, because DROP TABLE ends the transaction and releases its locks."""
         cursor = self.cursor(connection)
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
         if cursor.fetchone()[0] != 1:
@@ -338,10 +335,7 @@ class MySQL(Dialect):
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
-        """Yield an UPDATE and an INSERT if the table has several keys.
-
-        ``ON DUPLICATE KEY`` applies to any key, so it could replace a row that differs in the intended key.
-        """
+        """Yield an UPDATE and an INSERT if the table has several keys: ON DUPLICATE KEY applies to any of them."""
         shown = ", ".join(self.quoted(name) for name in names)
         others = [self.quoted(name) for name in names if name not in keys]
         if not others_unique:

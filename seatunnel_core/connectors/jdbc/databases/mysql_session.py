@@ -20,8 +20,8 @@ _SESSION = (
     "',STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'), lock_wait_timeout = 60",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
 )
-"""Session settings. A value that does not fit is an error instead of being truncated, AUTO_INCREMENT columns keep 0,
-and dropping a table waits for a lock for at most a minute instead of a day."""
+"""Session settings: reject values that do not fit instead of truncating them, keep 0 in AUTO_INCREMENT columns, and
+wait at most a minute, not a day, for the lock of a table to drop."""
 
 
 @frozen(kw_only=True)
@@ -39,15 +39,7 @@ class Session:
 
 
 def session_of(address: Address, literal: Callable[[str], str]) -> Session:
-    """Return the session for an address.
-
-    Args:
-        address: The database. Its properties have the names of the JDBC drivers.
-        literal: Function that returns the SQL literal of a string.
-
-    Raises:
-        UsageError: A property is unknown.
-    """
+    """Return the session for an address; raise ``UsageError`` for an unknown property."""
     PROPERTIES.require(address.properties)
     found = _parameters(address)
     statements, zero_is_null = [*_SESSION], False

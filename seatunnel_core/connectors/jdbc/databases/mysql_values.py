@@ -1,4 +1,4 @@
-"""Values of MySQL and MariaDB: Arrow types of declared types, arrays from server strings, SQL from Arrow rows."""
+"""Conversion of MySQL's and MariaDB's values: declared types to Arrow types, server strings to arrays, rows to SQL."""
 
 import re
 from collections.abc import Mapping
@@ -64,9 +64,8 @@ _TYPES: dict[str, pa.DataType] = {
 _ZERO = "0000-00-00"
 
 _BEGINNING = 64
-"""Length of the prefix by which rows are divided into splits, in characters or bytes; the server always sorts by at
-least this prefix.
-"""
+"""Length of the prefix used for dividing rows into splits, in characters or bytes. The server sorts by at least this
+prefix."""
 
 _INDEXED = 255
 """Maximum declared length of a column whose values are sorted in full."""
@@ -111,8 +110,7 @@ ORDERS: dict[str, Order] = {
     ),
 }
 """Orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use ``index``. Strings
-without a declared collation compare with the collation of the connection, so they use ``bytes``.
-"""
+without a declared collation compare in that of the connection, so they use ``bytes``."""
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
 _BY_NUMBER = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year")
@@ -162,19 +160,20 @@ def _order(kind: str, lengths: list[int], collation: str) -> str:
 
 
 def fixed_zone(session: str, system: str) -> str:
-    """Return the time zone of a session if its clocks are never set back, else ``""``.
+    """Return the time zone of a session if it has a fixed offset, else ``""``.
+
+    Abbreviations other than UTC may depend on daylight saving time: London's is GMT in winter.
 
     Args:
         session: The value of ``@@session.time_zone``.
-        system: The server's time zone, for ``SYSTEM``. Abbreviations other than UTC may depend on daylight saving time:
-            London's is GMT in winter.
+        system: The server's time zone, used if the session's is ``SYSTEM``.
     """
     zone = system if session == "SYSTEM" else session
     return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""
 
 
 def described(field: Any) -> str:
-    """Return the declared type of a result column from PyMySQL's description of it."""
+    """Return the declared type of a result column as described by PyMySQL."""
     unsigned = " unsigned" if field.flags & _UNSIGNED else ""
     kind = _NAMES.get(field.type_code)
     if field.flags & (_ENUM | _SET):
@@ -195,13 +194,7 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column from the server's form.
-
-    Args:
-        values: Strings, bytes or ``None``.
-        kind: The Arrow type of the column.
-        name: The name of the column, for messages.
-        zero_is_null: True if the date 0000-00-00 becomes null.
+    """Convert the values of a column from strings or bytes of the server.
 
     Returns:
         The values, with null for those that do not fit, and messages for these by index.

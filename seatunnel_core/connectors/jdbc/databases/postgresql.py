@@ -35,8 +35,7 @@ _TAKES_TEXT = {"text", "character varying", "character", "name", '"char"', "unkn
 
 _PASSING = ("08", "53", "57P", "40", "55P03", "58")
 """Prefixes of SQLSTATE for which a retry may help: connection lost, too few resources, shutdown or start of the server,
-deadlock, lock timeout, system error.
-"""
+deadlock, lock timeout, system error."""
 
 _NO_COPY = "cannot copy to view"
 
@@ -44,10 +43,10 @@ _REFUSED = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in"),
 )
-"""Permanent errors when a connection is opened; they have no SQLSTATE."""
+"""Messages of permanent connection errors, which have no SQLSTATE."""
 
 _CREATING = 0x5EA_7C4EA7E
-"""Key of the advisory lock for transactions that create a table."""
+"""Key of the advisory lock for creating tables."""
 
 _COLUMNS = """
 SELECT t.oid, coalesce(b.typname, t.typname), t.typtype, pg_catalog.format_type(t.oid, m.typmod),
@@ -224,7 +223,7 @@ class PostgreSQL(Dialect):
         return int(found[0][0]) if found and found[0][0] > 0 else None
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Return True if the bounds ascend; the server compares types read as strings, which may sort differently."""
+        """Compare the bounds on the server, because types read as strings may sort differently."""
         if not column.cast or column.order != OWN or len(borders) < 2:
             return True
         written = ", ".join(f"({number}, {quoted(border)}::{column.declared})" for number, border in enumerate(borders))
@@ -260,7 +259,7 @@ class PostgreSQL(Dialect):
         return before_4713_bc(values), "is before 4713 BC, the minimum of dates and timestamps in PostgreSQL"
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:
-        """Return the types that the server infers when it prepares the statement; text where it cannot infer one."""
+        """Return the types that the server infers when it prepares the statement; text if it cannot infer one."""
         import psycopg
 
         cursor = self.cursor(connection)
@@ -351,10 +350,7 @@ class PostgreSQL(Dialect):
         return no_room or getattr(error, "sqlstate", None) == "53100"
 
     def has_lost_snapshot(self, error: BaseException) -> bool:
-        """Return True if the connection that holds the snapshot was lost.
-
-        A restart of the pipeline exports a new one.
-        """
+        """Return True if the connection with the snapshot was lost; a restart of the pipeline exports a new one."""
         return "snapshot" in str(error) and getattr(error, "sqlstate", None) in ("22023", "42704", "55000")
 
     def is_missing_table(self, error: BaseException) -> bool:

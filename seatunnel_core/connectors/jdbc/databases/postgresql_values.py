@@ -1,4 +1,4 @@
-"""Values of PostgreSQL: Arrow types of declared types, and conversion of ADBC's arrays to rows."""
+"""Conversion of PostgreSQL's values: declared types to Arrow types, and ADBC's arrays to rows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ _LISTS = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "bytea")
 }
 _READ_LISTS = {name: _TYPES[name] for name in ("date", "time", "timestamp", "timestamptz")}
-"""Types whose arrays keep their element type when they are read; they are written as strings, which the server
+"""Element types of arrays that keep their type when read; such arrays are written as strings, which the server
 casts."""
 
 _SHORT = {
@@ -56,7 +56,7 @@ def column_of(name: str, modifier: int, base: str, kind: str, declared: str, has
 
     Args:
         name: The name of the column.
-        modifier: The type modifier of the result, which encodes precision and scale; -1 if there is none.
+        modifier: The type modifier, which encodes precision and scale; -1 if there is none.
         base: The name of the type, or of the base type of a domain.
         kind: ``typtype`` of the type: ``d`` for a domain.
         declared: The type in the server's notation.
@@ -124,10 +124,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
 
 
 def without_length(declared: str) -> str:
-    """Return a declared type without its length.
-
-    ``bit`` and ``character``, whose default length is 1, become ``varying``.
-    """
+    """Return a declared type without its length; ``bit`` and ``character`` become ``varying``: their default is 1."""
     varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
     return re.sub(r"\([^)]*\)", "", varying)
 
@@ -148,10 +145,7 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
-    """Convert an ADBC batch to rows with the columns' types.
-
-    The arrays after the columns contain, as strings, the values that Arrow types cannot represent.
-    """
+    """Convert an ADBC batch to rows; further arrays contain, as strings, the values that do not fit Arrow types."""
     texts = iter(batch.columns[len(columns) :])
     arrays = [
         _fitted(array, column, next(texts) if column.misfit else None)
@@ -183,20 +177,18 @@ _INFINITE = {
     (2**63 - 1 + _SINCE_1970_US) - 2**64: "infinity",
     -(2**63) + _SINCE_1970_US: "-infinity",
 }
-"""Numbers that ADBC returns for infinite dates and timestamps, because it adds the time from 1970 to 2000 and
-overflows."""
+"""Numbers that ADBC returns for infinite dates and timestamps, after an overflow."""
 
 
 def _moment(value: pa.Scalar) -> str:
-    """Return a date or timestamp that rows cannot represent (or the first in an array), as a string for messages."""
+    """Return a date or timestamp that rows cannot represent, or the first such element of an array, for messages."""
     if of.is_list(value.type):
         return f"[{_moment(value.values.filter(beyond(value.values))[0])}]"
     return _INFINITE.get(value.value) or shown(value)
 
 
 _MOST_CHARACTERS = 57
-"""Maximum length of the string of a number that fits a decimal256 with 76 digits, 18 of them after the decimal
-point."""
+"""Maximum length of a number as a string that fits a decimal256 with 76 digits, 18 of them after the point."""
 
 
 def cast_numbers(array: pa.Array, kind: pa.DataType) -> pa.Array:

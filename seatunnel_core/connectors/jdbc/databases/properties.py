@@ -37,11 +37,7 @@ class KnownProperties:
     """Properties with a fixed set of values, in lower case."""
 
     def require(self, properties: Iterable[tuple[str, str]]) -> None:
-        """Check that each property is supported or has no effect.
-
-        Raises:
-            UsageError: A property is not supported; the message lists all such properties with alternatives.
-        """
+        """Raise ``UsageError`` for unsupported properties; the message lists all of them with alternatives."""
         wrong = [answer for name, value in properties if (answer := self._answer(name, value))]
         if wrong:
             raise UsageError(f"option 'properties' or 'url': {'; '.join(wrong)}")

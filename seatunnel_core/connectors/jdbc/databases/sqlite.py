@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Generator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,15 +45,14 @@ _AFFINITIES = (
     ("DATE", pa.date32()),
     ("TIME", pa.time64("us")),
 )
-"""Substrings of declared types and their Arrow types; the first substring that occurs decides. All other types are
-strings."""
+"""Parts of declared types, with the Arrow type; the first part that occurs decides. All other types are strings."""
 
 
 class SQLite(Dialect):
     """SQLite 3.35 or newer.
 
-    A column may contain values of any type: numbers sort before strings, and strings before bytes. Bounds are values of
-    the declared type; all other values are in the first or the last split.
+    A column may contain values of any type. Numbers sort before strings, and strings before bytes. Bounds of splits are
+    values of the declared type; other values are in the first or the last split.
     """
 
     orders: ClassVar[Mapping[str, Order]] = {
@@ -115,7 +115,7 @@ class SQLite(Dialect):
             return None
         found = connection.exec_driver_sql(f"PRAGMA table_xinfo({self.quoted(path[-1])})").fetchall()
         rows = [row for row in found if row[6] != _HIDDEN]
-        primary = tuple(name for name, place in sorted(((row[1], row[5]) for row in rows), key=_second) if place)
+        primary = tuple(name for name, place in sorted(((row[1], row[5]) for row in rows), key=itemgetter(1)) if place)
         unique = [tuple(each["column_names"]) for each in looked.get_unique_constraints(path[-1])]
         unique += [tuple(each["column_names"]) for each in looked.get_indexes(path[-1]) if each["unique"]]
         return DatabaseTable(
@@ -133,7 +133,7 @@ class SQLite(Dialect):
         )
 
     def may_create(self, connection: Any, path: TablePath) -> bool | None:
-        """Check write permission for the file and its folder, where SQLite keeps a journal during a transaction."""
+        """Check write permission for the file and its folder, where SQLite creates its journal."""
         file = self.address.database
         places = () if file == ":memory:" else (file, os.path.dirname(os.path.abspath(file)))
         return all(os.access(each, os.W_OK) for each in places if os.path.exists(each))
@@ -174,17 +174,13 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return a type; numbers of more than 15 digits are stored as strings.
-
-        Raises:
-            TypeError: SQLite has no such type: a timestamp could not be read back with its time zone.
-        """
+        """Return SQLAlchemy's type; decimals of more than 15 digits are strings, time zones raise ``TypeError``."""
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError("it has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Also compare bytes, because of collations, and numbers, because their string form has only 15 digits."""
+        """Also compare bytes: collations may ignore differences, and the string form of a number has only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def begin(self, connection: Any) -> None:
@@ -214,10 +210,6 @@ class SQLite(Dialect):
 
     def is_missing_table(self, error: BaseException) -> bool:
         return "no such table" in str(error)
-
-
-def _second(pair: tuple[str, int]) -> int:
-    return pair[1]
 
 
 def _decimal(words: str) -> pa.DataType:

@@ -1,4 +1,4 @@
-"""Values of SQLite, which stores any value in any column: convert each to the declared type, or report it."""
+"""Conversion of SQLite's values to declared types. SQLite stores any value in any column, so misfits are reported."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -127,7 +127,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _moment(value: Any) -> datetime:
-    """Parse a date or time in the format of SQLite's functions; reject numbers, whose unit (s, ms, days) is unknown."""
+    """Parse a date or time in the format of SQLite's functions; reject numbers, because their unit is unknown."""
     if not isinstance(value, str):
         raise ValueError("it is a number without a known unit, expected the text of a date and time")
     found = datetime.fromisoformat(value.strip())
@@ -160,14 +160,11 @@ def _time(value: Any) -> time:
 
 
 def text_of_digits(arrow: pa.DataType) -> Any:
-    """Return the type of a new column for decimals of more than 15 digits; ``None`` for other types.
-
-    In a numeric column, SQLite would convert such a number to a double.
-    """
+    """Return a string type for decimals of more than 15 digits, which a numeric column would round; else ``None``."""
     from sqlalchemy.types import UserDefinedType
 
     class Digits(UserDefinedType[Decimal]):
-        """A type whose name contains TEXT, which makes SQLite store strings unchanged."""
+        """A type named TEXT, so that SQLite stores strings unchanged."""
 
         cache_ok = True
 
@@ -179,7 +176,7 @@ def text_of_digits(arrow: pa.DataType) -> Any:
 
 
 def plain(column: pa.Array, declared: str) -> list[Any]:
-    """Return values in the form that SQLite stores: timestamps and numbers with a decimal point are strings.
+    """Convert values to the form that SQLite stores: timestamps and decimals as strings.
 
     Raises:
         ValueError: SQLite would store a different value.

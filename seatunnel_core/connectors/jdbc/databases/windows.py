@@ -1,4 +1,4 @@
-"""Detection of servers without window functions (MySQL before 8.0). The version is known after the first connection."""
+"""Detection of servers without window functions (MySQL before 8.0), from the version seen in the first connection."""
 
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connectors.jdbc.address import Address
@@ -22,7 +22,7 @@ def has_windows(address: Address) -> bool:
 
 
 def require_windows(address: Address, instead: str) -> None:
-    """Raise ``SinkError`` for a server without window functions; ``instead`` is the suggested alternative."""
+    """Raise ``SinkError``, suggesting ``instead``, if the server has no window functions."""
     version = _without.get((address.host, address.port))
     if version is not None:
         raise SinkError(f"MySQL {version} has no window functions, which this sink requires here; {instead}")
