@@ -60,10 +60,7 @@ def describe(job: SubmittedJob) -> Description:
 
 
 def shown_at_end(described: Description, hosted: HostedJob | None) -> str:
-    """Return a job's graph, pipelines, failures and metrics over time for the history, as JSON.
-
-    Very large graphs are omitted.
-    """
+    """Return a job's graph (unless very large), pipelines, failures and metrics over time for the history, as JSON."""
     kept = described if len(described.vertices) <= MOST_VERTICES else Description()
     block: dict[str, Any] = {"edges": kept.edges, "vertices": kept.vertices, "pipelines": []}
     if len(described.text) <= LONGEST_TEXT:

@@ -111,12 +111,7 @@ Command = Look | Claim | SendBeat | StepDown
 
 
 class Election:
-    """State machine of one node in the election. All times are this node's monotonic seconds.
-
-    Args:
-        address: Address of this node, as stored in its beats.
-        timing: Timing, the same for all nodes of a cluster.
-    """
+    """State machine of one node in the election. All times are this node's monotonic seconds."""
 
     def __init__(self, address: str, timing: Timing) -> None:
         self.address = address

@@ -57,11 +57,7 @@ def known_loggers() -> list[str]:
 
 
 def look(name: str) -> Level:
-    """Return the level of a logger.
-
-    Raises:
-        UsageError: There is no such logger.
-    """
+    """Return the level of a logger."""
     logger = _logger(name)
     before = _before.get(name)
     return Level(
@@ -91,11 +87,7 @@ def change(name: str, level: str) -> str:
 
 
 def reset(name: str) -> str | None:
-    """Reset a logger to its original level; return the previous effective level, or ``None`` if it was not changed.
-
-    Raises:
-        UsageError: There is no such logger.
-    """
+    """Reset a logger to its original level; return the previous effective level, or ``None`` if it was not changed."""
     with _changing:
         logger = _logger(name)
         if name not in _before:
@@ -106,11 +98,7 @@ def reset(name: str) -> str | None:
 
 
 def _logger(name: str) -> logging.Logger:
-    """Return an existing logger; creating one for an unused name would leak memory.
-
-    Raises:
-        UsageError: There is no such logger.
-    """
+    """Return an existing logger, else raise ``UsageError``; creating one for an unused name would leak memory."""
     if name == ROOT:
         return logging.getLogger()
     if isinstance(logging.root.manager.loggerDict.get(name), logging.Logger):

@@ -33,9 +33,7 @@ class MemberReport(Stored):
 
     hosts: tuple[HostReport, ...] = ()
     ended: tuple[str, ...] = added(())
-    """Boot ids of processes that have ended by themselves or were faulty, while this agent supervised them.
-
-    The loss of a process together with an earlier agent is not attributed to its jobs."""
+    """Boot ids of processes that ended by themselves or were faulty, while this agent supervised them."""
 
     tags: Mapping[str, str] = field(factory=dict)
     """Attributes of the member, for the tag filters of jobs."""

@@ -20,11 +20,7 @@ class MemberRole(enum.Enum):
 
     @classmethod
     def of(cls, text: str) -> "MemberRole":
-        """Return the role with this name, ignoring case.
-
-        Raises:
-            ValueError: There is no such role; the message lists the roles.
-        """
+        """Return the role with this name, ignoring case; raise ``ValueError`` for an unknown name."""
         try:
             return cls(text.strip().lower())
         except ValueError:

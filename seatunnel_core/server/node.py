@@ -39,9 +39,7 @@ logger = logging.getLogger("seatunnel.cluster")
 def run_node(config: NodeConfig, *, on_ready: Callable[[str, str], None] = lambda _address, _page: None) -> None:
     """Run a node until SIGTERM or SIGINT.
 
-    Args:
-        config: Configuration of the node.
-        on_ready: Called when the node listens, with its address and the URL of its web page (empty without one).
+    ``on_ready`` is called when the node listens, with its address and the URL of its web page (empty without one).
 
     Raises:
         UsageError: Ports are taken, the configuration is invalid, or the path of the logs contains another user's link.
@@ -114,11 +112,7 @@ def _page_of(config: NodeConfig, rest: tuple[Port, ...]) -> str:
 
 
 def _join(config: NodeConfig, store: NewestSeenStore | None, joining: Joining) -> None:
-    """Introduce this node to all live members that are known from the configuration, ZooKeeper and the state.
-
-    Raises:
-        JoinRefusedError: One of them belongs to another cluster.
-    """
+    """Introduce this node to all live members that are known from the configuration, ZooKeeper and the state."""
     met = joining.ask_all([*config.members, *(() if store is None else named_in(store.look()))])
     if store is not None:
         joining.version = lambda: store.newest
@@ -155,11 +149,7 @@ def _servers(
 
 
 def _require_own_logs(config: NodeConfig) -> None:
-    """Check that the path of the log folder contains no symbolic link owned by another user.
-
-    Raises:
-        UsageError: The path contains such a link.
-    """
+    """Raise ``UsageError`` if the path of the log folder contains a symbolic link owned by another user."""
     try:
         require_own_links(str(config.logs))
     except OSError as error:

@@ -41,8 +41,7 @@ class SubmittedJob:
     def read(self, *, loads_sinks: bool = True) -> RawJob:
         """Parse the text, with the submitted variables and this process's environment.
 
-        Args:
-            loads_sinks: False in the event loop of a node, which runs no plugins (see ``Variables.loads_sinks``).
+        The event loop of a node runs no plugins, so it sets ``loads_sinks`` to False (see ``Variables.loads_sinks``).
 
         Raises:
             ConfigError: The text is invalid; the message lists all problems.
@@ -52,11 +51,7 @@ class SubmittedJob:
         return raw
 
     def accepted(self, plugins: Plugins | None = None, *, within: AbstractContextManager[None] = NO_BOUND) -> RawJob:
-        """Parse the text and check that a cluster can accept it.
-
-        Args:
-            plugins: Plugins, which declare secret options.
-            within: Context in which the text is parsed.
+        """Parse the text in the context ``within``, and check that a cluster can accept it.
 
         Raises:
             ConfigError: The text cannot be parsed. Other errors, such as secret values that would be stored, are in the

@@ -30,12 +30,7 @@ from seatunnel_core.server.state.store import ClusterStore
 
 
 class Agent(NodeAgent):
-    """Agent of a node that can lead.
-
-    Args:
-        store: Store of the cluster's state; closed by ``close``.
-        address: Address of this member, as ``host:port``.
-    """
+    """Agent of a node that can lead. ``close`` also closes the store."""
 
     def __init__(self, config: NodeConfig, store: ClusterStore, address: str) -> None:
         super().__init__(config, address)

@@ -48,13 +48,8 @@ def running_job(
 ) -> dict[str, Any]:
     """Return a job that has not ended.
 
-    Args:
-        job: Record of the job.
-        described: Description parsed from the job's text.
-        state: State reported by the worker process, if newer than the record.
-        waits_for: Reason why the job waits; empty if it does not wait or the reason is not known yet.
-        metrics: Latest metrics of the job, by SeaTunnel's names.
-        pipelines: Latest metrics of its pipelines.
+    ``state`` is the one reported by the worker process if newer than the record. ``waits_for`` is empty if the job does
+    not wait or the reason is not known yet.
     """
     summary = running_job_summary(job, state=state, waits_for=waits_for, metrics=metrics)
     return {
@@ -150,11 +145,7 @@ def _attempt(number: int, host: str, started_at: float, ended_at: float | None, 
 
 
 def failures(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last failures of a job's pipelines, oldest first.
-
-    Args:
-        records: Failures as written by ``RecentFailure.record``.
-    """
+    """Return the last failures of a job's pipelines, oldest first, from the values of ``RecentFailure.record``."""
     return list(map(failure_entry, records))
 
 

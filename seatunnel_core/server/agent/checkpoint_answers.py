@@ -76,15 +76,12 @@ def _told(found: Block) -> dict[str, Any]:
 
 
 def _kept(stored: Block | None) -> dict[str, Any]:
-    """Return the fields of a checkpoint whose values in the storage override those reported by the job."""
+    """Return the fields that the storage knows better than the running job."""
     return {} if stored is None else {key: stored[key] for key in ("checkpointType", "stateSize", "stored", "live")}
 
 
 def _measured(last: Block, pipeline: Block, told: Block) -> dict[str, Any]:
-    """Return the duration of a pipeline's last checkpoint, if the last measurement is of that checkpoint.
-
-    After a restart, the measurement may be of an earlier epoch.
-    """
+    """Return the duration of a pipeline's last checkpoint, unless the measurement is of an epoch before a restart."""
     if not told.get("completed") or pipeline.get("restarts") or last["completedTimestamp"] is None:
         return {}
     took = told["acknowledge_ms"] + told["store_ms"]
@@ -154,16 +151,7 @@ def history(
     status: str,
     limit: int,
 ) -> list[dict[str, Any]]:
-    """Return the checkpoints of a job, newest first.
-
-    Args:
-        stored: Pipelines in the storage.
-        shown: Status of the pipelines, as in ``overview``.
-        recent: Last checkpoints of the running job, by pipeline.
-        pipeline: Number of the pipeline; 0 for all.
-        status: Final status of the checkpoints; empty for all.
-        limit: Maximum number of checkpoints.
-    """
+    """Return the checkpoints of a job, newest first; ``pipeline`` 0 and an empty ``status`` select all."""
     found: list[dict[str, Any]] = [
         {"pipelineId": number, "checkpoint": each}
         for number, checkpoints in merged(stored, shown, recent).items()

@@ -16,11 +16,7 @@ PIECE = "/internal/v1/log-piece"
 
 
 class ClusterLogs:
-    """Reader of the log files of all nodes.
-
-    Args:
-        knows: Returns the addresses of all nodes.
-    """
+    """Reader of the log files of all nodes. ``knows`` returns the addresses of the nodes."""
 
     def __init__(self, config: NodeConfig, address: str, peers: Peers, knows: Callable[[], Iterable[str]]) -> None:
         self._folder = config.logs
@@ -35,11 +31,7 @@ class ClusterLogs:
         return tuple(dict.fromkeys((self._address, *self._knows())))
 
     def require_node(self, node: str) -> str:
-        """Return the address if it is one of a known node.
-
-        Raises:
-            RequestError: No node of this cluster has this address.
-        """
+        """Return the address of a known node; raise ``RequestError`` for any other."""
         if node not in self.nodes():
             raise RequestError(f"no node of this cluster is {node[:200]!a}", status=404)
         return node
@@ -64,11 +56,7 @@ class ClusterLogs:
             return None
 
     async def where(self, name: str) -> str:
-        """Return the node that was the last to write to a file of this name.
-
-        Raises:
-            RequestError: No responding node has such a file.
-        """
+        """Return the node that was the last to write to a file of this name."""
         found = await self.files()
         times = {node: each.written_at for node, files in found.items() for each in files or () if each.name == name}
         if not times:
@@ -78,11 +66,7 @@ class ClusterLogs:
         return max(times, key=lambda node: times[node])
 
     async def piece(self, node: str, name: str, offset: int, length: int) -> Piece:
-        """Return a part of a file of a node, as ``read_piece`` does.
-
-        Raises:
-            RequestError: There is no such log, or the node does not respond.
-        """
+        """Return a part of a node's log file, as ``read_piece`` does."""
         if node == self._address:
             return await asyncio.to_thread(read_piece, self._folder, name, offset, length)
         body = json.dumps({"name": name, "offset": offset, "length": length}).encode()

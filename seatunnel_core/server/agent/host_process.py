@@ -42,7 +42,7 @@ class HostProcess:
 
     Args:
         address: Address of the member, by which a later agent finds its worker processes.
-        name: ``SHARED``; for a dedicated process, the id of the job.
+        name: ``SHARED``; for a dedicated process, the ID of the job.
         spark: Returns the arguments for the Spark backend of the process.
         clock: Monotonic clock, in seconds.
     """
@@ -67,9 +67,7 @@ class HostProcess:
         """Highest term known to the process when it was adopted."""
 
         self.on_end: Callable[[str], object] = lambda _boot: None
-        """Called with the boot id when the process has ended by itself or is killed as faulty, before ``pid`` becomes
-        0.
-        """
+        """Callback with the boot id when a process has ended by itself or is killed as faulty; ``pid`` is still set."""
 
         self._config = config
         self._spark = spark
@@ -82,13 +80,10 @@ class HostProcess:
         self._started_at = clock()
         self._leaving_since: float | None = None
         self._seen: tuple[int, HostStatus] | None = None
-        """Number and content of the latest status."""
+        """Number and content of the last received status."""
 
     def adopt(self, pid: int, path: Path) -> bool:
-        """Adopt a process left by an earlier agent of this member; return True if it responds.
-
-        A process that does not respond is killed, because its state is unknown.
-        """
+        """Adopt a process left by an earlier agent; kill it and return False if it does not respond."""
         self.pid, self._path = pid, path
         try:
             answer = self.ask({"do": "hello"}, timeout_s=2.0)
@@ -105,9 +100,7 @@ class HostProcess:
     def start(self, boot: str, job: JobRecord | None = None) -> None:
         """Start a process in a new session, which outlives this agent.
 
-        Args:
-            boot: Boot id of the process.
-            job: Job of a dedicated process. It is sent through a pipe, because its Spark options may contain secrets.
+        The job of a dedicated process is sent through a pipe, because its Spark options may contain secrets.
         """
         config = self._config
         private_folder(config.logs)
@@ -171,11 +164,7 @@ class HostProcess:
         return self._seen[1]
 
     def ask(self, request: Mapping[str, Any], *, timeout_s: float = ANSWER_S) -> Any:
-        """Send a request and return the response.
-
-        Raises:
-            HostError: The process rejects the request, or does not respond in time.
-        """
+        """Send a request and return the response; raise ``HostError`` if it is rejected or late."""
         try:
             line = self._exchange(json.dumps(request).encode() + b"\n", timeout_s)
             answer = stored.parse(line)
@@ -252,7 +241,7 @@ class HostProcess:
         self.kill()
 
     def let_go(self) -> None:
-        """Release the process without ending it, so that a later agent can adopt it."""
+        """Close the connection without ending the process, so that a later agent can adopt it."""
         self._disconnect()
         if self._child is not None:
             self._child.returncode = 0  # keeps Popen from warning that the process still runs
@@ -273,7 +262,7 @@ def _kill_with_group(pid: int) -> None:
 
 
 def _is_host(pid: int) -> bool:
-    """Return True if a process is a worker process, and not a different process with a reused pid.
+    """Return True if a pid belongs to a worker process, not to another program after reuse of the pid.
 
     If this cannot be determined, for example because no descriptor is free, return True for any existing process.
     """

@@ -13,20 +13,16 @@ from seatunnel_core.server.spark_children.spark_master import MasterState, Spark
 logger = logging.getLogger("seatunnel.cluster")
 
 UNKNOWN_AFTER_S = 20.0
-"""Time without executors after which a process is killed if it is not registered at the Spark master, in seconds."""
+"""Time without executors until a process unknown to the Spark master is killed, in seconds."""
 
 FORGOTTEN_AFTER_S = 60.0
-"""Time without executors after which a process is killed if Spark workers have free cores, in seconds."""
+"""Time without executors until a process is killed although Spark workers have free cores, in seconds."""
 
 _ASK_EVERY_S = 5.0
 
 
 class HostSpark:
-    """Spark backend of the worker processes: embedded Spark or an existing cluster. It has no child processes.
-
-    Args:
-        master: Address of the existing cluster; empty for embedded Spark.
-    """
+    """Spark backend of worker processes: embedded Spark if ``master`` is empty, else an existing cluster."""
 
     def __init__(self, master: str = "") -> None:
         self._master = master
@@ -43,10 +39,7 @@ class HostSpark:
         return ["--spark-master", self._master] if self._master else []
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return why a worker process must be replaced; empty if it is healthy. May block for some seconds.
-
-        Without child processes, a worker process itself detects the loss of its Spark.
-        """
+        """Return why a worker process must be replaced; empty if it is healthy. May block for some seconds."""
         return ""
 
     def url(self) -> str:
@@ -58,11 +51,7 @@ class HostSpark:
 
 
 class OwnMaster(HostSpark):
-    """A Spark master of this node, with the Spark workers of worker nodes that have joined.
-
-    Args:
-        clock: Monotonic clock, in seconds.
-    """
+    """A Spark master of this node, with the Spark workers of worker nodes that have joined."""
 
     def __init__(self, master: SparkMaster, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -103,13 +92,7 @@ class OwnMaster(HostSpark):
 
 
 def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
-    """Return why a worker process without executors must be replaced; empty if it can stay.
-
-    Args:
-        application: Application id at the Spark master.
-        bare_s: Seconds without an executor.
-        state: State of the Spark master; ``None`` if it does not respond.
-    """
+    """Return why a worker process has had no executor for ``bare_s`` and must be replaced; empty if it can stay."""
     if state is None or not state.workers:
         return ""
     if application not in state.applications:

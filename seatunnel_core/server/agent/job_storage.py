@@ -26,11 +26,7 @@ MOST_WAITING = 20
 
 
 class JobStorage:
-    """Reader of stored checkpoints.
-
-    Args:
-        engine: Engine configuration, with the default checkpoint storage.
-    """
+    """Reader of stored checkpoints; ``engine`` has the default checkpoint storage."""
 
     def __init__(self, engine: EngineConfig) -> None:
         self._engine = engine
@@ -45,9 +41,7 @@ class JobStorage:
     async def pipelines(self, job_id: str, job: JobRecord | None) -> list[dict[str, Any]] | None:
         """Return the stored pipelines of a job, as records of the inspector; ``None`` if there is no such job.
 
-        Args:
-            job_id: Id of the job.
-            job: Record of the job while it runs: it may configure its own storage.
+        The record of a running job may configure its own storage.
 
         Raises:
             RequestError: The storage fails or does not respond in time, or too many requests are waiting.

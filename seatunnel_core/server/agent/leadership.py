@@ -1,6 +1,6 @@
 """Leadership: carries out the election's commands (look, claim, beat) and holds the state while this node leads.
 
-Calls of the store block, so they run in threads: one for looks and beats, one for claims and changes.
+Calls of the store block, so they run in threads: one for reads and beats, one for claims and changes.
 """
 
 import asyncio
@@ -54,9 +54,7 @@ Value = TypeVar("Value")
 class Leadership:
     """Participant in the election, which holds the state while this node leads.
 
-    Args:
-        store: Store of the cluster's state; closed by ``close``.
-        on_lead: Called when this node has become the leader.
+    ``close`` also closes the store. ``on_lead`` is called when this node has become the leader.
     """
 
     def __init__(
@@ -94,9 +92,7 @@ class Leadership:
         """Set when the election got an event, and may have a command before its next tick."""
 
         self._broken: asyncio.Future[None] | None = None
-        """Receives an unexpected error of a look, claim or beat; otherwise the election would wait for the result
-        forever.
-        """
+        """Unexpected error of a look, claim or beat, without which the election would wait for the result forever."""
 
     async def run(self) -> None:
         """Take part in the election until cancelled."""
@@ -171,11 +167,7 @@ class Leadership:
         return len((self._working | own) & set(self.members()))
 
     def require_state(self) -> ClusterState:
-        """Return the cluster's state.
-
-        Raises:
-            RequestError: This node does not lead, or cannot be sure that it does.
-        """
+        """Return the cluster's state; raise ``RequestError`` unless this node certainly leads."""
         if problem := self.problem():
             raise RequestError(problem, status=503, reason="state_went_back")
         if self.state is None or not self.leads():
@@ -267,7 +259,7 @@ class Leadership:
             raise
 
     def _opened(self, lease: Lease, behind: Seen) -> ClusterState:
-        """Return the claimed state. If no other master is known, encrypt its records at once."""
+        """Return the claimed state; encrypt its records now if no other master is known."""
         try:
             state = ClusterState(lease, expire_s=self._config.history_s, seal=self._seal)
             if set(behind.members) <= {self.address}:

@@ -28,10 +28,9 @@ _OF_PROCESS = re.compile(r"seatunnel-engine-.+\.log")
 
 
 class LogFiles:
-    """Removes old job logs and rotates large process logs.
+    """Retention of job logs and rotation of large process logs.
 
     Args:
-        folder: Folder of the node's logs.
         keep_s: Retention of a job's log after its last line, in seconds.
         most: Maximum number of job logs.
         largest: Size above which a process log is rotated, in bytes.
@@ -63,11 +62,7 @@ class LogFiles:
             await asyncio.sleep(SWEEP_S)
 
     def sweep(self) -> None:
-        """Remove old logs of jobs and of ended worker processes, and rotate large ones. Blocks.
-
-        Raises:
-            OSError: The folder cannot be read or written.
-        """
+        """Remove old logs of jobs and of ended worker processes, and rotate large ones. Blocks."""
         of_jobs: list[tuple[float, Path]] = []
         for path in self._folder.iterdir() if self._folder.is_dir() else ():
             with contextlib.suppress(FileNotFoundError):  # several nodes may share the folder
@@ -85,7 +80,7 @@ class LogFiles:
                 path.unlink(missing_ok=True)
 
     def _set_aside(self, path: Path) -> None:
-        """Rotate a log by copying and truncating it: its writer keeps it open and appends."""
+        """Rotate a log by copying and truncating it, because its writer keeps it open and appends."""
         with open_private(path, "r+b") as large:
             with open_private(path.with_name(f"{path.name}.1"), "wb") as kept:
                 shutil.copyfileobj(large, kept)

@@ -45,7 +45,7 @@ class Piece:
 
     @property
     def end(self) -> int:
-        """Return the offset after the last byte."""
+        """Offset after the last byte."""
         return self.offset + len(self.content)
 
     def to_bytes(self) -> bytes:
@@ -54,11 +54,7 @@ class Piece:
 
     @classmethod
     def from_bytes(cls, written: bytes) -> "Piece":
-        """Return the piece encoded by ``to_bytes``.
-
-        Raises:
-            ValueError: The bytes are invalid.
-        """
+        """Return the piece encoded by ``to_bytes``; raise ``ValueError`` if it is invalid."""
         line, _, content = written.partition(b"\n")
         offset, size = line.split()
         return cls(content=content, offset=int(offset), size_bytes=int(size))
@@ -70,11 +66,7 @@ def is_log_name(name: str) -> bool:
 
 
 def require_log_name(name: str) -> str:
-    """Return the name if it is a valid name of a log.
-
-    Raises:
-        RequestError: The name is invalid.
-    """
+    """Return a valid name of a log; raise ``RequestError`` for any other name."""
     if not is_log_name(name):
         raise RequestError(f"no such log: {name[:200]!a}", status=404)
     return name
@@ -103,17 +95,7 @@ def _found(folder: Path) -> Iterator[LogFile]:
 
 
 def read_piece(folder: Path, name: str, offset: int, length: int) -> Piece:
-    """Return a part of a log file, at most ``PIECE_BYTES``. Blocks.
-
-    Args:
-        folder: Folder of the node's logs.
-        name: Name of the file.
-        offset: Offset of the first byte; if negative, relative to the end of the file.
-        length: Maximum number of bytes.
-
-    Raises:
-        RequestError: There is no such log.
-    """
+    """Return up to ``PIECE_BYTES`` of a log file. A negative ``offset`` is relative to the end of the file. Blocks."""
     path = folder / require_log_name(name)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -131,10 +113,6 @@ def read_piece(folder: Path, name: str, offset: int, length: int) -> Piece:
 
 
 def piece_wanted(block: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Return name, offset and length of a request for a piece.
-
-    Raises:
-        StoredValueError: The request is invalid.
-    """
+    """Return name, offset and length of a request for a piece."""
     offset = stored.number(block, "offset", least=-stored.MOST)
     return stored.text(block, "name"), offset, stored.number(block, "length")

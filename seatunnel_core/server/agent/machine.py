@@ -17,10 +17,7 @@ WARN_MS = 1_000
 
 
 class ClockDifference:
-    """Difference between the clocks of this node and the leader, estimated from the leader's responses.
-
-    It is only informative, to explain inconsistent times in logs and responses.
-    """
+    """Difference between the clocks of this node and the leader, for information only."""
 
     def __init__(self) -> None:
         self.ms = 0
@@ -29,14 +26,7 @@ class ClockDifference:
         self._warned = False
 
     def note(self, leader: str, theirs: float, sent: float, received: float) -> None:
-        """Update the difference from a response.
-
-        Args:
-            leader: Address of the leader.
-            theirs: Time on the leader's clock, in seconds since 1970.
-            sent: Clock of this node when the request was sent.
-            received: Clock of this node when the response arrived.
-        """
+        """Update the difference from the leader's clock and the local clock before and after the request."""
         self.ms = round(((sent + received) / 2 - theirs) * 1000)
         unsure_ms = (received - sent) * 500
         is_off = abs(self.ms) - unsure_ms > WARN_MS
@@ -74,8 +64,7 @@ class Machine:
     def measured(self, hosts: Iterable[int] = ()) -> dict[str, str]:
         """Return all measurements that this machine provides, as strings, by SeaTunnel's names.
 
-        Args:
-            hosts: Process ids of the node's worker processes, which need not be children of this process.
+        Worker processes (``hosts``, by pid) need not be children of this process.
         """
         with self._measuring:
             memory, own = self._fields("meminfo"), self._fields("self/status")
@@ -157,7 +146,7 @@ def _memory(found: Mapping[str, int]) -> dict[str, str]:
 
 
 def _own_memory(own: Mapping[str, int], machine: Mapping[str, int]) -> dict[str, str]:
-    """Return the memory of this process under SeaTunnel's heap metrics; their maximum is the machine's memory."""
+    """Return the memory of this process under SeaTunnel's heap metrics, with the machine's memory as the maximum."""
     if "VmRSS" not in own:
         return {}
     used, most = own["VmRSS"] * 1024, own.get("VmHWM", own["VmRSS"]) * 1024

@@ -1,7 +1,6 @@
 """The leader's view of the members' worker processes, and delivery of its orders to them.
 
-Members are polled independently of each other. While orders to a member are in flight, and until the next poll, its
-report may be older than the orders, so no decision is based on it.
+Members are polled independently. A report may be older than orders in flight, so decisions wait for the next poll.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The part of an agent that all nodes share. Its defaults are those of a node that cannot lead."""
+"""The part of an agent that all nodes share. The defaults are those of a node that cannot lead."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,11 +21,7 @@ from seatunnel_core.server.transport.rejections import Rejections
 
 
 class NodeAgent:
-    """Agent of one node.
-
-    Args:
-        address: Address of this member, as ``host:port``.
-    """
+    """Agent of one node; ``address`` is ``host:port``."""
 
     def __init__(self, config: NodeConfig, address: str) -> None:
         self.config = config
@@ -49,7 +45,7 @@ class NodeAgent:
         self._stopping.set()
 
     async def close(self, *, with_host: bool) -> None:
-        """Release all resources. Worker processes end after a last checkpoint, or are left to a later agent."""
+        """Release all resources; with ``with_host``, end the worker processes after a last checkpoint."""
         raise NotImplementedError
 
     # -- for HTTP ---------------------------------------------------------------------------------------------------
@@ -60,11 +56,7 @@ class NodeAgent:
         return None
 
     def require_state(self) -> ClusterState:
-        """Return the cluster's state.
-
-        Raises:
-            RequestError: This node does not lead, or cannot be sure that it does.
-        """
+        """Return the cluster's state; raise ``RequestError`` unless this node certainly leads."""
         raise self._not_for_this_node()
 
     def _not_for_this_node(self) -> RequestError:
@@ -79,11 +71,7 @@ class NodeAgent:
         return ""
 
     def own_hosts(self) -> OwnHosts:
-        """Return the worker processes of this member.
-
-        Raises:
-            RequestError: Nodes of this role have none.
-        """
+        """Return the worker processes of this member; raise ``RequestError`` if its role has none."""
         raise self._not_for_this_node()
 
     async def ask_hosts(self, _request: Mapping[str, Any]) -> list[Any]:
@@ -95,7 +83,7 @@ class NodeAgent:
         return ()
 
     def report(self) -> MemberReport | None:
-        """Return the report on this member's worker processes; ``None`` until the search for existing ones is done."""
+        """Return the report on this member's worker processes; ``None`` until existing ones have been found."""
         return None
 
     def clock_difference(self) -> int:
@@ -106,7 +94,7 @@ class NodeAgent:
         """Record that a query node is alive, if this node keeps track of the cluster's nodes."""
 
     def welcome(self, _address: str, _slots: int) -> dict[str, Any]:
-        """Record that a worker node is alive, and return the response to it: addresses, slots and worker processes.
+        """Record a live worker node and return the response to it: addresses, slots and worker processes.
 
         Raises:
             RequestError: The search for worker processes of an earlier agent has not ended, and the worker node must

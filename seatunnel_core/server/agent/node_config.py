@@ -129,16 +129,9 @@ def node_config(
 ) -> NodeConfig:
     """Read the configuration files and return the configuration of this node.
 
-    Keys without effect are logged, once each.
-
-    Args:
-        role: Role of the node; ``None`` for the one in ``cluster.server-mode``.
-        engine_file: Engine file that overrides the default search.
-        cluster: Cluster name that overrides the one in ``hazelcast.yaml``.
-        port: Member port that overrides the one in ``hazelcast.yaml``.
-        http_port: Port of REST v2, which takes effect even if ``http.enable-http`` is not set.
-        environment: Environment variables; by default those of the process.
-        folder: Folder that contains ``config``.
+    The arguments override the files; ``role`` and ``cluster`` are by default those in the files. ``http_port`` takes
+    effect even if ``http.enable-http`` is not set. ``folder`` contains ``config``. Keys without effect are logged, once
+    each.
 
     Raises:
         ConfigError: Files have problems; the message lists those of all files.
@@ -276,11 +269,7 @@ def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> Clus
 
 
 def _host(files: _Files, members: tuple[str, ...]) -> str:
-    """Return the host under which others reach the node.
-
-    Raises:
-        UsageError: A secret is missing that this host needs, or Spark could not listen there.
-    """
+    """Return the host under which others reach the node; reject one that needs a secret or is unusable by Spark."""
     host = own_host(
         files.cluster,
         members,
@@ -326,9 +315,6 @@ def _timing(stated: _Stated) -> Timing:
     """Return the timing of the election.
 
     A leader may act for half the timeout after each heartbeat, so it must send several heartbeats within that time.
-
-    Raises:
-        UsageError: The timeout is not longer than the interval.
     """
     interval_s, timeout_s = stated[cluster_options.HEART_BEAT_INTERVAL], stated[cluster_options.HEART_BEAT_TIMEOUT]
     if timeout_s <= interval_s:

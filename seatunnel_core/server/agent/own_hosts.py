@@ -1,7 +1,7 @@
 """Worker processes of a member: one warm process shared by jobs, and a dedicated one for each job that needs it.
 
-Each agent supervises its own worker processes, independent of the leader. Orders carry the leader's term; an order
-with a lower term than the newest known one is rejected, here and again by the worker process.
+Each agent supervises its own worker processes. Orders carry the leader's term; an order with a lower term than the
+newest known one is rejected, here and again by the worker process.
 """
 
 import asyncio
@@ -60,7 +60,6 @@ class OwnHosts:
     """Supervisor of this member's worker processes, which forwards orders to them.
 
     Args:
-        spark: Spark backend of the worker processes.
         workers: Worker nodes that have joined this node.
         seen_term: Returns the newest term known to this node.
         on_news: Called when the status of a worker process has changed.
@@ -128,11 +127,7 @@ class OwnHosts:
         return None if host is None else host.status
 
     async def ask_all(self, request: Mapping[str, Any]) -> list[Any]:
-        """Send a request to all responsive worker processes; return their responses.
-
-        Processes without a last status are skipped, because requests must not delay the supervision of a hanging
-        process.
-        """
+        """Send a request to all worker processes that have a status, so that no hanging process delays it."""
         asked = [
             host.ask(host.process.ask, request)
             for host in tuple(self._hosts.values())
@@ -245,23 +240,16 @@ class OwnHosts:
     # -- orders -----------------------------------------------------------------------------------------------------
 
     def require_term(self, term: int) -> None:
-        """Check and record the term of a leader's request.
-
-        Raises:
-            HostError: The term is lower than the newest known term.
-        """
+        """Check and record the term of a leader's request; raise ``HostError`` if a newer term is known."""
         newest = max(self._term, self._seen_term())
         if term < newest:
             raise HostError(f"an order of term {term} is rejected: a node leads in term {newest}")
         self._term = term
 
     def require_fresh(self, as_of: float) -> None:
-        """Reject an order that was decided too long ago, which happens if this process was paused or disconnected.
+        """Raise ``HostError`` if an order was decided too long ago, because this process was paused or disconnected.
 
         By then, the leader considers this member lost and assigns its jobs to others.
-
-        Raises:
-            HostError: The order is too old.
         """
         age_s, most_s = time.monotonic() - as_of, self._config.timing.timeout_s
         if age_s > most_s:
@@ -279,7 +267,6 @@ class OwnHosts:
 
         Raises:
             HostError: An order is rejected, or its process is unreachable; later orders to it are skipped.
-            StoredValueError: An order is invalid.
         """
         by_host: dict[str, list[Mapping[str, Any]]] = {}
         for order in orders:

@@ -19,9 +19,7 @@ LARGEST_BODY = 10 * 1024 * 1024
 """Maximum size of the body of a request, in bytes."""
 
 ORDERS_BYTES = LARGEST_BODY - 64 * 1024
-"""Maximum size of the orders in one request, in bytes. Less than ``LARGEST_BODY``, because records may grow while jobs
-run.
-"""
+"""Maximum size of the orders in one request, in bytes; smaller than the body, because records of jobs may grow."""
 
 
 def order_bytes(job: JobRecord) -> int:
@@ -72,8 +70,7 @@ class Line(enum.Enum):
 class Peers:
     """Client for other members, which signs requests with the cluster's secret.
 
-    Requests need no threads, and do not wait for each other even if many members hang. Cancelling the waiting task
-    cancels the request.
+    Requests use no threads and do not wait for hanging members. Cancelling the waiting task cancels the request.
     """
 
     def __init__(self, config: NodeConfig) -> None:
@@ -94,19 +91,11 @@ class Peers:
         return accepted(answer, called(self._config.cluster))
 
     async def forward(self, member: str, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        """Forward a user's request; return the response.
-
-        Raises:
-            SeaTunnelError: The member is unreachable.
-        """
+        """Forward a user's request; return the response, or raise ``SeaTunnelError`` if the member is unreachable."""
         return await self._exchanged(member, Line.FORWARD, method, target, body, content_type)
 
     async def read(self, member: str, target: str, body: bytes) -> Answer:
-        """Send a POST request for logs or metrics; return the response.
-
-        Raises:
-            SeaTunnelError: The member is unreachable.
-        """
+        """Send a POST for logs or metrics; return the response, or raise ``SeaTunnelError`` without one."""
         return await self._exchanged(member, Line.READ, "POST", target, body, "application/json")
 
     async def _exchanged(

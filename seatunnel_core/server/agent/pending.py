@@ -33,7 +33,7 @@ def pending_jobs(
         waiting: Waiting jobs, in their order.
         reasons: Reasons why they wait, by job.
         waits: True if jobs without free slots wait instead of being rejected.
-        job_id: Id of the job to list; empty for all.
+        job_id: ID of the job to list; empty for all.
         limit: Maximum number of jobs to list.
         pretty: True for formatted times instead of milliseconds since 1970.
     """

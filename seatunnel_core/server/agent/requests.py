@@ -27,8 +27,8 @@ class UserRequests:
     async def submit(self, record: JobRecord) -> JobRecord:
         """Accept a job durably. If the same job is already active, return it unchanged.
 
-        Submissions with equal text, format and variables are the same job, because clients repeat a request whose
-        response was lost. A job that ended before any attempt claimed it can also be restored; it then starts from the
+        Submissions with equal text, format and variables are the same job, because clients repeat a request if the
+        response is lost. A job that ended before any attempt claimed it can also be restored; it then starts from the
         beginning.
 
         Raises:
@@ -131,11 +131,7 @@ class UserRequests:
 
 
 def _require_same(record: JobRecord, active: JobRecord) -> None:
-    """Check that a job equals the active one with the same id.
-
-    Raises:
-        RequestError: The jobs differ. The message lists the differing parts, without values of variables.
-    """
+    """Raise ``RequestError`` unless a job equals the active one with its id; the message contains no variables."""
     differing = [name for name in ("text", "format", "variables") if getattr(record, name) != getattr(active, name)]
     if differing:
         raise RequestError(

@@ -24,12 +24,7 @@ class RunningJobs:
         self._pool = ThreadPoolExecutor(4, "running job")
 
     async def savepoint(self, member: str, job_id: str, name: str) -> Any:
-        """Take a savepoint of a running job, and return its content once it is complete.
-
-        Args:
-            member: Member that runs the job.
-            job_id: Id of the job.
-            name: Name of the savepoint; empty for the next number.
+        """Take a savepoint of a running job (by default with the next number as its name); return it when complete.
 
         Raises:
             UsageError: The job does not run there, or the name is taken or invalid.
@@ -73,7 +68,7 @@ class RunningJobs:
         Raises:
             UsageError: The job does not run there, or rejects the request.
             SeaTunnelError: The member is unreachable.
-            TimeoutError: There was no response within the time limit of the line.
+            TimeoutError: The time limit of ``line`` has passed.
         """
         async with asyncio.timeout(line.answer_s):
             if member != self._address:

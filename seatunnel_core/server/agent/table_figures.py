@@ -1,6 +1,6 @@
 """Metrics by table, as in SeaTunnel: rows of a table that a source reads or a sink writes.
 
-Rows are counted per source and sink. So a table has metrics only if it is the only table of its source or sink. The
+Rows are counted per source and sink, so a table has metrics only if it is the only one of its source or sink. The
 metrics of several sinks of the same table are added.
 """
 
@@ -30,12 +30,7 @@ _KINDS = {
 
 
 def by_table(described: Description, pipelines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the values of each of SeaTunnel's metrics by table, as strings.
-
-    Args:
-        described: Description of the job, with its graph.
-        pipelines: Metrics of the pipelines, as written by ``measured_record``; some may be unknown.
-    """
+    """Return the values of each of SeaTunnel's metrics by table, as strings."""
     found: dict[str, dict[str, float]] = {name: {} for names in _KINDS.values() for name in names}
     measured = {str(each["id"]): each for each in pipelines}
     vertices = {each["vertexId"]: each for each in described.vertices}
@@ -54,10 +49,7 @@ def by_table(described: Description, pipelines: Iterable[Mapping[str, Any]]) -> 
 
 
 def _moved(pipeline: Mapping[str, Any], vertex: str, *, alone: bool) -> Mapping[str, Any] | None:
-    """Return the metrics of a source or sink in a pipeline; ``None`` if unknown.
-
-    For the only source or sink of a pipeline, these are the pipeline's metrics.
-    """
+    """Return the metrics of a source or sink, those of the pipeline if it is the only one; ``None`` if unknown."""
     if alone:
         return pipeline or None
     found: Mapping[str, Any] | None = pipeline.get("vertices", {}).get(vertex)

@@ -1,7 +1,7 @@
 """Agent of a node that cannot lead: it joins all masters and runs a Spark worker for each of their worker processes.
 
-It does not take part in the election, and stores no state. It forwards HTTP requests to the leader. If no master can
-be reached for a while, it ends together with its child processes.
+It stores no state and forwards HTTP requests to the leader. If no master can be reached for a while, it ends together
+with its child processes.
 """
 
 import asyncio
@@ -33,8 +33,7 @@ SEARCH_S = 10.0
 """Interval between two searches of the configured members once a master is known, in seconds."""
 
 KEEP_S = 75.0
-"""Time for which the Spark workers of a silent master are kept, in seconds: without an agent, its worker processes run
-for another minute."""
+"""Time for which the Spark workers of a silent master are kept, in seconds, for its remaining worker processes."""
 
 
 @define
@@ -78,7 +77,7 @@ class Joined:
         self._heard_at = now
 
     def forget(self, now: float) -> None:
-        """Drop masters that have been silent for so long that none of their worker processes can be alive."""
+        """Drop masters that have been silent for so long that their worker processes must have ended."""
         self._masters = {each: found for each, found in self._masters.items() if now - found.answered_at < KEEP_S}
 
     def is_orphaned(self, now: float) -> bool:
@@ -109,11 +108,7 @@ class WorkerAgent(NodeAgent):
         """Pending requests by member."""
 
     async def run(self) -> None:
-        """Run the agent until ``stop``.
-
-        Raises:
-            ClusterError: No master could be reached within the grace period.
-        """
+        """Run the agent until ``stop``; raise ``ClusterError`` if no master was reachable within the grace period."""
         if self._spark is not None:
             self._spark.prepare()
         search = asyncio.create_task(self._search())
@@ -183,7 +178,7 @@ class WorkerAgent(NodeAgent):
         return Welcome.of_members(await self.peers.ask(member, Line.WORKER, target, None, method="GET"))
 
     async def close(self, *, with_host: bool) -> None:
-        """End the child processes; there are no worker processes to leave to a later agent."""
+        """End the child processes; this node has no worker processes."""
         if self._spark is not None:
             self._spark.end()
         await self.planner.close()

@@ -36,20 +36,12 @@ class Welcome(Stored):
 
     @classmethod
     def of_members(cls, block: Any) -> "Welcome":
-        """Return the parsed response to a query node, which has no Spark workers.
-
-        Raises:
-            StoredValueError: The block is invalid.
-        """
+        """Return the parsed response to a query node, which has no Spark workers."""
         return cls.from_record({**block, "masters": stored.member(block, "members"), "spark": "", "hosts": []})
 
 
 class Workers:
-    """Live worker and query nodes.
-
-    Args:
-        clock: Monotonic clock, in seconds.
-    """
+    """Live worker and query nodes; ``clock`` is monotonic, in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -20,11 +20,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 
 def check(request: Any) -> dict[str, Any]:
-    """Return the result of checking a job, valid or not.
-
-    Args:
-        request: Object with ``text``, ``format`` and ``engine_file``, which may be empty.
-    """
+    """Return the result of checking a job, valid or not; ``engine_file`` of the request may be empty."""
     problems = Problems()
     try:
         return {"valid": True, "errors": [], **_checked(request, problems)}

@@ -30,12 +30,7 @@ class LimitedRequests(ABC):
         self._waiting = 0
 
     async def ask(self, what: str, request: Mapping[str, Any], *, reason: str = "") -> Any:
-        """Run a request and return its response.
-
-        Args:
-            what: Name of the request.
-            request: Content of the request.
-            reason: Machine-readable reason of a rejection; by default the code of the error.
+        """Run the request ``what`` and return its response; ``reason`` replaces the error's code if it is rejected.
 
         Raises:
             RequestError: The request was rejected, took too long, or too many are waiting.

@@ -11,11 +11,7 @@ _FINDS = {"source": lookup.source, "transform": lookup.transform, "sink": lookup
 
 
 def options(request: Any) -> dict[str, Any]:
-    """Return the options of a plugin.
-
-    Raises:
-        UsageError: There is no such plugin; the message lists the existing ones.
-    """
+    """Return the options of a plugin."""
     kind = stored.text(request, "type")
     plugin = _FINDS[kind](stored.text(request, "plugin"))
     declared: tuple[Option[Any], ...] = plugin.declared

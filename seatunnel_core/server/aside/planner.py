@@ -37,27 +37,15 @@ class Planner(LimitedRequests):
         self._process: asyncio.subprocess.Process | None = None
 
     async def plan(self, job: Mapping[str, Any]) -> Any:
-        """Return the name of a job and its warnings, as ``server.aside.planning.plan`` does.
-
-        Raises:
-            RequestError: The job cannot be planned, takes too long, or too many jobs are waiting.
-        """
+        """Return the name of a job and its warnings, as ``server.aside.planning.plan`` does."""
         return await self.ask("plan", job, reason="config_error")
 
     async def split(self, body: str) -> Any:
-        """Return the jobs of a list, as ``server.aside.submissions.split`` does.
-
-        Raises:
-            RequestError: The list is invalid, takes too long, or too many jobs are waiting.
-        """
+        """Return the jobs of a list, as ``server.aside.submissions.split`` does."""
         return await self.ask("split", {"body": body})
 
     async def encrypt(self, text: str, format: str) -> Any:
-        """Return a job with its secrets encrypted, as ``server.aside.submissions.encrypt`` does.
-
-        Raises:
-            RequestError: The text is invalid, takes too long, or too many jobs are waiting.
-        """
+        """Return a job with its secrets encrypted, as ``server.aside.submissions.encrypt`` does."""
         return await self.ask("encrypt", {"text": text, "format": format})
 
     async def close(self) -> None:

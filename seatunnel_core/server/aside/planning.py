@@ -14,13 +14,9 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 
 
 def plan(request: Any) -> dict[str, Any]:
-    """Return the name of a job and its warnings.
+    """Return the name of a job and its warnings; ``request`` has the fields of ``SubmittedJob``, and ``engine_file``.
 
-    Sources are not opened: the job may run on another node, and a service that is unavailable now may be available
-    when the job starts.
-
-    Args:
-        request: Object with the fields of ``SubmittedJob``, and ``engine_file``, which may be empty.
+    Sources are not opened: the job may run on another node, and at another time.
 
     Raises:
         ConfigError: The job is invalid; the message lists all warnings, then all errors.

@@ -1,4 +1,4 @@
-"""Verification and comparison of stored checkpoints, for which they are read completely."""
+"""Verification and comparison of stored checkpoints, which are read completely."""
 
 import re
 from collections.abc import Iterator
@@ -25,23 +25,13 @@ def _opened(request: Any) -> Iterator[tuple[CheckpointStorage, JobSurvey]]:
 
 
 def verify(request: Any) -> dict[str, Any]:
-    """Return which checkpoints of a job are damaged, and which can be restored.
-
-    Raises:
-        UsageError: The storage has no such job.
-        CheckpointStorageError: The storage cannot be read.
-    """
+    """Return the damaged checkpoints of a job, and those that can be restored."""
     with _opened(request) as (storage, job):
         return {"job_id": job.job_id, **record.verification(inspector.verify(storage, [job]))}
 
 
 def compare(request: Any) -> dict[str, Any]:
-    """Return the differences between two checkpoints of each pipeline, by default the latest two.
-
-    Raises:
-        UsageError: The storage has no such job, pipeline or checkpoint.
-        CheckpointStorageError: The storage cannot be read.
-    """
+    """Return the differences between two checkpoints of each pipeline, by default the latest two."""
     number, named = stored.number(request, "pipeline"), [stored.text(request, key) for key in ("from", "to")]
     with _opened(request) as (storage, job):
         pipelines = [job.pipeline(number)] if number else list(job.pipelines.values())

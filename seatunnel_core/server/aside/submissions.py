@@ -26,9 +26,6 @@ _LONGEST_PARAMETER = 1_000
 def split(request: Any) -> list[dict[str, Any]]:
     """Return the jobs of a list, each with its ``text`` as JSON and its ``params``.
 
-    Args:
-        request: Object with the ``body`` of the request.
-
     Raises:
         RequestError: The body is not a list of objects, or has too many, or one is too large or has invalid parameters.
         ConfigError: Parsing needs too much memory.
@@ -63,14 +60,7 @@ def _job(number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encrypt(request: Any) -> dict[str, Any]:
-    """Return a job with its secrets encrypted, as ``seatunnel --encrypt`` does.
-
-    Args:
-        request: Object with ``text`` and ``format``.
-
-    Raises:
-        UsageError: The text is invalid, or does not set ``shade.identifier``.
-    """
+    """Return a job with its secrets encrypted, as ``seatunnel --encrypt`` does."""
     name = FORMATS[stored.text(request, "format")]
     read, variables = partial(parse, stored.text(request, "text"), name), Variables(environment={}, of_node=True)
     with BoundedMemory():

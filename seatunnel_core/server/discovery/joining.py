@@ -1,7 +1,7 @@
 """Introduction of a starting node to live members, before it takes part in the cluster.
 
-The node introduces itself to every known address. Node and member compare their cluster name, secret, election timing
-and storages (each must read what the other one wrote). The first difference causes an error that contains the setting.
+Node and member compare their cluster name, secret, election timing and storages (each must read what the other wrote).
+The first difference causes an error that contains the setting.
 """
 
 import json
@@ -72,9 +72,7 @@ class Introduction(Stored):
     """Masters known to the member."""
 
     version: Version = added(())
-    """Newest version of the state that the member has seen; empty if it stores no state, or its software is too old to
-    report it.
-    """
+    """Newest version of the state that the member has seen; empty if it stores no state, or from earlier versions."""
 
 
 def difference(here: Introduction, there: Introduction) -> str | None:
@@ -123,9 +121,7 @@ class Joining:
         """Returns the newest version of the state that the node has seen."""
 
         self._comparing: dict[str, threading.Lock] = {}
-        """Locks by member, held during a check for shared storage, because the requester removes the written objects
-        afterwards.
-        """
+        """Locks by member for checks of shared storage, because each check removes its objects when it ends."""
 
         self._self = Introduction(
             address=address,
@@ -242,11 +238,7 @@ class Joining:
     # -- the member --------------------------------------------------------------------------------------------------
 
     def meet(self, body: bytes) -> dict[str, Any]:
-        """Handle the introduction of a node.
-
-        Raises:
-            StoredValueError: The body is not an introduction.
-        """
+        """Handle the introduction of a node."""
         visitor = Introduction.from_record(stored.parse(body))
         reason = difference(visitor, self._self)
         if reason is not None:
@@ -256,12 +248,7 @@ class Joining:
         return evolve(self._self, leader=known["leader"], members=members, version=self.version()).record()
 
     def probe(self, body: bytes) -> dict[str, str]:
-        """Read the probe objects of a node, and write some for it; return digests, empty if not found.
-
-        Raises:
-            StoredValueError: The body is not a probe.
-            RequestError: A storage does not respond.
-        """
+        """Read the probe objects of a node, and write some for it; return digests, empty if not found."""
         block = stored.parse(body)
         writer, left = stored.text(block, "writer"), stored.below(block, "left")
         try:

@@ -33,16 +33,7 @@ def own_host(
 
     This is the first existing one of: ``instance_host``, ``public-address``, an address that matches ``interfaces``,
     the first listed member on this machine, the source address towards a listed member or one of ``others``, and
-    loopback.
-
-    Args:
-        cluster: Cluster configuration; ``None`` without a file.
-        listed: Configured members, as ``host:port``.
-        instance_host: Host in the engine's file or ``kylin.properties``.
-        others: Other servers that all members reach, as ``host:port``.
-
-    Raises:
-        UsageError: This machine has no address that matches ``interfaces``.
+    loopback. ``others`` are further servers that all members reach. All addresses are ``host:port``.
     """
     if instance_host:
         return instance_host

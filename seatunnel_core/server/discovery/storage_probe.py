@@ -22,11 +22,7 @@ _PAUSE_S = 0.25
 
 @contextmanager
 def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
-    """Open the storages of a node that can lead, ``checkpoints`` and ``state``; close them on exit.
-
-    Raises:
-        UsageError, CheckpointStorageError: A storage cannot be opened.
-    """
+    """Open the storages of a node that can lead, ``checkpoints`` and ``state``; close them on exit."""
     with ExitStack() as storages:
         configured = config.engine.storage
         checkpoints = storages.enter_context(open_storage(configured.type, configured.effective))
@@ -40,12 +36,7 @@ def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
 
 
 class StorageProbe:
-    """Probe of one storage of a node. Thread-safe.
-
-    Args:
-        storage: Open storage, not closed by this class.
-        setting: Setting that configures the storage, for messages.
-    """
+    """Probe of one open storage of a node. Thread-safe. Messages contain ``setting``, which configures the storage."""
 
     def __init__(self, storage: CheckpointStorage, *, setting: str) -> None:
         self._storage = storage
@@ -58,19 +49,11 @@ class StorageProbe:
         return storage.locate("") if isinstance(storage, BlobStorage) else type(storage).__name__
 
     def leave(self, asker: str, answerer: str) -> str:
-        """Write a probe object of random bytes for a check between two members; return its digest.
-
-        Raises:
-            CheckpointStorageError: The storage fails or does not respond.
-        """
+        """Write a probe object of random bytes for a check between two members; return its digest."""
         return self._storage.store_attachment(_job(asker, answerer), secrets.token_bytes(32))
 
     def sees(self, asker: str, answerer: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
-        """Return True if the probe object of the other member is found; retry for a while before returning False.
-
-        Raises:
-            CheckpointStorageError: The storage fails or does not respond.
-        """
+        """Return True if the probe object of the other member is found; retry for a while before returning False."""
         for _ in range(int(PATIENCE_S / _PAUSE_S)):
             try:
                 self._storage.get_attachment(_job(asker, answerer), digest)
@@ -84,16 +67,10 @@ class StorageProbe:
         """Remove the probe objects of both members, including those of earlier runs; called by the requester.
 
         ``seatunnel checkpoints gc`` removes the probe objects of dead nodes after a day.
-
-        Raises:
-            CheckpointStorageError: The storage fails or does not respond.
         """
         self._storage.delete_job(_job(asker, answerer))
 
 
 def _job(asker: str, answerer: str) -> str:
-    """Return the job ID under which the probe objects of a check are stored; repetitions use the same ID.
-
-    Two members may run comparisons in both directions at the same time, which have different ids.
-    """
+    """Return the job ID under which the probe objects of a check are stored; checks in both directions differ."""
     return PROBE_PREFIX + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]

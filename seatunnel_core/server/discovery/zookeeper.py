@@ -27,11 +27,7 @@ FIRST_S = 15.0
 def registered(
     config: NodeConfig, address: str, changed: Callable[[tuple[str, ...]], None]
 ) -> "Iterator[tuple[str, ...]]":
-    """Register in ZooKeeper if it is configured, until exit; yield the registered members.
-
-    Raises:
-        PlatformError, UsageError: As in ``Register``.
-    """
+    """Register in ZooKeeper if it is configured, until exit; yield the registered members."""
     if config.zookeeper is None:
         yield ()
         return
@@ -51,10 +47,6 @@ class Register:
         cluster: Name of the cluster.
         address: Address of the node, as ``host:port``.
         changed: Called with all addresses when they have changed, from a thread of this object.
-
-    Raises:
-        PlatformError: kazoo is not installed.
-        UsageError: The server list is invalid.
     """
 
     def __init__(
@@ -146,7 +138,7 @@ class Register:
         self._wanted.set()
 
     def _register(self) -> None:
-        """Create the entry of this session. An entry of an earlier run ends with its session; the watch detects it."""
+        """Create the entry of this session. If an entry of an earlier run exists, the watch detects its end."""
         from kazoo.exceptions import NodeExistsError
 
         self._client.ensure_path(self._folder)

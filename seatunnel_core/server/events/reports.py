@@ -24,12 +24,7 @@ Post = Callable[[bytes], None]
 
 
 class EventReports:
-    """Queue of events. Adding an event never blocks.
-
-    Args:
-        post: Sends a list of events as JSON.
-        again_s: Pauses between retries, in seconds.
-    """
+    """Queue of events, sent as JSON lists by ``post``. Adding an event never blocks."""
 
     def __init__(self, post: Post, *, again_s: tuple[float, ...] = AGAIN_S) -> None:
         self._post = post

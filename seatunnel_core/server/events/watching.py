@@ -17,14 +17,10 @@ from seatunnel_core.server.observed_node import ObservedNode
 LOOK_S = 0.5
 
 AGAIN_S = 60.0
-"""Period before a leader's end whose events the next leader sends again, in seconds.
-
-Older events were delivered before."""
+"""Period before a leader's end, in seconds: the next leader sends its events again. Older events were delivered."""
 
 _OWN_S = 2.0
-"""Age in seconds below which a record may have been written by this leader, so that it is not attributed to its
-predecessor.
-"""
+"""Age in seconds below which this leader itself, not its predecessor, may have written a record."""
 
 
 @frozen(kw_only=True)
@@ -56,10 +52,6 @@ def surely_told(found: Mapping[str, Known], now: float) -> dict[str, Known]:
     """Return the jobs in a new leader's first view whose events an earlier leader has certainly sent.
 
     The newest record that this leader has not written itself indicates until when the earlier one was alive.
-
-    Args:
-        found: Known states of all jobs.
-        now: Current time, in seconds since 1970.
     """
     last = max((job.since for job in found.values() if job.since < now - _OWN_S), default=0.0)
     return {job_id: job for job_id, job in found.items() if job.since < last - AGAIN_S}
@@ -77,11 +69,7 @@ def _of_checkpoints(told: Mapping[str, Any], was: Known | None, job: Known) -> I
 
 
 class EventWatch:
-    """Reports job events while this node leads.
-
-    Args:
-        reports: Queue of events.
-    """
+    """Watch of jobs that reports events while this node leads."""
 
     def __init__(self, agent: ObservedNode, reports: EventReports) -> None:
         self._agent = agent

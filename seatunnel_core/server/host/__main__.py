@@ -199,10 +199,7 @@ def end_with_all() -> None:
 
 
 def _options(line: str) -> Mapping[str, str]:
-    """Return the Spark options of the job whose record is in a line; none if the record cannot be read.
-
-    They are sent through a pipe, because they may contain secrets. An unreadable job fails when it is started.
-    """
+    """Return the Spark options in a job's record; none if it is unreadable: such a job fails at its start."""
     try:
         return SubmittedJob.of(JobRecord.from_bytes(line.encode())).read().spark_options
     except (SeaTunnelError, ValueError) as error:

@@ -45,13 +45,11 @@ class Host:
 
     Args:
         make_job: Creates the job of a record; this class starts it.
-        pid: Process id.
         name: Name among the worker processes of the member.
         boot: Unique id among processes of this name.
         offered: Number of slots that jobs may hold; 0 for dynamic slots.
         forget_log: Called with the id of a job that is dropped.
         look_at_java: Returns the JVM's process id, 0 if unknown, and its metrics.
-        clock: Monotonic clock, in seconds.
     """
 
     def __init__(
@@ -104,11 +102,7 @@ class Host:
         }
 
     def _require_term(self, request: Mapping[str, Any]) -> None:
-        """Check and record the term of a request.
-
-        Raises:
-            HostError: The term is lower than an earlier one.
-        """
+        """Check and record the term of a request; raise ``HostError`` if it is lower than an earlier one."""
         term = stored.number(request, "term")
         if term < self._term:
             raise HostError(f"an order of term {term} is rejected: a leader of term {self._term} has sent orders")

@@ -31,13 +31,7 @@ class _Found:
 
 
 class JavaWatch:
-    """On-demand reader of a JVM's metrics. Runs one read at a time, in a dedicated thread.
-
-    Args:
-        read: Reads the metrics.
-        labels: Labels of all samples.
-        clock: Monotonic clock, in seconds.
-    """
+    """On-demand reader of a JVM's metrics. Runs one read at a time, in a dedicated thread."""
 
     def __init__(self, read: Read, labels: Mapping[str, str], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -48,10 +42,7 @@ class JavaWatch:
         self._reading: Future[_Found] | None = None
 
     def look(self) -> tuple[int, tuple[Sample, ...]]:
-        """Return the JVM's process id and samples; 0 and none if they are unknown after ``WAIT_S``.
-
-        While an earlier read is pending, they are unknown, and this function returns at once.
-        """
+        """Return the JVM's process id and samples; 0 and none while a read takes longer than ``WAIT_S``."""
         with self._asking:
             reading = self._reading
             if reading is None or (reading.done() and not self._is_fresh(reading)):

@@ -20,11 +20,7 @@ class _PrivateFile(logging.FileHandler):
 
 
 class JobLogs(logging.Handler):
-    """Handler that writes each record with a ``job`` to ``job-<id>.log``, and ignores all others.
-
-    Args:
-        folder: Folder of the files, created if missing.
-    """
+    """Handler that writes each record with a ``job`` to ``job-<id>.log`` in ``folder``, and ignores all others."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

@@ -39,7 +39,7 @@ _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses between attempts to claim a job whose storage does not respond, in seconds; the last one repeats."""
 
 MEASURE_S = 1.0
-"""Interval between measurements of a job, in seconds, independent of the frequency of requests.
+"""Interval between measurements of a job, in seconds.
 
 All jobs of a process are measured at the same time, so that the report of the process changes only once per interval.
 """
@@ -214,9 +214,6 @@ class JobThread:
 
         If the storage does not respond, retry until it does, or until the job is cancelled or the leader ends it as
         failed.
-
-        Raises:
-            SeaTunnelError, CheckpointStorageError: The job cannot be claimed.
         """
         repeated = self.record.attempt > 1
         for pause_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
@@ -248,11 +245,7 @@ class JobThread:
         return run
 
     def _exists(self, raw: RawJob, *, repeated: bool) -> bool:
-        """Return True if the attempt resumes an existing job, which a later attempt does if an earlier one claimed it.
-
-        Raises:
-            UsageError: The job to restore does not exist, although an attempt may have claimed it.
-        """
+        """Return True if the attempt resumes an existing job, either restored or claimed by an earlier attempt."""
         if not repeated and not self.record.restore:
             return False
         config = override_storage(self._engine, raw.storage, Problems())

@@ -80,9 +80,7 @@ class HostedJob(Stored):
     """Metrics by SeaTunnel's names."""
 
     pipelines: tuple[Any, ...] = ()
-    """Measurements of the pipelines for display, as written by ``measured_record``; none for a job with very many
-    pipelines.
-    """
+    """Measurements of the pipelines for display, as written by ``measured_record``; none if there are very many."""
 
     failures: tuple[Any, ...] = added(())
     """Last failures of the pipelines, as written by ``RecentFailure.record``, oldest first."""

@@ -25,8 +25,7 @@ LOST_AFTER_S = 20
 _PROPERTIES = "PYSPARK_SUBMIT_ARGS"
 
 _BOUNDS = {"spark.cleaner.periodicGC.interval": "1min"}
-"""Settings that limit memory usage. Spark keeps data that was sent to tasks until Java's garbage collection, which
-takes a tenth of a second and would otherwise only run when the heap is full."""
+"""Settings that limit memory usage: Spark keeps data that was sent to tasks until Java's garbage collection."""
 
 
 @frozen(kw_only=True)
@@ -111,12 +110,11 @@ START_S = 300.0
 
 
 class WarmSpark:
-    """Starts and monitors the Spark backend. ``look`` never blocks for long.
+    """Spark backend that is started and monitored in the background. ``look`` never blocks for long.
 
     Args:
         backend: Backend that is not started yet.
         slots: Number of concurrent tasks without a Spark cluster.
-        clock: Monotonic clock, in seconds.
     """
 
     def __init__(self, backend: SparkBackend, slots: int, clock: Callable[[], float] = time.monotonic) -> None:

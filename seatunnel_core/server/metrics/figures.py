@@ -151,13 +151,7 @@ def by_family(samples: Iterable[Sample]) -> Mapping[str, list[Sample]]:
 
 
 def page(samples: Iterable[Sample], cluster: str, *, open_metrics: bool) -> bytes:
-    """Return samples as a page.
-
-    Args:
-        samples: Samples of the node.
-        cluster: Name of the cluster, a label of all samples.
-        open_metrics: True for OpenMetrics, False for the Prometheus text format.
-    """
+    """Return samples as a page in OpenMetrics or the Prometheus text format; ``cluster`` is a label of all samples."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import generate_latest
     from prometheus_client.openmetrics import exposition

@@ -37,11 +37,7 @@ class Process:
 
 
 def samples_of(process: Process, labels: Mapping[str, str]) -> Iterator[Sample]:
-    """Yield the samples of a process; none if it has ended.
-
-    Raises:
-        ImportError: The Prometheus client is not installed.
-    """
+    """Yield the samples of a process; none if it has ended."""
     from prometheus_client import ProcessCollector
 
     whose = {**labels, "process": process.kind, "host": process.host}

@@ -87,11 +87,8 @@ def application(
 ) -> Any:
     """Return the ASGI application of one port of a node.
 
-    Args:
-        agent: Agent of the node.
-        signed: True on the member port, where requests need the cluster's signature; False on the ports of REST v2.
-        policy: Access rules of the port.
-        joining: Handles requests of joining nodes on the member port; ``None`` for no such requests.
+    ``signed`` is True on the member port, where requests need the cluster's signature, and False on the ports of REST
+    v2. ``joining`` handles requests of joining nodes on the member port; ``None`` for no such requests.
     """
     from starlette import routing
     from starlette.applications import Starlette
@@ -162,11 +159,7 @@ class _RefusedError(RequestError):
 
 
 def _require_allowed(user: User, needed: Collection[Permission]) -> None:
-    """Check the permissions of a user.
-
-    Raises:
-        RequestError: A permission is missing.
-    """
+    """Raise ``RequestError`` if the user lacks a permission."""
     missing = sorted(each.value for each in set(needed) - user.permissions)
     if missing:
         raise RequestError(f"access denied: this user lacks {', '.join(missing)}", status=403, reason="forbidden")

@@ -12,11 +12,7 @@ _READ = "seatunnel_body_read"
 
 
 def require_one_length(request: Request) -> None:
-    """Reject a request with two length headers: a proxy may have used the other one (request smuggling).
-
-    Raises:
-        RequestError: The request has both ``Content-Length`` and ``Transfer-Encoding``.
-    """
+    """Reject a request with two length headers: a proxy may have used the other one (request smuggling)."""
     if "content-length" in request.headers and "transfer-encoding" in request.headers:
         raise RequestError(
             "the request has both Content-Length and Transfer-Encoding: send one of them", reason="two_lengths"

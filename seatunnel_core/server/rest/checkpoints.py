@@ -13,13 +13,7 @@ from seatunnel_storage_api.layout import require_job_id
 
 
 async def _told(agent: Agent, job_id: str) -> tuple[list[Any], dict[str, list[Any]], list[Any]]:
-    """Return a job's stored pipelines, the last checkpoints that it reports while it runs, and its pipelines' status.
-
-    For a job that has ended, the status is the final one.
-
-    Raises:
-        RequestError: The job is unknown, or its storage does not respond.
-    """
+    """Return a job's stored pipelines, its recent checkpoints while it runs, and the status of its pipelines."""
     state = agent.require_state()
     require_job_id(job_id)
     job = state.job(job_id)

@@ -22,13 +22,7 @@ LOOK_S = 0.25
 async def forwarded(agent: Agent, request: Request, target: str, body: bytes) -> tuple[int, bytes, str]:
     """Forward a request; return the status, body and content type of the leader's response.
 
-    A ``GET`` request is repeated when its leader is replaced.
-
-    Args:
-        agent: Agent of this node.
-        request: Request of a user.
-        target: Path and query of the request on the member port.
-        body: Body of the request.
+    ``target`` is the path and query on the member port. A ``GET`` request is repeated when its leader is replaced.
 
     Raises:
         RequestError: There is no leader, it does not respond, or it was replaced while it had the request.

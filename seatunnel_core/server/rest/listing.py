@@ -17,9 +17,7 @@ SLICE_S = 0.002
 """Maximum time for encoding without yielding to the event loop, in seconds."""
 
 LONG = 200
-"""Number of entries above which lists are encoded one at a time, so that many readers block the loop no longer than
-one.
-"""
+"""Number of entries above which lists are encoded one at a time, to limit the time for which the loop is blocked."""
 
 MOST_ROWS = 10_000
 ROWS = 10
@@ -31,11 +29,7 @@ PAGING = (
 
 
 async def listed(agent: Agent, request: Request, values: Sequence[Value], shown: Callable[[Value], Any]) -> Any:
-    """Return the response with all values or one page of them, each converted by ``shown``.
-
-    Raises:
-        RequestError: There is no such page.
-    """
+    """Return the response with all values or one page of them, each converted by ``shown``."""
     from starlette.responses import Response
 
     paged = request.query_params.get("page")
@@ -98,16 +92,7 @@ CHOICE = (
 async def chosen(
     request: Request, jobs: Sequence[Job], metrics_of: Callable[[Job], Mapping[str, Any]]
 ) -> Sequence[Job]:
-    """Return the jobs that match a request, in the requested order.
-
-    Args:
-        request: Request with the parameters of ``CHOICE``.
-        jobs: All jobs.
-        metrics_of: Returns the metrics of a job, by SeaTunnel's names.
-
-    Raises:
-        RequestError: A parameter has an invalid value.
-    """
+    """Return the jobs that match the parameters ``CHOICE`` of a request, in the requested order."""
     query = request.query_params
     search, sort, order = query.get("search", "").lower(), query.get("sort", ""), query.get("order", "") or "asc"
     if len(search) > LONGEST_SEARCH:

@@ -1,7 +1,7 @@
 """Endpoints for log files: list and read the files of all nodes through any node.
 
 A file is sent as plain text: complete, in pieces; as a range of at most one piece; or followed as it grows, until the
-client disconnects. One piece is in memory at a time. ``node`` selects one of several nodes with a file of this name.
+client disconnects. One piece is in memory at a time.
 """
 
 import asyncio

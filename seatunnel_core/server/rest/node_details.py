@@ -65,11 +65,7 @@ async def _running_threads(agent: Agent, request: Request, body: bytes) -> Any:
 
 
 async def _of_node(agent: Agent, address: str, what: str) -> Any:
-    """Return what a node reports about itself: ``details`` or ``threads``.
-
-    Raises:
-        RequestError: There is no such node, or it does not respond in time.
-    """
+    """Return the ``details`` or ``threads`` that a node reports about itself."""
     agent.logs.require_node(address)
     if address == agent.address:
         return await OWN[what](agent)

@@ -50,18 +50,11 @@ Needs = Callable[[Request], Collection[Permission]]
 """Function that returns the permissions that a request needs. They are checked before its body is read."""
 
 Reads = Callable[[Agent, bytes], Awaitable[Any]]
-"""Function that parses a body before it is passed to the handler; used for bodies that take long to parse.
-
-Raises:
-    RequestError: The body is invalid."""
+"""Function that parses a body before it is passed to the handler; used for bodies that take long to parse."""
 
 
 BodyNeeds = Callable[[Any], Collection[Permission]]
-"""Function that returns further permissions that a parsed body needs.
-
-Raises:
-    RequestError: The body is invalid.
-"""
+"""Function that returns further permissions that a parsed body needs."""
 
 
 def looking(_request: Request) -> Collection[Permission]:
@@ -87,12 +80,9 @@ class Route:
     """An endpoint of a node.
 
     Args:
-        method: HTTP method.
         path: Path with parameters in braces, as in Starlette.
-        handler: Handles requests.
         to_leader: True if nodes that do not lead forward the request to the leader.
         summary: Purpose, in a sentence; empty for internal endpoints.
-        parameters: Query parameters.
         bodies: Accepted bodies, one per content type.
         answer: Schema of the response.
         kind: Content type of the response.
@@ -120,11 +110,7 @@ class Route:
 
 
 class Routes(list[Route]):
-    """The endpoints of a module. Decorators add them, each with the decorated handler.
-
-    Args:
-        common: Arguments of ``Route`` for all endpoints that do not override them.
-    """
+    """The endpoints of a module. Decorators add their functions; ``common`` are default arguments of ``Route``."""
 
     def __init__(self, **common: Any) -> None:
         super().__init__()
@@ -153,11 +139,7 @@ def encoded(value: Any) -> bytes:
 
 
 def json_value(body: bytes) -> Any:
-    """Return the JSON value of a body.
-
-    Raises:
-        RequestError: The body is empty or not JSON.
-    """
+    """Return the JSON value of a body; raise ``RequestError`` for an empty or invalid one."""
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
     try:
@@ -167,11 +149,7 @@ def json_value(body: bytes) -> Any:
 
 
 def json_block(body: bytes) -> Mapping[str, Any]:
-    """Return the JSON object of a body.
-
-    Raises:
-        RequestError: The body is empty or not a JSON object.
-    """
+    """Return the JSON object of a body; raise ``RequestError`` for any other value."""
     value = json_value(body)
     if not isinstance(value, Mapping):
         raise RequestError("Invalid JSON format in request body.", reason="invalid_json")
@@ -184,11 +162,7 @@ def flag(request: Request, name: str) -> bool:
 
 
 def truth(values: Mapping[str, Any], name: str) -> bool:
-    """Return a boolean parameter; False if it is missing.
-
-    Raises:
-        RequestError: The value is neither ``true`` nor ``false``.
-    """
+    """Return a boolean parameter; False if it is missing."""
     value = values.get(name)
     text = "false" if value in (None, "") else str(value).lower()
     if text not in ("true", "false"):
@@ -197,11 +171,7 @@ def truth(values: Mapping[str, Any], name: str) -> bool:
 
 
 def number(request: Request, name: str, default: int, *, least: int, most: int) -> int:
-    """Return an integer query parameter.
-
-    Raises:
-        RequestError: The value is not an integer, or is out of range.
-    """
+    """Return an integer query parameter; raise ``RequestError`` for an invalid one."""
     text = request.query_params.get(name, "")
     try:
         value = int(text) if text else default

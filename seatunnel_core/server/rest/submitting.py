@@ -109,11 +109,7 @@ def file_name(request: Request) -> str:
 
 
 def job_of(request: Request, body: bytes) -> tuple[str, str]:
-    """Return the text and the format of a job.
-
-    Raises:
-        RequestError: The body is empty or not UTF-8, or the format is unknown.
-    """
+    """Return the text and the format of a job."""
     if not body.strip():
         raise RequestError("Request body is empty.", reason="empty_body")
     format = request.query_params.get("format", "json").lower()
@@ -143,11 +139,7 @@ async def _submit_upload(agent: Agent, request: Request, body: bytes) -> Any:
 
 
 async def _uploaded(request: Request, body: bytes) -> tuple[str, bytes, Mapping[str, str]]:
-    """Return name and content of the form's file ``config_file``, and the values of its field ``variables``.
-
-    Raises:
-        RequestError: The body is not such a form, or has no such file.
-    """
+    """Return name and content of the form's file ``config_file``, and the values of its field ``variables``."""
     from starlette.datastructures import UploadFile
     from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -227,8 +219,8 @@ async def accept(
     """Accept a job durably; return its id and name, or those of the active job if it is the same.
 
     Raises:
-        RequestError: The job cannot be planned, is too large or has already ended, another job has its id, or this
-            node does not lead.
+        RequestError: The job cannot be planned, is too large or has already ended, another job has its id, or this node
+            does not lead.
         InvalidIdError: The id is invalid.
     """
     require_job_id(job_id)
@@ -324,11 +316,7 @@ async def _stopped(agent: Agent, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def job_id_of(entry: Mapping[str, Any]) -> str:
-    """Return the ``jobId`` of an object.
-
-    Raises:
-        RequestError: The id is missing or invalid.
-    """
+    """Return the ``jobId`` of an object; raise ``RequestError`` if it is missing or invalid."""
     job_id = entry.get("jobId")
     if job_id in (None, ""):
         raise RequestError("jobId cannot be empty.", reason="missing_job_id")

@@ -35,9 +35,7 @@ LONG_LIFE_S = 600.0
 """Run time of a job after which the end of its worker process is not attributed to it, in seconds."""
 
 MOST_DEATHS = 6
-"""Maximum number of consecutive worker processes that end while running a job, but not with their agent, before the
-job fails.
-"""
+"""Maximum number of consecutive worker processes that may end, without their agent, while they run a job."""
 
 ALONE_S = 60.0
 """Run time in a dedicated process after which a suspect job returns to the shared process, in seconds."""
@@ -79,7 +77,7 @@ def replaced(member: str, host: str, hosted: HostedJob) -> Order:
 
 
 def orders_to_orphans(view: View) -> list[Order]:
-    """Return the orders that remove orphaned jobs and worker processes, those to which no record refers.
+    """Return the orders that remove orphaned jobs and worker processes, to which no record refers.
 
     The worker process of a hanging orphan is killed, as for a cancelled job.
     """

@@ -13,17 +13,13 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of consecutive worker processes that end while running a job before the job is suspect and gets a dedicated
-one.
-"""
+"""Number of consecutively ended worker processes after which a job gets a dedicated one."""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
 
 HEAD_PATIENCE_S = 60.0
-"""Waiting time after which later jobs may no longer overtake a job, in seconds, if the cluster has enough slots for
-it.
-"""
+"""Waiting time after which later jobs no longer overtake a job, in seconds, if the cluster has enough slots for it."""
 
 LONGEST_PAUSE_S = 60.0
 
@@ -204,10 +200,7 @@ def _is_able(view: View, room: _Room, address: str, dedicated: bool) -> bool:
 
 
 def _has_remains(view: View, address: str, job_id: str) -> bool:
-    """Return True if a member still runs an earlier submission of a job, whose end would be taken for the new one's.
-
-    The attempts of each submission are numbered from 1, so they do not distinguish submissions.
-    """
+    """Return True if a member still runs an earlier submission of a job; attempt numbers do not distinguish them."""
     report = view.members[address].known
     hosts = () if report is None else report.hosts
     return any(host.name == job_id or (host.status and host.status.job(job_id)) for host in hosts)

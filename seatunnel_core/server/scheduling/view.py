@@ -79,13 +79,7 @@ class View:
         return self.requirements.get(job_id, Requirements())
 
     def released(self, record: JobRecord, *, deaths: int, cause: str) -> JobRecord:
-        """Return the record of a job that lost its worker process and waits for another one.
-
-        Args:
-            record: Current record.
-            deaths: Number of consecutive worker processes that ended with the job.
-            cause: Reason of this attempt's end, for the user.
-        """
+        """Return the record of a job that lost its worker process and waits for another one; users see ``cause``."""
         state = JobState.CANCELING if record.wanted in CANCELLED else JobState.PENDING
         return evolve(
             record,

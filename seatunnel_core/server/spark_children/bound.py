@@ -1,7 +1,7 @@
 """``python bound.py PARENT COMMAND…``: execute the command, which is killed when the process ``PARENT`` ends.
 
-Linux sends the signal no matter how the parent ends. The setting survives ``exec``, so no additional process is
-needed. This file is executed by its path, so it imports only the standard library.
+Linux sends the signal no matter how the parent ends, and the setting survives ``exec``. This file is executed by its
+path, so it imports only the standard library.
 """
 
 import ctypes

@@ -34,14 +34,13 @@ _BOUND = str(Path(__file__).with_name("bound.py"))
 
 
 class Child:
-    """A supervised Spark process. Call ``supervise`` often, always from one thread, whose end kills the child.
+    """A supervised Spark process. Call ``supervise`` often, always from one thread: when it ends, the child is killed.
 
     Args:
         name: Name for the log.
         arguments: Returns the class and its arguments, at each start.
         log: File to which its output is appended.
         environment: Additional environment variables.
-        clock: Monotonic clock, in seconds.
     """
 
     def __init__(
@@ -126,20 +125,12 @@ class Child:
 
 
 def spark_class() -> list[str]:
-    """Return the command that starts a Spark class from the wheel.
-
-    Raises:
-        PlatformError: PySpark is not installed.
-    """
+    """Return the command that starts a Spark class from the wheel."""
     return [str(spark_home() / "bin" / "spark-class")]
 
 
 def spark_home() -> Path:
-    """Return the folder of the pyspark wheel, without importing it.
-
-    Raises:
-        PlatformError: PySpark is not installed.
-    """
+    """Return the folder of the pyspark wheel, without importing it; raise ``PlatformError`` if it is not installed."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise PlatformError(f"Spark is not installed: {install_command('spark')}")

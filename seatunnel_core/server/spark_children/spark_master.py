@@ -23,9 +23,7 @@ from seatunnel_core.server.spark_children.run_folder import run_folder
 logger = logging.getLogger("seatunnel.cluster")
 
 WORKER_TIMEOUT_S = 10
-"""Time after which a silent Spark worker is lost with its executors, in seconds. It reports four
-times in this period.
-"""
+"""Time after which a silent Spark worker is lost with its executors, in seconds; it reports four times as often."""
 
 _MOST_QUICK_DEATHS = 3
 """Number of consecutive exits soon after a start before another port is used: another process may have this one."""
@@ -44,11 +42,7 @@ class MasterState:
 
 
 class SparkMaster:
-    """Spark master of one node. Call ``supervise`` and ``end`` from one thread; ``state`` may block in another.
-
-    Args:
-        config: Configuration of the node, which has a secret.
-    """
+    """Spark master of one node. Call ``supervise`` and ``end`` from one thread; ``state`` may block in another."""
 
     def __init__(self, config: NodeConfig, address: str) -> None:
         assert config.secret is not None, "node_config rejects a master without a secret"
@@ -74,11 +68,7 @@ class SparkMaster:
         return self._listens
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Create the folder.
-
-        Args:
-            goes_on: True if a worker process of an earlier agent is alive, so that the address must not change.
-        """
+        """Create the folder; ``goes_on``: keep the address, because a worker process of an earlier agent is alive."""
         before = self._ports_before() if goes_on else None
         if before is None:
             self._begin_anew()

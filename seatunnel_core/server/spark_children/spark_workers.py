@@ -53,11 +53,7 @@ def resource_of(host: str) -> str:
 
 
 class SparkWorkers:
-    """Spark workers of one node, one for each worker process. Call all methods from one thread.
-
-    Args:
-        config: Configuration of the node, which has a secret.
-    """
+    """Spark workers of one node, one for each worker process. Call all methods from one thread."""
 
     def __init__(self, config: NodeConfig, address: str) -> None:
         assert config.secret is not None, "node_config rejects a worker without a secret"

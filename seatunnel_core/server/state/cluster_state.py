@@ -85,7 +85,8 @@ def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
 class ClusterState:
     """The leader's view of the state. A change becomes visible only when it is durable.
 
-    Thread-safe; changes are made one at a time.
+    Thread-safe; changes are made one at a time. They raise ``DeposedError`` or ``StateUnavailableError`` if they are
+    not acknowledged.
 
     Args:
         lease: Lease by which this node leads.
@@ -153,22 +154,14 @@ class ClusterState:
             )
 
     def protect(self, *, seals: bool) -> None:
-        """Switch encryption of new records on or off; later leaders keep this setting.
-
-        Raises:
-            DeposedError, StateUnavailableError: The change is not acknowledged.
-        """
+        """Switch encryption of new records on or off; later leaders keep this setting."""
         with self._changing:
             if self._seal is not None and seals != self._seals:
                 self._lease.commit({SEALED: self._seal.key_id.encode() if seals else None})
                 self._seals = seals
 
     def rewrite(self, most: int) -> int:
-        """Rewrite some of the records whose encryption differs from the current setting; return their number.
-
-        Raises:
-            DeposedError, StateUnavailableError: The change is not acknowledged.
-        """
+        """Rewrite some of the records whose encryption differs from the current setting; return their number."""
         with self._changing:
             wanted = self._key_id()
             records: list[JobRecord | EndedJob] = [*self._jobs.values(), *self._history.values()]
@@ -214,11 +207,7 @@ class ClusterState:
         return self._history.get(job_id)
 
     def put(self, record: JobRecord) -> None:
-        """Store a job's record, and remove the job from the history.
-
-        Raises:
-            DeposedError, StateUnavailableError: The change is not acknowledged.
-        """
+        """Store a job's record, and remove the job from the history."""
         with self._changing:
             changes: dict[str, bytes | None] = {record.key: record.to_bytes()}
             before = self._history.get(record.job_id)
@@ -234,9 +223,6 @@ class ClusterState:
         """Store changed records atomically, but keep their current desired states, which users may have changed.
 
         Jobs that have ended meanwhile are skipped.
-
-        Raises:
-            DeposedError, StateUnavailableError: The change is not acknowledged.
         """
         with self._changing:
             merged = [
@@ -249,11 +235,7 @@ class ClusterState:
                 self._jobs.update({record.job_id: record for record in merged})
 
     def end(self, ended: EndedJob) -> None:
-        """Move a job to the history, and drop expired entries, in one atomic change.
-
-        Raises:
-            DeposedError, StateUnavailableError: The change is not acknowledged.
-        """
+        """Move a job to the history, and drop expired entries, in one atomic change."""
         with self._changing:
             changes: dict[str, bytes | None] = {ended.key: ended.to_bytes(), JOB_PREFIX + ended.job_id: None}
             after = {**self._history, ended.job_id: ended}
@@ -267,11 +249,7 @@ class ClusterState:
                 self._drop(gone, but=ended.job_id)
 
     def expire(self, now: float) -> int:
-        """Drop ended jobs that have expired at ``now``, in seconds since 1970; return their number.
-
-        Raises:
-            DeposedError, StateUnavailableError: The change is not acknowledged.
-        """
+        """Drop ended jobs that have expired at ``now``, in seconds since 1970; return their number."""
         with self._changing:
             gone = list(_expired(self._history.values(), now - self._expire_s, self._most_history))
             if gone:

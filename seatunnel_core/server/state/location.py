@@ -38,12 +38,8 @@ def open_store(
 ) -> ClusterStore:
     """Open the store of a cluster's state, without claiming it.
 
-    Args:
-        engine: Engine configuration, with the checkpoint storage.
-        hazelcast_file: Cluster file, which may contain a ``map:`` block.
-        cluster_name: Name of the cluster.
-        metadata_url: Database to use if there is no ``map:`` block; ``None`` for none.
-        answer_s: Time limit of a database request, in seconds, after which the lease of a beat has expired.
+    ``metadata_url`` is a database to use if the cluster file has no ``map:`` block. ``answer_s`` is the time limit of a
+    database request, in seconds, after which the lease of a beat has expired.
 
     Raises:
         UsageError: The configuration is invalid.
@@ -63,12 +59,7 @@ def open_store(
 def open_map_storage(
     hazelcast_file: Path | None, cluster_name: str, metadata_url: str | None
 ) -> CheckpointStorage | None:
-    """Open the storage of the ``map:`` block or of the metadata URL; ``None`` if there is neither.
-
-    Raises:
-        UsageError: The block is invalid.
-        CheckpointStorageError: The storage fails or does not respond.
-    """
+    """Open the storage of the ``map:`` block or of the metadata URL; ``None`` if there is neither."""
     properties = _properties(hazelcast_file, cluster_name, metadata_url)
     if properties is None:
         return None

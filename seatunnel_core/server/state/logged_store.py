@@ -39,12 +39,9 @@ _READ_PAUSE_S = 0.01
 
 
 class LoggedStore(ClusterStore):
-    """A cluster's state below a prefix of a storage.
+    """A cluster's state below a prefix of a storage, which is closed with it.
 
-    Args:
-        storage: Storage of the objects; closed with the store.
-        prefix: Prefix below the storage's namespace; empty or ends with "/".
-        limits: Maximum size of the log between compactions; by default the map store's.
+    The prefix is empty or ends with "/". ``limits`` are those of the log between compactions.
     """
 
     def __init__(self, storage: BlobStorage, prefix: str, *, limits: Limits | None = None) -> None:
@@ -153,11 +150,7 @@ class LoggedLease(Lease):
         self._remove_beats_before(number)
 
     def _require_last_beat(self) -> None:
-        """Check that the last beat still exists, unless a newer leader has removed it.
-
-        Raises:
-            StateWentBackError: The storage has lost data.
-        """
+        """Raise ``StateWentBackError`` if the last beat has disappeared, unless a newer leader has removed it."""
         if self._last_beat is None or self._beats.read(_beat_name(self.term, self._last_beat)) is not None:
             return
         self._journal.confirm()

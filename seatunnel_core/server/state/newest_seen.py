@@ -1,8 +1,7 @@
 """Store wrapper that remembers the newest version it has seen and rejects older ones.
 
-After a failover of a database or a restore from a backup, the last seconds, including acknowledged jobs, may be lost.
-The older state itself does not show this. So each node compares the version that it reads with the newest version that
-it has seen, and does not lead with an older one.
+A failover of a database or a restore from a backup may lose the last seconds, including acknowledged jobs. The older
+state itself does not show this, so each node remembers the newest version, and does not lead with an older one.
 """
 
 import logging
@@ -19,12 +18,7 @@ REPORT_S = 60.0
 
 
 class NewestSeenStore(ClusterStore):
-    """Store whose reads fail if the state is older than what this node has seen.
-
-    Args:
-        store: Underlying store; closed with this one.
-        clock: Monotonic clock, in seconds.
-    """
+    """Store that fails to read a state older than what this node has seen."""
 
     def __init__(self, store: ClusterStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -74,11 +68,7 @@ class NewestSeenStore(ClusterStore):
         self._store.close()
 
     def _require(self, version: Version) -> None:
-        """Check that a version is not older than the newest one seen.
-
-        Raises:
-            StateWentBackError: The version is older.
-        """
+        """Raise ``StateWentBackError`` if a version is older than the newest one seen."""
         newest = self.newest
         if version >= newest:
             if self._reported_at is not None:

@@ -21,12 +21,7 @@ class Readers:
         self._able[address] = able
 
     def wants_seals(self, others: Collection[str], *, now: bool) -> bool:
-        """Return True if records must be encrypted; the current setting while a master has not reported.
-
-        Args:
-            others: Live masters, without the leader.
-            now: True if records are currently encrypted.
-        """
+        """Return True if records must be encrypted; the current setting ``now`` while a master has not reported."""
         unable = sorted(each for each in others if self._able.get(each) is False)
         if unable and now:
             logger.warning(

@@ -110,11 +110,7 @@ class _Entry(Stored):
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Self:
-        """Return the record encoded by ``to_bytes``.
-
-        Raises:
-            StoredValueError: The bytes are not such a record.
-        """
+        """Return the record encoded by ``to_bytes``."""
         return cls.from_record(stored.parse(body))
 
 
@@ -221,9 +217,7 @@ class EndedJob(_Entry):
     """True if an attempt may have claimed the job; otherwise it can be started from the beginning."""
 
     shown: str = added("", repr=False)
-    """Graph and final status of the pipelines, as JSON; empty if unknown.
-
-    It is not parsed, because thousands are stored and few are requested."""
+    """Graph and final status of the pipelines, as JSON; empty if unknown. Parsed only on request, to save time."""
 
     past: tuple[PastAttempt, ...] = added(())
     """Attempts, oldest first; the last one ended with the job."""

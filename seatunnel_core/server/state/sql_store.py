@@ -33,24 +33,13 @@ _PATIENCE = Backoff(attempts=6)
 """Retries for about 1.5 s, after lost connections, deadlocks and fast restarts of the server."""
 
 _NOT_KNOWN = 2**62
-"""Placeholder for the number of changes of the previous term, if a repeated claim finds that its first try succeeded:
-the number is no longer stored.
-"""
+"""Placeholder for the unknown number of changes of the previous term, when a repeated claim had succeeded before."""
 
 Answer = TypeVar("Answer")
 
 
 class SqlStore(ClusterStore):
-    """A cluster's state in a database.
-
-    Args:
-        database: Database of the tables; closed with the store.
-        prefix: Prefix of the table names.
-        name: Name of the cluster, unique in these tables.
-
-    Raises:
-        CheckpointStorageError: The tables cannot be used.
-    """
+    """A cluster's state in a database, which is closed with it; ``name`` identifies the cluster in the tables."""
 
     def __init__(self, database: Database, prefix: str, name: str) -> None:
         self._database = database
@@ -154,19 +143,11 @@ class SqlStore(ClusterStore):
             _put(connection, self.entries, self.name, {mark: None})
 
     def attempt(self, action: Callable[[], Answer]) -> Answer:
-        """Run an action with retries; return its result.
-
-        Raises:
-            StateUnavailableError: The database failed each time.
-        """
+        """Run an action with retries; return its result, or raise ``StateUnavailableError``."""
         return self.once(lambda: _PATIENCE.call(action))
 
     def once(self, action: Callable[[], Answer]) -> Answer:
-        """Run an action without retries and return its result; for looks and beats, which are repeated soon anyway.
-
-        Raises:
-            StateUnavailableError: The database failed.
-        """
+        """Run an action without retries, for looks and beats, which are repeated soon; return its result."""
         try:
             return action()
         except (CheckpointStorageError, IntegrityError, OSError) as error:
@@ -245,10 +226,7 @@ class SqlLease(Lease):
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return the error for a lost lease, based on the cluster's row.
-
-        Another node has claimed it, or the row is older than the last state seen.
-        """
+        """Return the error for a lost lease: another node claimed it, or the row is older than the last state seen."""
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))

@@ -94,11 +94,7 @@ class ClusterStore(ABC):
 
     @abstractmethod
     def look(self) -> Observation:
-        """Return the newest claim and beat, without a claim.
-
-        Raises:
-            StateUnavailableError: The storage failed.
-        """
+        """Return the newest claim and beat, without a claim; raise ``StateUnavailableError`` if the storage fails."""
 
     @abstractmethod
     def read(self) -> Mapping[str, bytes]:

@@ -84,8 +84,8 @@ def http_config(options: Options, *, has_secret: bool, port: int | None = None) 
         port: Plain HTTP port, which takes effect even if ``http.enable-http`` is not set.
 
     Raises:
-        UsageError: Options contradict each other, or would allow unauthenticated access without stating it. The
-            message lists all findings.
+        UsageError: Options contradict each other, or would allow unauthenticated access without stating it. The message
+            lists all findings.
     """
     findings = Findings()
     found = HttpConfig(
@@ -106,12 +106,7 @@ def http_config(options: Options, *, has_secret: bool, port: int | None = None) 
 
 
 def _address(written: str) -> str:
-    """Return the IP address to listen on.
-
-    Raises:
-        UsageError: The value is not an IP address. Names are rejected, because they may later resolve to another
-            address.
-    """
+    """Return the IP address to listen on. Names are rejected, because they may later resolve to another address."""
     text = LOOPBACK if written == "localhost" else written.strip("[]")
     try:
         return str(ipaddress.ip_address(text))
@@ -122,11 +117,7 @@ def _address(written: str) -> str:
 
 
 def _context_path(written: str) -> str:
-    """Return the prefix of all paths, without a trailing slash.
-
-    Raises:
-        UsageError: The path has characters that would have to be escaped in a path.
-    """
+    """Return the prefix of all paths, without a trailing slash."""
     parts = [part for part in written.split("/") if part]
     path = "".join(f"/{part}" for part in parts)
     if not _CONTEXT_PATH.fullmatch(path):
@@ -157,11 +148,7 @@ def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
 
 
 def _users(options: Options) -> tuple[User, ...]:
-    """Return the further users.
-
-    Raises:
-        UsageError: A name or password is empty, a name is used twice, or basic authentication is not enabled.
-    """
+    """Return the further users."""
     entries = options[http_options.USERS]
     if entries and not options[http_options.ENABLE_BASIC_AUTH]:
         raise UsageError("http.users needs basic authentication: set http.enable-basic-auth: true")
@@ -213,11 +200,7 @@ def _trust_store(options: Options) -> KeyStore | None:
 
 
 def _require_asked(config: HttpConfig) -> None:
-    """Reject unauthenticated ports that other machines can reach, unless the operator allows them.
-
-    Raises:
-        UsageError: There is such a port, and the operator did not allow it.
-    """
+    """Reject unauthenticated ports that other machines can reach, unless the operator allows them."""
     if config.is_local:
         return
     unasked = [port for port in (config.port,) if port is not None]

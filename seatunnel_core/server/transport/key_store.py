@@ -35,8 +35,8 @@ def server_context(config: HttpConfig) -> ssl.SSLContext:
     """Return the TLS context of a node's HTTPS port.
 
     Raises:
-        UsageError: A store cannot be read, lacks a key or certificate, or has another password; or other users may
-            read an unencrypted key.
+        UsageError: A store cannot be read, lacks a key or certificate, or has another password; or other users may read
+            an unencrypted key.
         PlatformError: The software that reads the store's format is not installed.
     """
     assert config.key_store is not None, "https is only enabled with a key store"
@@ -74,9 +74,6 @@ def _require_private(store: KeyStore) -> None:
     """Reject an unencrypted key that other users can read: with it they could impersonate this node.
 
     If the file belongs to root, its group may read it, because distributions and Kubernetes provide keys in this way.
-
-    Raises:
-        UsageError: Other users may read or write the file.
     """
     found = store.path.stat()
     shared = stat.S_IRGRP if found.st_uid == 0 else 0
@@ -115,12 +112,7 @@ def _read(option: str, store: KeyStore) -> bytes:
 
 
 def _pkcs12(option: str, store: KeyStore, content: bytes) -> Any:
-    """Return the content of a store, as an object of ``cryptography``.
-
-    Raises:
-        UsageError: The file is not a store, or has another password.
-        PlatformError: ``cryptography`` is not installed, or Java, which a store in a Java format needs.
-    """
+    """Return the content of a store, as an object of ``cryptography``."""
     try:
         from cryptography.hazmat.primitives.serialization import pkcs12
     except ImportError as error:

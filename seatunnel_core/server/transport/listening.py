@@ -34,11 +34,7 @@ class Port:
 
 
 def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket.socket:
-    """Return a socket that listens on the first free port, with Nagle's algorithm off.
-
-    Raises:
-        UsageError: None of the ports is free. ``hint`` is appended to the message.
-    """
+    """Return a socket that listens on the first free port, with Nagle's algorithm off; ``hint`` is for the error."""
     problem: OSError | None = None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     last = min(port + tries - 1, 65_535)
@@ -56,12 +52,7 @@ def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket
 
 @contextlib.contextmanager
 def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
-    """Open the ports of REST v2; close them on exit.
-
-    Raises:
-        UsageError: A port is taken, or the key store is not usable.
-        PlatformError: The software that reads the key store is not installed.
-    """
+    """Open the ports of REST v2; close them on exit."""
     hint = "" if config.port_count > 1 else ". http.enable-dynamic-port: true tries the next ones"
     with contextlib.ExitStack() as resources:
         found: list[Port] = []
@@ -77,23 +68,14 @@ def rest_ports(config: HttpConfig) -> Iterator[tuple[Port, ...]]:
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Return True if a record of ``uvicorn`` is an error of this node.
-
-    Warnings about invalid requests, and requests cancelled by a shutdown, are not.
-    """
+    """Return True if a record of ``uvicorn`` is an error of this node, not a warning about a client or a shutdown."""
     if record.levelno < logging.ERROR:
         return False
     return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
 def http_server(application: Any, tls: ssl.SSLContext | None = None, *, most: int = MOST_CONNECTIONS) -> Any:
-    """Return a ``uvicorn`` server for a listening socket.
-
-    Args:
-        application: ASGI application.
-        tls: TLS context of the port; ``None`` for plain text.
-        most: Maximum number of connections, counted from accept on.
-    """
+    """Return a ``uvicorn`` server for a listening socket with at most ``most`` connections, counted from accept on."""
     import uvicorn
 
     from seatunnel_core.server.transport.bounded_http import BoundedHttp, BoundedServer

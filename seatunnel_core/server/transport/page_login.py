@@ -21,16 +21,7 @@ def with_page(http: HttpConfig, options: Options, folder: Path, *, has_secret: b
     """Return the REST configuration with a port for the page, unless REST is configured explicitly.
 
     The page listens on loopback, on the first free port. If the cluster has a secret, the page requires a password,
-    stored in an owner-only file: other users of this machine must not bypass the secret.
-
-    Args:
-        http: REST configuration.
-        options: Options of the engine's file.
-        folder: Folder of the password file.
-        has_secret: True if the cluster has a secret.
-
-    Raises:
-        UsageError: The password file cannot be read or written.
+    stored in an owner-only file in ``folder``: other users of this machine must not bypass the secret.
     """
     said = (http_options.ENABLE_HTTP, http_options.ENABLE_HTTPS, http_options.BIND_ADDRESS)
     if http.port is not None or http.https_port is not None or any(options.is_set(each) for each in said):

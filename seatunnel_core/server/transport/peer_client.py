@@ -16,12 +16,7 @@ _PART = 1 << 18
 
 
 class PeerClient:
-    """Client that sends signed requests to one member, one at a time.
-
-    Args:
-        member: Address of the member, as ``host:port``.
-        signer: Signs the requests.
-    """
+    """Client that sends requests, signed by ``signer``, to one member (``host:port``), one at a time."""
 
     def __init__(self, member: str, signer: Signer) -> None:
         self._member = member
