@@ -69,12 +69,7 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
 
 class DeadlineReader(io.RawIOBase):
-    """Reader of a connection with a deadline for the whole request, however slowly bytes arrive.
-
-    Args:
-        connection: Connection to read from.
-        seconds: Seconds until the deadline; ``extend`` sets another one.
-    """
+    """Reader of a connection with a deadline for the whole request, however slowly bytes arrive."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection = connection
@@ -89,11 +84,7 @@ class DeadlineReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Receive bytes.
-
-        Raises:
-            TimeoutError: The deadline has passed.
-        """
+        """Receive bytes, or raise ``TimeoutError`` after the deadline."""
         left_s = self._until - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the request did not arrive in time")

@@ -29,9 +29,7 @@ def running(environment: Mapping[str, str] = os.environ, job_id: str | None = No
 
 
 def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:
-    """Send a request to the process that runs the job, and return its response.
-
-    If several processes run it, the request is sent to the one that claimed the job last.
+    """Send a request to the process that runs the job (the last one that claimed it), and return its response.
 
     Raises:
         UsageError: No process of this user runs the job on this machine, it ended before it responded, or it rejected

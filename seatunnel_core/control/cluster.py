@@ -22,15 +22,10 @@ class UnsignedError(http.client.HTTPException):
 
 
 class Signer:
-    """Signer of one sender's requests; also checks the signatures of the responses.
+    """Signer of one sender's requests, which also checks the signatures of the responses.
 
-    Nonces must arrive in order, so a sender has one request in flight to each member.
-
-    Args:
-        cluster: Name of the cluster.
-        secret: Secret of the cluster; ``None`` if it has none.
-        boots: Last known boot id of each member, for which requests to it are signed. Several senders may share one
-            mapping.
+    Nonces must arrive in order, so a sender has one request in flight to each member. Requests are signed for the last
+    known boot id of the member in ``boots``, which several senders may share.
     """
 
     def __init__(self, cluster: str, secret: Secret | None, boots: dict[str, str] | None = None) -> None:
@@ -54,11 +49,7 @@ class Signer:
     def is_to_repeat(self, member: str, sent: Mapping[str, str], answer: Answer, boot: str) -> bool:
         """Return True if a request must be repeated because it was signed for an earlier process of the member.
 
-        Args:
-            member: Member that responded.
-            sent: Headers of the request.
-            answer: Response to the request.
-            boot: Boot id in the response.
+        ``boot`` is the boot id in the response.
         """
         if answer.status != 401 or self._secret is None or boot in ("", sent.get(BOOT)):
             return False
@@ -66,10 +57,7 @@ class Signer:
         return True
 
     def require_signed(self, nonce: str, answer: Answer, signature: str) -> None:
-        """Check that a response is signed with the cluster's secret.
-
-        Raises: UnsignedError: The signature is missing or wrong.
-        """
+        """Raise ``UnsignedError`` unless a response is signed with the cluster's secret."""
         if self._secret is None or answer.status == 401:  # the member may have another secret
             return
         expected = self._secret.sign_answer(nonce=nonce, status=answer.status, body=answer.body)

@@ -26,8 +26,7 @@ from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 Value = TypeVar("Value")
 
 PATIENCE_S = 60.0
-"""Time without a response or a leader of the cluster after which an error is raised, in seconds; longer than an
-election."""
+"""Time without a response or a leader of the cluster until an error is raised, in seconds; longer than an election."""
 
 POLL_S = 1.0
 _AGAIN_S = 0.5
@@ -45,7 +44,7 @@ def format_of(name: str) -> str:
 
 
 def stable_job_id(*parts: str) -> str:
-    """Return a job ID that depends only on the parts: equal parts give the same ID, different parts different IDs."""
+    """Return a job ID that depends only on the parts: equal parts give equal IDs, different parts different ones."""
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts))[: _LONGEST_ID - 17].strip("-.")
     return f"{readable}-{digest}" if readable else digest
@@ -108,11 +107,7 @@ class JobView:
 
     @classmethod
     def of(cls, block: Any) -> "JobView":
-        """Return the job in a response to ``/job-info``.
-
-        Raises:
-            StoredValueError: The response is invalid.
-        """
+        """Return the job in a response to ``/job-info``."""
         job_id = stored.text(block, "jobId")
         if "jobStatus" not in block:
             return cls(job_id=job_id, state="")

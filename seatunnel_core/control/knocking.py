@@ -25,15 +25,10 @@ class _Door:
 def knock(
     members: Sequence[str], connect_s: float, failures: list[tuple[str, Exception]]
 ) -> Generator[tuple[str, socket.socket], None, None]:
-    """Yield connected sockets with their members, as ``host:port``, in the order in which connections are established.
+    """Yield connected sockets with their members (``host:port``) in the order of connection; the caller closes them.
 
-    Members are tried in order; the next one is tried after a refusal, or after ``NEXT_S`` of silence. The caller closes
-    the sockets.
-
-    Args:
-        members: Addresses to connect to.
-        connect_s: Time limit for each connection, in seconds.
-        failures: Receives each member that could not be reached, with the reason.
+    Members are tried in order; the next one is tried after a refusal, or after ``NEXT_S`` of silence. ``failures``
+    receives each member that could not be reached, with the reason.
     """
     waiting = deque(members)
     next_at = 0.0

@@ -23,8 +23,7 @@ READ_S = 5.0
 
 
 LIVING_S = 2.5
-"""Time limit for a node's response to a test request, in seconds; only a node that responds gets a request with
-effects."""
+"""Time limit for a node's response to the test request before a request with effects is sent to it, in seconds."""
 
 _LIVING = "/internal/v1/members"
 """Path of the test request. Each node responds to it directly, on any port; any status is accepted."""
@@ -43,11 +42,7 @@ class Answer:
     content_type: str
 
     def json(self) -> Any:
-        """Return the JSON value of the response.
-
-        Raises:
-            PlatformError: The response is not JSON, so the server is not a node.
-        """
+        """Return the JSON value of the response; raise ``PlatformError`` if a server other than a node sent it."""
         try:
             return stored.parse(self.body)
         except StoredValueError as error:
@@ -92,13 +87,7 @@ class NodeClient(ABC):
         return self.accepted(self.exchange(method, target, encoded, "application/json"))
 
     def accepted(self, answer: Answer) -> Any:
-        """Return the JSON value of a successful response.
-
-        Raises:
-            UsageError: The request was rejected; the message states why.
-            NoLeaderError: The cluster has no leader.
-            PlatformError: The response is not that of a node.
-        """
+        """Return the JSON value of a successful response, or raise the error of another one (see ``ask``)."""
         return accepted(answer, self._called)
 
     def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
@@ -141,10 +130,9 @@ class NodeClient(ABC):
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
 
     def _find_living(self) -> None:
-        """Find a node that responds before sending a request with effects, which has no short time limit.
+        """Find a responsive node before a request with effects, which has no short time limit, is sent.
 
-        Otherwise, a hanging node at the head of the list would delay the first request of a client. A node that is
-        merely slow to process a request still has the full time.
+        Otherwise, a hanging node at the head of the list would delay the first request of a client.
         """
         with contextlib.closing(knock(self._ordered(), min(self._connect_s, LIVING_S), [])) as open_doors:
             for member, connected in open_doors:

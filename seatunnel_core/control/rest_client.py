@@ -37,15 +37,9 @@ class RestAddress:
 
     @classmethod
     def of(cls, nodes: str | Sequence[str], *, port: int | None = None, **more: Any) -> "RestAddress":
-        """Parse the addresses of nodes.
+        """Parse the addresses of nodes: hosts, ``host:port`` or URLs, as a list or separated by commas.
 
-        Args:
-            nodes: Hosts, ``host:port`` or URLs, as a list or separated by commas.
-            port: Port of addresses without one; ``None`` for the default port of nodes.
-            more: Other fields of this class. A URL with ``https`` also sets ``https``.
-
-        Raises:
-            UsageError: There is no address, or one is invalid.
+        ``port`` is that of addresses without one. ``more`` are other fields; a URL with ``https`` also sets ``https``.
         """
         words = nodes.split(",") if isinstance(nodes, str) else nodes
         own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT
@@ -86,9 +80,6 @@ class RestClient(NodeClient):
         address: Addresses and settings of the cluster.
         connect_s: Time limit for a node to accept a connection, in seconds.
         answer_s: Time limit for its response, in seconds.
-
-    Raises:
-        UsageError: A certificate file cannot be read.
     """
 
     def __init__(self, address: RestAddress, *, connect_s: float = 3.0, answer_s: float = 30.0) -> None:

@@ -85,10 +85,7 @@ class _Server(BoundedServer):
         self._left, self._leaving = socket.socketpair()
 
     def listen(self) -> None:
-        """Handle requests until ``leave``.
-
-        ``serve_forever`` checks for its end only twice a second, which would delay the end of every job.
-        """
+        """Handle requests until ``leave``. ``serve_forever`` would delay the end of every job by half a second."""
         with selectors.DefaultSelector() as ready, self._left:
             ready.register(self, selectors.EVENT_READ)
             ready.register(self._left, selectors.EVENT_READ)

@@ -1,11 +1,10 @@
 """Signatures of requests between nodes and clients of a cluster, with their shared secret.
 
-A request has three additional headers. The signature covers the receiver's *boot* id, which is random for each start,
-and a
-*nonce*, which consists of a random sender name and an increasing number. So a replayed request is rejected by the same
-process, because its number is not new, and by the next one, because of its boot id. No clocks are compared. Only the
-digest of the body is signed, also as a header, so that unauthenticated bodies are never received. A response is signed
-with the nonce of its request, so that it can be neither forged nor replayed.
+The signature covers the receiver's *boot* id, which is random for each start, and a *nonce*, which consists of a random
+sender name and an increasing number. So a replayed request is rejected by the same process, because its number is not
+new, and by the next one, because of its boot id. No clocks are compared. Only the digest of the body is signed, also as
+a header, so that unauthenticated bodies are never received. A response is signed with the nonce of its request, so that
+it can be neither forged nor replayed.
 """
 
 import hashlib

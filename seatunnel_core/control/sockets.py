@@ -24,8 +24,8 @@ def control_folder(environment: Mapping[str, str]) -> Path:
     always checked.
 
     Raises:
-        PlatformError: The folder belongs to another user, others may access it, or its path contains a
-            symbolic link owned by another user.
+        PlatformError: The folder belongs to another user, others may access it, or its path contains a symbolic link
+            owned by another user.
     """
     runtime, state = environment.get("XDG_RUNTIME_DIR", ""), environment.get("XDG_STATE_HOME", "")
     state = state if os.path.isabs(state) else os.path.join(environment.get("HOME") or str(Path.home()), ".local/state")

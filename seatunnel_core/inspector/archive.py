@@ -20,9 +20,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 ENDING = ".zip"
 
 KEEP_ALL = 999_999_999
-"""``max-retained`` of a copy's destination: retention removes nothing there until the engine itself stores
-checkpoints.
-"""
+"""``max-retained`` of a copy's destination: it keeps all checkpoints until the engine itself stores some there."""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
@@ -39,11 +37,7 @@ class ArchiveStorage(BlobStorage):
 
     @classmethod
     def create(cls, path: Path) -> "ArchiveStorage":
-        """Return a new, empty archive; ``publish`` creates its file.
-
-        Raises:
-            UsageError: The file exists, or cannot be written.
-        """
+        """Return a new, empty archive, or raise ``UsageError``; ``publish`` creates its file."""
         path = path.expanduser().absolute()
         if path.exists():
             raise UsageError(f"{path} exists already: choose another file; nothing is overwritten")
@@ -59,11 +53,7 @@ class ArchiveStorage(BlobStorage):
 
     @classmethod
     def read_from(cls, path: Path) -> "ArchiveStorage":
-        """Return a published archive, opened for reading.
-
-        Raises:
-            UsageError: The file does not exist, or is not an archive.
-        """
+        """Return a published archive, opened for reading; raise ``UsageError`` if the file is not an archive."""
         path = path.expanduser().absolute()
         try:
             packed = zipfile.ZipFile(path)
@@ -78,11 +68,7 @@ class ArchiveStorage(BlobStorage):
         return cls(path, packed=packed)
 
     def publish(self) -> None:
-        """Create the file, atomically and durably.
-
-        Raises:
-            UsageError: A file of this name was created meanwhile.
-        """
+        """Create the file, atomically and durably; raise ``UsageError`` if it has been created meanwhile."""
         unpacked = self._writable()
         partial = unpacked / "archive.part"
         with open(partial, "xb") as file:

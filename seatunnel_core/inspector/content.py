@@ -103,11 +103,7 @@ def content_of(
 
 
 def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
-    """Return the stored checkpoint.
-
-    Raises:
-        UsageError: The checkpoint was removed meanwhile.
-    """
+    """Return the stored checkpoint; raise ``UsageError`` if it was removed meanwhile."""
     state = storage.load(info)
     if state is None:
         raise UsageError(
@@ -161,7 +157,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
 
 
 def split_text(split: Split) -> str:
-    """Return a split as a string, such as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown body is only truncated."""
+    """Return a split as a string, such as ``/data/a.csv, bytes 0 to 1,048,576``; unknown ones as truncated JSON."""
     body = split.body
     match body:
         case {"path": str(path), "start": int(start), "end": int(end)}:

@@ -27,9 +27,7 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineS
 from seatunnel_storage_api.storage import CheckpointStorage
 
 RECENT_S = 600
-"""Maximum age of the newest object at which a job is assumed to run, in seconds: twice the default checkpoint
-interval.
-"""
+"""Maximum age of the newest object of a job that seems to run, in seconds: twice the default checkpoint interval."""
 
 Progress = Callable[[str], object]
 """Function that is called with a short message for each copied object."""
@@ -59,13 +57,9 @@ class Copied:
 def copy_job(
     source: CheckpointStorage, destination: CheckpointStorage, job_id: str, progress: Progress = lambda _: None
 ) -> Copied:
-    """Copy one job, and verify everything that was written.
+    """Copy one job, verify everything that was written, and call ``progress`` with a message for each object.
 
-    Args:
-        source: The storage to copy from.
-        destination: The storage to copy to, opened with ``to_write``, so that its retention removes nothing.
-        job_id: Id of the job.
-        progress: Called with a short message for each copied object.
+    The destination must be opened with ``to_write``, so that its retention removes nothing.
 
     Raises:
         UsageError: The source has no such job, or the destination has another or a newer job with this id.
@@ -242,7 +236,7 @@ class _Copy:
         self.progress("manifest")
 
     def _changed_meanwhile(self) -> list[str]:
-        """Return the pipelines whose latest checkpoint has changed since the copy began."""
+        """Return a warning for each pipeline that stored a checkpoint since the copy began."""
         found = []
         for number, pipeline in self.job.pipelines.items():
             infos = self.source.scan(self.job.job_id, number).checkpoints

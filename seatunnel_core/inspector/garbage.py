@@ -1,11 +1,11 @@
 """Garbage collection of checkpoint storages.
 
-Objects are garbage if no restorable checkpoint needs them, regardless of their age. All live checkpoints and savepoints
-are restorable. All of them are read; if one is unreadable, no object of its job is removed (protocol rule R9). Objects
-younger than ``older_than_s`` are kept, because a process may be using them.
+Objects are garbage if no restorable checkpoint needs them. All live checkpoints and savepoints are restorable. All of
+them are read; if one is unreadable, no object of its job is removed (protocol rule R9). Objects younger than
+``older_than_s`` are kept, because a process may be using them.
 
 These are never removed: the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest
-    marker of a pipeline, and foreign objects.
+marker of a pipeline, and foreign objects.
 """
 
 import errno
@@ -85,9 +85,7 @@ class Needs:
 
     attachments: frozenset[str]
     frozen: bool
-    """True if the latest state references the enumerations of all sources, so that no further ones
-    will be referenced.
-    """
+    """True if the latest state references the enumerations of all sources, so that no further ones will appear."""
 
 
 def find_garbage(

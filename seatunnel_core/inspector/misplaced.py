@@ -1,7 +1,4 @@
-"""Detect a folder without checkpoints of this project, and suggest another one.
-
-Otherwise, verifying the wrong folder would report no damage.
-"""
+"""Detection of a wrong folder without checkpoints, because its verification would report no damage."""
 
 import re
 from collections.abc import Sequence

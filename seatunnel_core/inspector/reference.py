@@ -38,8 +38,7 @@ class StorageReference:
         """Open the storage, which the caller closes; by default for reading only, without a test write.
 
         Args:
-            to_write: True for the destination of a copy: a folder or archive may be new, and retention removes
-                nothing.
+            to_write: True for the destination of a copy: a folder or archive may be new, and retention removes nothing.
             to_remove: True if garbage will be removed.
 
         Raises:

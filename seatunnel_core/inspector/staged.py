@@ -63,11 +63,7 @@ def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
 
 
 def staged(target: str) -> Iterator[StagedFile]:
-    """Yield all staged files of all jobs below one target.
-
-    Raises:
-        OSError: The folder cannot be read. A missing target has no staged files.
-    """
+    """Yield all staged files of all jobs below one target; a missing target has none."""
     root = Path(target, STAGING)
     for job_folder in _folders(root):
         for pipeline_folder in _numbered(job_folder):

@@ -37,9 +37,7 @@ _CLUSTER = "cluster"
 """Folder of a cluster's state, next to the folders of jobs."""
 
 NOT_OURS = frozenset((HoldingKind.FOREIGN, HoldingKind.UNFINISHED))
-"""Kinds of objects that are not read. A folder with only such objects may be foreign, so its name need not be a job
-id.
-"""
+"""Kinds of objects that are not read. A folder with only such objects may be foreign."""
 
 
 class JobState(enum.Enum):
@@ -177,11 +175,7 @@ class JobSurvey:
         return (*self.problems, *(problem for each in self.pipelines.values() for problem in each.problems))
 
     def pipeline(self, number: int) -> PipelineSurvey:
-        """Return the pipeline with this number.
-
-        Raises:
-            UsageError: The pipeline does not exist.
-        """
+        """Return the pipeline with this number, or raise ``UsageError``."""
         if number not in self.pipelines:
             known = ", ".join(map(str, self.pipelines)) or "none"
             raise UsageError(f"job {self.job_id} has no pipeline {number}; it has {known}")
@@ -194,12 +188,7 @@ class JobSurvey:
 
 
 def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSurvey, ...]:
-    """Return a survey of every job of a storage, sorted by id.
-
-    Args:
-        storage: The storage to list.
-        deleted: True to include remains of deleted jobs.
-    """
+    """Return a survey of every job of a storage, sorted by id; ``deleted`` includes the remains of deleted jobs."""
     by_job: dict[str, list[Holding]] = {}
     for holding in inventory_of(storage).holdings():
         if holding.job_id is not None and not holding.job_id.startswith(PREFIX):
@@ -211,11 +200,7 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
 
 
 def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
-    """Return the survey of one job.
-
-    Raises:
-        UsageError: The storage has no such job; the message lists the existing jobs.
-    """
+    """Return the survey of one job; raise ``UsageError``, which lists the existing jobs, if there is none."""
     held = list(inventory_of(storage).holdings(job_id))
     if _is_foreign(held):
         known = storage.list_jobs()
@@ -225,11 +210,7 @@ def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
 
 
 def inventory_of(storage: CheckpointStorage) -> Inventory:
-    """Return the storage as an ``Inventory``, which lists its objects.
-
-    Raises:
-        UsageError: The storage is not an ``Inventory``.
-    """
+    """Return the storage as an ``Inventory``, which lists its objects; raise ``UsageError`` if it cannot."""
     if not isinstance(storage, Inventory):
         raise UsageError(
             f"a storage of type {type(storage).__name__} cannot list its objects: its plugin has to "

@@ -46,8 +46,7 @@ class Flow:
     def seen(self, progress: PipelineProgress | Moved) -> Moved:
         """Return the total number of rows and bytes.
 
-        A pipeline that restarts rewinds to its last checkpoint: the counters do not increase until it has again read
-        everything that it had read before.
+        A restarted pipeline rewinds to its last checkpoint: the counters stay constant until it has caught up.
         """
         with self._lock:
             had = self._moved
@@ -59,10 +58,7 @@ class Flow:
         self._samples.append((self._clock(), self.seen(progress)))
 
     def rest(self) -> None:
-        """Record that the totals have not changed since the last sample.
-
-        The progress is not computed, because most of ten thousand pipelines are waiting.
-        """
+        """Record that the totals have not changed since the last sample, without computing the progress."""
         self._samples.append((self._clock(), self._moved))
 
     def per_second(self, name: str) -> float:
@@ -95,7 +91,7 @@ class Metrics:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._flow = Flow(clock)
         self._flows: defaultdict[str, Flow] = defaultdict(lambda: Flow(clock))
-        """Rates of each source and sink, by name, as returned by ``vertices``."""
+        """Rates of each source and sink in ``vertices``, by name."""
 
         self._work = VertexFlow(SAMPLES, clock)
         self._sampled = Point()
@@ -207,10 +203,7 @@ class Metrics:
         self._recent_failures.failed(failure)
 
     def measured(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
-        """Return ``view`` with its metrics.
-
-        ``progress`` is that of the newest epoch; without it only the counters of this object are added.
-        """
+        """Return ``view`` with its metrics; without the ``progress`` of the newest epoch, only those of this object."""
         aborted = dict(self._aborted)
         values: dict[str, Any] = {name: getattr(view, name) for name in _VIEWED}
         values |= {

@@ -8,10 +8,7 @@ from seatunnel_core.reporting.metrics import PipelineMetrics
 
 
 def execution_info(pipelines: Sequence[PipelineMetrics], slots: int | None) -> str:
-    """Return one line about the pipelines: their states, work units and committables.
-
-    ``slots`` is the number of concurrent Spark tasks; ``None`` until Spark runs.
-    """
+    """Return one line about the pipelines; ``slots`` are the concurrent Spark tasks, ``None`` until Spark runs."""
     phases = Counter("degraded" if each.degraded else each.phase for each in pipelines)
     states = ", ".join(f"{count(number)} {phase}" for phase, number in sorted(phases.items()))
     spark = "Spark starts" if slots is None else f"{count(slots)} slots"

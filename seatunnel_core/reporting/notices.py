@@ -13,10 +13,7 @@ PIPELINE_LOG = "seatunnel.pipeline"
 
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
-    """Logger whose records have the attributes ``job``, ``pipeline`` and ``checkpoint``.
-
-    The last is ``None`` if a record does not refer to a checkpoint.
-    """
+    """Logger that adds ``job``, ``pipeline`` and ``checkpoint`` (``None`` if there is none) to its records."""
 
     def __init__(self, job_id: str, pipeline_id: int) -> None:
         fixed = {"job": job_id, "pipeline": pipeline_id, "checkpoint": None}

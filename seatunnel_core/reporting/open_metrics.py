@@ -43,11 +43,7 @@ class Sample:
 
     @classmethod
     def from_record(cls, record: Any) -> "Sample":
-        """Return the sample in the JSON values of ``record``.
-
-        Raises:
-            StoredValueError: The value is not a sample.
-        """
+        """Restore the value returned by ``record``."""
         match record:
             case [str(family), str(suffix), dict(labels), int(value) | float(value)]:
                 return cls(family, suffix, {key: stored.text(labels, key) for key in labels}, value)

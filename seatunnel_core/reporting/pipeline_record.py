@@ -78,11 +78,7 @@ def _moved(view: PipelineMetrics | VertexMetrics) -> dict[str, Any]:
 
 
 def pipeline_view(block: Mapping[str, Any]) -> PipelineView:
-    """Return the pipeline that ``pipeline_record`` described; omitted values are unknown.
-
-    Raises:
-        StoredValueError: the value is not such a record.
-    """
+    """Return the pipeline that ``pipeline_record`` described; omitted values are unknown."""
     given = {name: stored.member(block, key) for key, name in _SHOWN.items()}
     more = {key: block[key] for key in ("warnings", "sources") if key in block}
     return PipelineView(**read_fields(PipelineView, {**given, **more}, partial=True))

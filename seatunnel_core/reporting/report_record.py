@@ -28,11 +28,7 @@ def _view_record(view: PipelineView) -> dict[str, Any]:
 
 
 def report_from(job_id: str, record: Mapping[str, Any]) -> JobReport:
-    """Return the report that ``report_record`` stored.
-
-    Raises:
-        JobError: The record is not a report.
-    """
+    """Return the report that ``report_record`` stored; raise ``JobError`` if the record is invalid."""
     try:
         return JobReport(
             job_id=job_id,

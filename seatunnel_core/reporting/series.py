@@ -90,12 +90,7 @@ class Series:
         self._rings = tuple(_Ring(*level) for level in LEVELS)
 
     def add(self, at: float, point: Point) -> None:
-        """Add a point.
-
-        Args:
-            at: Seconds since 1970.
-            point: Counters and gauges at that time.
-        """
+        """Add the counters and gauges at a time, in seconds since 1970."""
         values = astuple(point)
         for ring in self._rings:
             ring.add(at, values)
@@ -103,9 +98,8 @@ class Series:
     def record(self, since_s: float = 0.0, most: int = POINTS) -> list[list[float]]:
         """Return points as rows of ``COLUMNS``, oldest first, with the rates since the previous point.
 
-        Args:
-            since_s: Seconds since 1970; older points are omitted.
-            most: Maximum number of points. With more, evenly distributed ones are returned, the last one included.
+        At most ``most`` points since ``since_s`` (seconds since 1970) are returned, evenly distributed, including the
+        last.
         """
         rows = [row for row in self._finest(since_s) if row[0] >= since_s]
         step = max(1, -(-len(rows) // max(1, most)))

@@ -22,14 +22,7 @@ logger = logging.getLogger("seatunnel.run")
 
 
 def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, error: str = "") -> None:
-    """Record an operation that has ended now.
-
-    Args:
-        name: Name of the span.
-        duration_ms: Duration of the operation, in milliseconds.
-        attributes: Attributes by name, without the prefix ``seatunnel.``.
-        error: Reason for a failure; empty if there was none.
-    """
+    """Record an operation that has ended now; names of ``attributes`` have no prefix ``seatunnel.``."""
     if _tracer is None:
         return
     ended_ns = time.time_ns()

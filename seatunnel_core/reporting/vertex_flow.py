@@ -26,12 +26,7 @@ class VertexLoad(Stored):
 
 
 class VertexFlow:
-    """Totals reported by ended work units. One thread may write, any may read.
-
-    Args:
-        samples: Number of samples from which rates are computed.
-        clock: Monotonic clock, in seconds.
-    """
+    """Totals reported by ended work units. One thread may write, any may read."""
 
     def __init__(self, samples: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
