@@ -13,13 +13,12 @@ MOST_TABLES = 5
 class AddingSink(Sink):
     """A sink that inspects existing content of its targets, in the driver and before rows move.
 
-    A process that resumes a job inspects a target only if it can distinguish the job's own output.
+    A resumed job inspects a target only if its own output can be distinguished.
     """
 
     adds_to: Mapping[str, str] = MappingProxyType({})
     """Descriptions of the existing content, by table name; the name ``""`` applies to all rows. Set when the target is
-    prepared.
-    """
+    prepared."""
 
 
 def files_in_words(found: int) -> str:
@@ -32,10 +31,7 @@ def files_in_words(found: int) -> str:
 def additions(sink: Sink, rows: int, table_rows: Mapping[str, int]) -> tuple[str, ...]:
     """Return a sentence for each target with existing content, such as ``6 rows added to 1 existing file``.
 
-    Args:
-        sink: A sink of a pipeline.
-        rows: Its committed rows.
-        table_rows: Its committed rows by table; empty if they are not counted, as with a single table.
+    ``table_rows`` is empty if rows are not counted by table, as with a single table.
     """
     if not isinstance(sink, AddingSink) or not sink.adds_to:
         return ()

@@ -27,20 +27,16 @@ class Bounds:
         return value >= self.read(after.since) and digest not in after.delivered
 
     def has(self, value: Any, digest: str, window: Window) -> bool:
-        """Return True if a window contains a value.
-
-        Values that arrive after the window was planned belong to the next window.
-        """
+        """Return True if a window contains a value; values that arrived after planning belong to the next window."""
         upto = window.upto
         if upto is None or upto.since is None or not self.is_new(value, digest, window.after):
             return False
         return value < self.read(upto.since) or digest in upto.delivered
 
     def last(self, new: Iterable[Any], after: Cursor | None) -> Any:
-        """Return the end of a window, from its new values; ``None`` if there are no values yet.
+        """Return the end of a window from its new values; ``None`` if there are no values yet.
 
-        It is never below the cursor: otherwise, if only late values arrived, all values between them and the cursor
-        would be read again.
+        It is never below the cursor; otherwise late values alone would move it back, and rows would be read again.
         """
         known = () if after is None else (self.read(after.value),)
         return max((*new, *known), default=None)

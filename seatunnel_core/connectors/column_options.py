@@ -8,11 +8,7 @@ from seatunnel_core.connector_api.errors import SinkError
 
 
 def require_columns(key: str, names: Iterable[str], schema: TableSchema) -> None:
-    """Check that a table has the columns in an option.
-
-    Raises:
-        SinkError: A column is missing; the message contains the option, the column and the existing ones.
-    """
+    """Raise ``SinkError`` if a table lacks a column in an option; the message contains the existing ones."""
     known = schema.columns.names
     for name in names:
         if name not in known:

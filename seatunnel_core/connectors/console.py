@@ -1,8 +1,8 @@
 """The sink ``Console``: prints the rows of a work unit when the unit ends.
 
-A writer compresses the printed lines. They are sent to the driver with the unit's result and are not stored in
-checkpoints. A unit that is repeated after a failure prints again. Rows have SeaTunnel's format; ``subtaskIndex`` is the
-number of the unit, and ``rowIndex`` the number of the row in the unit.
+A writer compresses the printed lines. The unit's result contains them, but checkpoints do not. A unit that is repeated
+after a failure prints again. Rows have SeaTunnel's format; ``subtaskIndex`` is the number of the unit, and ``rowIndex``
+the number of the row in the unit.
 """
 
 import base64
@@ -137,5 +137,5 @@ def _shown(value: Any, kind: pa.DataType) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a string on one line, without the control characters that would move a terminal's cursor."""
+    """Return a string on one line, with control characters escaped."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)

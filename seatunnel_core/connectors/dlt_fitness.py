@@ -22,8 +22,7 @@ def unfit(source: Any, *, made_once: bool) -> str:
     """Return the reason why the selected resource of a source is not supported; ``""`` if it is supported.
 
     Args:
-        source: A ``DltSource`` of dlt with one selected resource. The resources from which it takes its data are
-            checked, too.
+        source: A ``DltSource`` with one selected resource. The resources that feed it are also checked.
         made_once: True if the object is an attribute of a module, so that every read uses the same object.
     """
     (chosen,) = source.selected_resources.values()
@@ -51,10 +50,7 @@ def _wrong(resource: Any, made_once: bool) -> str:
 
 
 def _is_incremental(resource: Any) -> bool:
-    """Return True if it declares ``dlt.sources.incremental``.
-
-    One that is created at run time is detected by its state.
-    """
+    """Return True if a resource declares ``dlt.sources.incremental``; one created later is detected by its state."""
     step = resource.incremental
     if step is None:
         return False

@@ -94,7 +94,7 @@ class Said:
     """Columns of the resource's ``primary_key``."""
 
     remarks: tuple[str, ...]
-    """Descriptions of further properties, which have no effect in this engine."""
+    """Descriptions of properties that have no effect in this engine."""
 
 
 @frozen(kw_only=True, slots=False)
@@ -144,7 +144,7 @@ class DltRows:
         self._refuse_state(state)
 
     def _opened(self, state: dict[str, Any]) -> Any:
-        """Return a ``DltSource`` that selects only this resource and has not started. It is a copy and may be changed.
+        """Return a new ``DltSource`` that selects only this resource and has not started.
 
         Raises:
             SourceError: The resource cannot be imported or created, or is not supported.

@@ -1,4 +1,4 @@
-"""Convert JSON objects to rows, and note values that are dropped.
+"""Conversion of JSON objects to rows, with notes about dropped values.
 
 With inferred columns, these are values that the contract discards; with declared columns, keys without a column.
 """
@@ -24,16 +24,9 @@ _SAMPLE = 1_000
 def fitted(
     fitting: Fitting, document: dict[str, Any], where: Callable[[], str], context: ReadContext
 ) -> dict[str, Any]:
-    """Return the values of a row; dropped values are counted in ``context``.
+    """Return the values of a row, and note dropped values in ``context``; raise errors as ``Fitting.row`` does.
 
-    Args:
-        fitting: the columns and their contract.
-        document: the object, as returned by ``native_json.parsed``.
-        where: returns the location of the row, for messages.
-        context: the context of the task.
-
-    Raises:
-        ValueError, DiscardedRowError: as ``Fitting.row``.
+    ``document`` is a result of ``native_json.parsed``; ``where`` returns the location of the row.
     """
     lost: dict[str, None] = {}
     row = fitting.row(document, lost.setdefault)
@@ -45,8 +38,7 @@ def fitted(
 class UnreadKeys:
     """Collector of keys in JSON objects for which no column is declared.
 
-    A key that differs from the name of an absent column only in case is noted at once. Other keys are counted, and
-    noted together by ``note_others``.
+    A key that differs only in case from an absent column is noted at once. ``note_others`` notes other keys together.
     """
 
     def __init__(self, columns: pa.Schema, context: ReadContext) -> None:
@@ -75,8 +67,8 @@ class UnreadKeys:
     def see_parsed(self, rows: pa.RecordBatch, lines: bytes, where: Callable[[int], str]) -> None:
         """Add keys that differ only in case, from the lines of a batch that was parsed at once.
 
-        Each line is one object. Only rows with null can have such keys. If there are many, a sample is inspected; all
-        are inspected if the sample contains such a key.
+        Each line is one object. Only rows with null can have such keys. All of them are inspected if a sample contains
+        such a key.
         """
         lacking = np.flatnonzero(_lacking(rows))
         if not len(lacking):
@@ -88,7 +80,7 @@ class UnreadKeys:
                 self.see(glanced(texts[row]), lambda row=row: where(int(row)))  # type: ignore[misc]
 
     def note_others(self) -> None:
-        """Note the rows with fields that the schema does not declare, and at most ten names of such fields.
+        """Note the number of rows with undeclared fields, and at most ten of the fields' names.
 
         The names are sorted, so that all splits of a unit produce the same note.
         """

@@ -52,7 +52,7 @@ NOT_SAID = (
 
 
 _ROWS, _ROW_BYTES = 10_000, 100
-"""Rows and bytes assumed for a split, whose size is unknown; they determine how splits are grouped into work units."""
+"""Assumed rows and bytes of a split, whose size is unknown; they decide how splits are grouped into work units."""
 
 
 class PythonFunctionSource(Source):
@@ -103,7 +103,6 @@ class PythonFunctionSource(Source):
         return None if self._schema is None else self._tables(self._schema)
 
     def _table_name(self) -> str:
-        """Return the table name of the rows."""
         return self._table
 
     def _key(self, columns: pa.Schema) -> tuple[str, ...]:
@@ -166,7 +165,7 @@ class PythonFunctionSource(Source):
 
 
 def _identified(rows: pa.RecordBatch, columns: pa.Schema, place: tuple[str, str], first: int) -> pa.RecordBatch:
-    """Return the rows with an id column in front; ``first`` is the number of the first row in its split."""
+    """Return the rows with an ID column in front; ``first`` is the number of the first row in its split."""
     ids = [row_id(*place, first + number, repr(row)) for number, row in enumerate(rows.to_pylist())]
     return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *rows.columns], schema=columns)
 

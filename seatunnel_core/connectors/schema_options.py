@@ -66,14 +66,7 @@ def check_sampling(
 ) -> None:
     """Check the options of a source that infers columns only if ``schema_sample`` is set.
 
-    Args:
-        options: The options of the source.
-        declared: True if ``schema`` declares the columns.
-        format: The format of the data; ``None`` if it is not set.
-        alone: Options that also apply to declared columns.
-
-    Raises:
-        UsageError: Options contradict each other.
+    Raise ``UsageError`` if options contradict each other. Options in ``alone`` also apply to declared columns.
     """
     if options[SCHEMA_SAMPLE] is None:
         for option in INFERENCE:

@@ -36,7 +36,7 @@ class SourceFunction(RowGiver, Generic[P]):
     named_arguments: Mapping[str, Any] = {}
 
     def __reduce__(self) -> Any:
-        """Pickle functions of modules by name, and other functions by value, as Spark does with those of a notebook."""
+        """Pickle functions of modules by name, and other functions by value, such as those of a notebook."""
         module = self.function.__module__
         found = getattr(sys.modules.get(module), self.name, None)
         if module != "__main__" and getattr(found, "function", None) is self.function:
@@ -58,7 +58,7 @@ class SourceFunction(RowGiver, Generic[P]):
         """Return the splits as JSON values, or a single ``None`` if the function has none.
 
         Raises:
-            UsageError: A split is not a JSON value and could not be stored in a checkpoint, or there are no splits.
+            UsageError: A split is not a JSON value, so checkpoints cannot contain it, or there are no splits.
         """
         if self.splits is None:
             return [None]

@@ -185,7 +185,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
         self._target(context).prove(context.epoch, token)
 
     def apply_save_mode(self, context: SinkContext) -> None:
-        """Only record the request: ``begin`` creates the target, when the columns are known."""
+        """Record the request; ``begin`` creates the target, when the columns are known."""
         self._makes_target = not self._made_target
 
     def begin(self, empty: "DataFrame", schemas: Sequence[TableSchema], context: SinkContext) -> None:
@@ -220,7 +220,7 @@ class SparkSink(AddingSink, FrameSink, SupportsProbe, SupportsSaveMode):
             raise kind(lost(self._target(context).who, table, exists=False))
 
     def _rows_in_words(self, empty: "DataFrame") -> str:
-        """Describe the content of a local folder or a table for ``adds_to``; empty if there is none or unknown."""
+        """Describe the content of a local folder or a table for ``adds_to``; empty if there is none."""
         spark, table = empty.sparkSession, self.options[TABLE]
         if table is not None:
             has_rows = spark.catalog.tableExists(table) and not spark.table(table).isEmpty()

@@ -1,6 +1,6 @@
-"""Check in the driver that the modules imported by plugins' tasks, in addition to pyarrow, are installed.
+"""Check in the driver that the modules that plugins' tasks import, in addition to pyarrow, are installed.
 
-The probe of the Spark layer checks the same modules on the executors.
+The probe of the Spark backend checks the same modules on the executors.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _OTHER_NAMES = {
     "psycopg": "'psycopg[binary]'",
     "dlt": "'dlt>=1.31'",
 }
-"""Pip packages of modules whose package has a different name, used if the module is not installed."""
+"""Pip packages with a name that differs from their module's, used if the module is not installed."""
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:

@@ -8,9 +8,7 @@ from seatunnel_core.connector_api.option import Option, Options
 def without_effect(options: Options, *needed: tuple[Option[Any], str, Any]) -> tuple[str, ...]:
     """Return a warning for each option that is set although its prerequisite is missing.
 
-    Args:
-        options: The options of a source or sink.
-        needed: Triples of an option, the description of its prerequisite, and a true value if the prerequisite is met.
+    ``needed`` are triples of an option, the description of its prerequisite, and True if the prerequisite is met.
     """
     return tuple(
         f"option {option.key!r} has no effect: it requires {what}"

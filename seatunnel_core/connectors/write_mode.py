@@ -1,7 +1,7 @@
 """Write modes: a sink adds rows, replaces the existing rows of its target, or merges rows into it by key.
 
-The older options ``data_save_mode`` and ``schema_save_mode`` define what happens before the first row, and keep their
-meaning; a write mode that contradicts them is rejected.
+The older options ``data_save_mode`` and ``schema_save_mode`` apply before the first row, and keep their meaning; a
+write mode that contradicts them is rejected.
 """
 
 from collections.abc import Sequence
@@ -114,14 +114,9 @@ class WriteMode:
         return (self.key or schema.primary_key or schema.unique_key) if self.merges else ()
 
     def check(self, schema: TableSchema, *, replaces_children: bool = False) -> None:
-        """Reject a table that lacks a column of the key or of the partitions.
+        """Raise ``SinkError`` if a table lacks a column of the key or of the partitions.
 
-        Args:
-            schema: The schema of the rows.
-            replaces_children: True if the sink replaces the rows of child tables together with their parent rows.
-
-        Raises:
-            SinkError: The message contains the option, the column and the existing columns.
+        ``replaces_children`` is True if the sink replaces the rows of child tables together with their parent rows.
         """
         require_columns(REPLACE_PARTITIONS.key, self.partitions, schema)
         if self.prunes:

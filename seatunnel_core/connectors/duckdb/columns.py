@@ -1,4 +1,4 @@
-"""Mapping of row types to types of DuckDB.
+"""DuckDB types for the types of rows.
 
 ====================================== =============================================
 Arrow                                  DuckDB
@@ -15,9 +15,8 @@ any timestamp, with any zone           ``TIMESTAMP``, ``TIMESTAMP WITH TIME ZONE
 ``map``, ``struct``                    ``MAP(K, V)``, ``STRUCT(…)``
 ====================================== =============================================
 
-Timestamps and times are staged in microseconds; a finer value is an error of its row.
-
-A column of an existing table may have another type if it stores each value unchanged or rejects it.
+Timestamps and times are staged in microseconds; a finer value is an error of its row. A column of an existing table may
+have another type if it stores each value unchanged or rejects it.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""A DuckDB file. This process opens it for one transaction at a time and then closes it, so that others can read it.
+"""A DuckDB file, opened for one transaction at a time so that other processes can read it.
 
-Opening and closing the file takes far longer than a short transaction. Therefore the file stays open between
-transactions while other threads of this process wait for it, such as the pipelines of a job with many tables.
+Opening and closing the file takes far longer than a short transaction. It therefore stays open between transactions
+while other threads of this process wait for it, such as the pipelines of a job with many tables.
 """
 
 import os
@@ -16,19 +16,18 @@ from attrs import define, field, frozen
 from seatunnel_core.connector_api.errors import SinkError
 
 _LONGEST_OPEN_S = 1.0
-"""Maximum time that the file stays open for waiting threads, in seconds. Other processes can read it only once it is
-closed."""
+"""Maximum time that the file stays open for waiting threads, in seconds; other processes cannot read it until then."""
 
 
 @define
 class _Shared:
-    """State of one file that the threads of this process share."""
+    """State of one file, shared by the threads of this process."""
 
     lock: threading.Lock = field(factory=threading.Lock)
-    """Lock, held during a transaction."""
+    """Held during a transaction."""
 
     waiting: set[int] = field(factory=set)
-    """Threads that wait for the lock."""
+    """IDs of threads that wait for the lock."""
 
     opened: Any = None
     """Connection that keeps the file open between transactions, or ``None``; guarded by ``lock``."""
@@ -40,10 +39,9 @@ class _Shared:
     """Device and inode of the open file."""
 
     since: float = 0.0
-    """Monotonic time at which it was opened, in seconds."""
+    """Time at which the file was opened, in seconds of the monotonic clock."""
 
     def close(self) -> None:
-        """Close the file if it is open."""
         opened, self.opened = self.opened, None
         if opened is not None:
             opened.close()
@@ -51,12 +49,12 @@ class _Shared:
 
 _files: dict[str, _Shared] = {}
 _entering = threading.Lock()
-"""Lock, held while an entry of ``_files`` is looked up or created."""
+"""Held while an entry of ``_files`` is looked up or created."""
 
 _ORDER = "preserve_insertion_order"
 
 _PAUSE_S = 0.05
-"""Initial delay before retrying to open a file that another process has open, in seconds; it grows to one second."""
+"""Initial delay before reopening a file that another process holds, in seconds; it grows to one second."""
 
 
 @frozen(kw_only=True)
@@ -66,7 +64,7 @@ class Database:
     path: str
     properties: Mapping[str, str] = field(repr=False)
     wait_s: int
-    """Maximum time to wait for another process that has the file open, in seconds."""
+    """Maximum time to wait for another process that holds the file, in seconds."""
 
     @property
     def exists(self) -> bool:
@@ -78,7 +76,7 @@ class Database:
         """Yield a connection in a transaction, which is rolled back unless the caller commits it.
 
         Raises:
-            SinkError: The file cannot be opened; ``retryable`` if another process has it open.
+            SinkError: The file cannot be opened; ``retryable`` if another process holds it.
         """
         with self._turn() as shared:
             try:
@@ -106,7 +104,7 @@ class Database:
             yield shared
 
     def _cursor(self, shared: _Shared) -> Any:
-        """Return a connection to the file; open the file unless it is open with the same settings."""
+        """Return a connection to the file; reopen the file if the settings or the file changed."""
         if shared.opened is not None and (shared.settings, shared.identity) != (self.properties, self._identity()):
             shared.close()
         if shared.opened is None:
@@ -115,7 +113,7 @@ class Database:
         return shared.opened.cursor()
 
     def _stays_open(self, shared: _Shared) -> bool:
-        """Return True if the file stays open for the next thread; then make the directory entry of its log durable."""
+        """Return True if the file stays open for the next thread, after making its log's directory entry durable."""
         if not shared.waiting - {threading.get_ident()} or time.monotonic() - shared.since >= _LONGEST_OPEN_S:
             return False
         folder = os.open(os.path.dirname(self.path), os.O_RDONLY)
@@ -153,7 +151,7 @@ class Database:
 
 
 def is_held(error: BaseException) -> bool:
-    """Return True if DuckDB failed to open a file because another process has it open."""
+    """Return True if DuckDB failed to open a file because another process holds it."""
     import duckdb
 
     locked = isinstance(error, duckdb.IOException) and "lock" in str(error)

@@ -23,7 +23,7 @@ OWN = "seatunnel"
 
 @frozen(kw_only=True)
 class DuckDBTables(SqlDatabase):
-    """A DuckDB file; DuckDB reads the staged Parquet itself. Paths have two parts: schema and table."""
+    """A DuckDB file. Paths have two parts: schema and table. DuckDB itself reads the staged Parquet files."""
 
     name: ClassVar[str] = "DuckDB"
     types: ClassVar[Mapping[pa.DataType, str]] = PLAIN

@@ -23,7 +23,7 @@ class ColumnTemplate:
     """
 
     def __init__(self, option: str, written: str, schema: TableSchema, *, placeholders: bool) -> None:
-        """Create a template; raise ``SinkError`` with the option if the table lacks a column."""
+        """Create a template; raise ``SinkError`` if the table lacks a column."""
         parts: Sequence[str] = (written,)
         if placeholders:
             parts = _PLACEHOLDER.split(written)
@@ -34,7 +34,7 @@ class ColumnTemplate:
         require_columns(option, self._columns, schema)
 
     def values(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return the string for each row; raise ``RowError`` if a column value is null or has no string form."""
+        """Return the string for each row; raise ``RowError`` if a value is null or has no string form."""
         found = [self._texts[0].encode()] * rows.num_rows
         for column, text in zip(self._columns, self._texts[1:], strict=True):
             values = present_bytes(rows, column)
@@ -43,7 +43,7 @@ class ColumnTemplate:
 
 
 def present_bytes(rows: pa.RecordBatch, column: str) -> list[bytes]:
-    """Return the values of a column that is part of a key; raise ``RowError`` if a value is null."""
+    """Return the values of a key column; raise ``RowError`` if a value is null."""
     found = column_bytes(rows, column)
     if None in found:
         where = f"column {column!r}, row {found.index(None) + 1} of a batch"

@@ -44,10 +44,7 @@ class Entries:
     def check(self, schema: TableSchema, *, value: str, field: str) -> None:
         """Raise ``SinkError`` if a column is missing or the format cannot represent a column.
 
-        Args:
-            schema: The table.
-            value: Name of the option with the column of the value.
-            field: Name of the option with the column of the field.
+        ``value`` and ``field`` are the names of the options for the value and the field.
         """
         require_columns(value, filter(None, [self.value]), schema)
         require_columns(field, filter(None, [self.field]), schema)
@@ -55,11 +52,7 @@ class Entries:
             self.format.check(schema)
 
     def of(self, batch: Batch) -> Iterator[Entry]:
-        """Yield the entries of a batch, in order.
-
-        Raises:
-            RowError: A key is null, or a value has no string form.
-        """
+        """Yield the entries of a batch, in order; raise ``RowError`` if a key is null or a value has no string form."""
         keys = self.key.values(batch.rows)
         kinds = [0] * len(keys) if batch.kinds is None else batch.kinds.to_pylist()
         for row, field, value in self._values(batch.rows):

@@ -63,12 +63,9 @@ class KeyedRows:
         )
 
     def messages(self, key: bytes, value: Any, context: ReadContext) -> Iterator[Message]:
-        """Yield a message for a value, or for each of its fields or elements; bad ones go to ``context.skip``.
+        """Yield a message for a value, or for each of its fields or elements; pass bad ones to ``context.skip``.
 
-        Args:
-            key: The key.
-            value: Bytes, a mapping of fields, a list or a set; ``None`` for an absent key.
-            context: The context of the task.
+        ``value`` is bytes, a mapping of fields, a list or a set; ``None`` if the key is absent.
         """
         for where, name, content in self._parts(key, value):
             try:
@@ -99,10 +96,7 @@ class KeyedRows:
         return {name: self._plain(name, value) for name, value in texts.items()}
 
     def _of_value(self, content: bytes) -> dict[str, Any]:
-        """Return the JSON object in a value.
-
-        If there is none, or the value column is binary, return the value in that column.
-        """
+        """Return the JSON object in a value, or the value column if there is none or the column is binary."""
         if self._value is None or self._value not in self._binary:
             try:
                 row = parsed(content)

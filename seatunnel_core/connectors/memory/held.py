@@ -1,8 +1,8 @@
-"""Rows of a Python program, copied so that they can be sent to tasks and do not change.
+"""Immutable copies of rows of a Python program, for sending to tasks.
 
-Rows are mappings, or tables with the Arrow PyCapsule interface: pandas, Polars, DuckDB, pyarrow and others export
-tables through ``__arrow_c_stream__`` or ``__arrow_c_array__``. A column of a type that is missing in ``rows/types.py``
-gets the nearest type that can represent all its values.
+Rows are mappings, or tables with the Arrow PyCapsule interface (``__arrow_c_stream__``, ``__arrow_c_array__``), such as
+those of pandas, Polars, DuckDB and pyarrow. A type that is missing in ``rows/types.py`` becomes the nearest type that
+can represent all its values.
 """
 
 import json
@@ -22,7 +22,7 @@ from seatunnel_core.rows.types import type_name
 from seatunnel_core.work.names import repeated
 
 _UNNAMED = re.compile(r"__index_level_\d+__")
-"""Pattern of the name that pandas gives to an index level without a name."""
+"""Name that pandas gives to an index level without a name."""
 
 LARGEST = 2**30
 """Maximum size of the rows in bytes; they are sent to every worker."""
@@ -30,7 +30,7 @@ LARGEST = 2**30
 
 @frozen(kw_only=True, slots=False)
 class Held:
-    """A copy of an object's rows. Objects with the same rows, batches and types have the same digest."""
+    """A copy of an object's rows. Copies with the same rows, batches and types have the same digest."""
 
     stream: bytes = field(repr=False)
     """The rows as an Arrow stream."""
@@ -39,7 +39,7 @@ class Held:
     rows: int
     columns: pa.Schema = field(repr=False)
     read_once: bool = False
-    """True if the rows are from an iterator, which cannot be read again."""
+    """True if the rows are from an iterator, which can be read only once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _arrived, (self.stream, self.digest, self.rows)
@@ -80,8 +80,8 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
     """Return a copy of rows that are mappings from column to value; consume the iterator.
 
     Raises:
-        RowError: A row does not match ``columns`` or, without them, the other rows; the message contains row and key.
-            Also raised if the rows are larger than ``LARGEST`` or have a column that no sink can write.
+        RowError: A row does not match ``columns`` or the other rows, the rows are larger than ``LARGEST``, or no sink
+            can write a column.
     """
     made = PythonRows(columns)
     batches, size_bytes = [], 0
@@ -102,7 +102,7 @@ def hold_rows(rows: Iterable[Any], columns: pa.Schema | None) -> Held:
 
 
 def _of_columns(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
-    """Return Python rows as one batch with the columns of all rows, in types that can represent all values."""
+    """Return one batch with the columns of all rows, in types that can represent all values."""
     there = dict(zip(batch.schema.names, batch.columns, strict=True))
     empty = pa.nulls(batch.num_rows)
     arrays = [_widened(there.get(column.name, empty), column.type) for column in columns]
@@ -141,11 +141,7 @@ def _table(value: Any) -> pa.Table:
 
 
 def _without_index(table: pa.Table) -> pa.Table:
-    """Return the rows of a pandas DataFrame without its index.
-
-    Raises:
-        ValueError: The index has a name, so it probably contains data.
-    """
+    """Return the rows without pandas' index; raise ``ValueError`` if the index has a name and probably data."""
     described = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
     index = [
         name for name in described.get("index_columns", ()) if isinstance(name, str) and name in table.column_names
@@ -176,7 +172,7 @@ def _known_columns(table: pa.Table) -> pa.Table:
 
 
 def _cast(array: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast values with Arrow, or in Python where Arrow cannot; Arrow's cast of list views returns wrong values."""
+    """Cast values with Arrow, or in Python if Arrow cannot. Arrow's cast of list views returns wrong values."""
     if array.type == kind:
         return array
     if not _has_list_view(array.type):

@@ -1,7 +1,7 @@
 """The sink ``Memory``: the rows of a job as a table of the Python program that runs it.
 
-Committables contain the rows, which go through the driver and the checkpoints, so their size is limited. Committed rows
-are kept in the memory of the process and are lost when it ends.
+Committables contain the rows, which pass through the driver and the checkpoints, so their size is limited. Committed
+rows are kept in the memory of the process and are lost when it ends.
 """
 
 import base64
@@ -83,7 +83,7 @@ class MemorySink(Sink, SupportsConclude):
         self._kept.expected = committed_rows
 
     def collected(self) -> dict[str, pa.Table]:
-        """Return the rows of all checkpoints completed so far, by table, in no particular order.
+        """Return the rows of all completed checkpoints by table, in no particular order.
 
         Raises:
             UsageError: Some rows were committed in an earlier process, and were lost with it.
@@ -169,7 +169,7 @@ def _text(batches: Sequence[pa.RecordBatch]) -> str:
 
 
 def _rows(pair: Any) -> tuple[str, pa.Table]:
-    """Decode a table's name and rows; raise ``ValueError``, like Arrow, for invalid content."""
+    """Decode a table's name and rows; raise ``ValueError`` for invalid content."""
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
         raise ValueError("'rows' must be a list of [table, rows]")
     return pair[0], pa.ipc.open_stream(base64.b64decode(pair[1], validate=True)).read_all()

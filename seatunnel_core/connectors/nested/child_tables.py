@@ -1,13 +1,16 @@
-"""Replace the children of merged rows, in the transaction that merges the rows.
+"""Replacement of child rows, in the transaction that merges their parent rows.
 
-The rows of a table with lists have an ID, ``_row_id``, which differs between versions of a row. A child has the ID of
-its parent, ``_parent_id``. A commit of staged rows
+Rows of a table with lists have an ID, ``_row_id``, which differs between versions of a row. Child rows have the ID of
+their parent, ``_parent_id``. A commit of staged rows
 
-1. deletes the children, and recursively theirs, of each row of the table whose key was staged: the row is replaced or
-deleted, and its new version is staged with all its children; 2. merges the rows; 3. adds the staged children of the
-current versions of rows. For a row that was staged twice, these are the children of the last version; a deleted row has
-none. A list that is null, empty or missing in the new version has no children. The child tables are looked up in the
-database, so a run whose rows contain no list also deletes older children.
+1. deletes the children, recursively, of each existing row with a staged key, because the new version of the row is
+staged with all its children;
+2. merges the rows;
+3. adds the staged children of the current versions of rows.
+
+If a row was staged twice, only the children of its last version are added; a deleted row has none. A list that is null,
+empty or missing has no children. Child tables are looked up in the database, so older children are also deleted in a
+run without lists.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,8 +33,7 @@ class Rows:
     """A table, or a subquery of staged rows, for use in statements."""
 
     table: str
-    """Quoted name of the table. It is a prefix of its children's names, and thus distinguishes parents from
-    children."""
+    """Quoted name of the table. The name of a child table starts with the name of its parent table."""
 
     source: str
     """FROM item that selects the rows."""
@@ -39,13 +41,13 @@ class Rows:
 
 @frozen(kw_only=True)
 class Family:
-    """A table whose rows are merged, and its child tables."""
+    """A table to merge rows into, and its child tables."""
 
     root: str
     """Quoted path of the table."""
 
     children: tuple[tuple[str, str], ...]
-    """Name and quoted path of each child table; a child follows its parent."""
+    """Name and quoted path of each child table, parents first."""
 
     key: tuple[str, ...]
     """Key columns by which rows are merged."""
@@ -53,10 +55,9 @@ class Family:
     quoted: Callable[[str], str] = field(repr=False)
 
     def replaced(self, staged: Iterable[str]) -> Iterator[str]:
-        """Yield the statements that delete the children of rows whose keys are staged.
+        """Yield the statements that delete the children of rows with staged keys.
 
-        Args:
-            staged: FROM items of the staged rows, one for each table or file that contains some.
+        ``staged`` are FROM items of the staged rows, one for each table or file that contains some.
         """
         same = " AND ".join(f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, self.key))
         known = " OR ".join(f"EXISTS (SELECT 1 FROM {each} seatunnel_staged WHERE {same})" for each in staged)
@@ -72,7 +73,7 @@ class Family:
             yield f"DELETE FROM {path} WHERE {self._descends(name, rows, root)}"
 
     def removed_with(self, removal: str) -> Iterator[str]:
-        """Yield the statements that delete the children of rows that a DELETE is about to remove from the table."""
+        """Yield the statements that delete the children of rows that the statement ``removal`` deletes."""
         _, _, condition = removal.partition(" WHERE ")
         root = f"SELECT {self.quoted(ROW_ID)} FROM {self.root} WHERE {condition}"
         yield from self._deleted(root)
@@ -116,21 +117,12 @@ def is_child(columns: Iterable[str]) -> bool:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return the names of child tables, sorted so that each follows its parent."""
+    """Return the names of child tables, parents first."""
     return sorted(names, key=lambda name: (len(name), name))
 
 
 def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]) -> None:
-    """Check that a child table is in the schema of its root table and that its name starts with the root's name.
-
-    Args:
-        schema: Schema of the children.
-        root: Path of the root table.
-        child: Path of the child table.
-
-    Raises:
-        SinkError: The child table has a different schema or name.
-    """
+    """Raise ``SinkError`` unless a child table is in its root table's schema and starts with the root's name."""
     if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
         raise SinkError(
             f"the rows of {schema.table} are children of those of {schema.root}, and are replaced with them: "

@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.redis import options as opt
 
 OWN = b"seatunnel:{"
-"""Prefix of the keys of the sink's state, which the source does not read."""
+"""Prefix of the keys of the sink's state, which the source skips."""
 
 _MEANINGS = (
     ("Authentication|NOAUTH|WRONGPASS", False, "check user and auth"),
@@ -82,7 +82,7 @@ class Server:
 
 @lru_cache(maxsize=8)
 def _client(server: Server) -> Any:
-    """Return a client that does not retry by itself, because a request that arrived must not be executed twice."""
+    """Return a client without retries, because a request that has arrived must not be executed twice."""
     import redis
     from redis.backoff import NoBackoff
     from redis.retry import Retry

@@ -1,4 +1,4 @@
-"""The sink ``Redis``: rows are staged in Redis as commands, which a script executes when they are committed."""
+"""The sink ``Redis``: stages rows in Redis as commands, which a script executes when they are committed."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class RowCommands:
         """Yield the commands of a batch, in order.
 
         Raises:
-            RowError: A key is null or belongs to the sink's state, or a value has no string form.
+            RowError: A key is null or reserved for the sink's state, or a value has no string form.
         """
         for entry in self._entries.of(batch):
             if entry.key.startswith(OWN):
@@ -114,7 +114,7 @@ class RedisSink(ListSink, SupportsDryRun):
         super().prepare(context)
 
     def _inspect(self, server: Server) -> None:
-        """Raise ``SinkError`` for a replica; log a warning if the server may lose rows that it has acknowledged."""
+        """Raise ``SinkError`` for a replica; log a warning if the server may lose acknowledged rows."""
         with server.client(SinkError) as client:
             found = client.info(**({"target_nodes": client.RANDOM} if server.cluster else {}))
         if found.get("role") == "slave" and not server.cluster:

@@ -1,4 +1,4 @@
-"""State of a pipeline's sink in Redis, and the scripts that change it; each script is atomic.
+"""State of a pipeline's sink in Redis, and the atomic scripts that change it.
 
 ::
 
@@ -7,10 +7,10 @@
     seatunnel:{<job>:<pipeline>:<sink>}:rows:<name>    a list of the commands of one attempt
     seatunnel:{<job>:<pipeline>:<sink>}:commits        a hash: the number of published commands of each list
 
-A name is ``<id of the committable>:<attempt>``, and an id ``<source>-<epoch>-<unit>``. Each script gets the prefix, the
-epoch, and further arguments. It returns a list that begins with the outcome; this is ``lost``, followed by the known
-epoch, if the epochs differ. A command consists of five list elements: the number of its words, and four words including
-padding.
+A name is ``<committable ID>:<attempt>``, and the ID is ``<source>-<epoch>-<unit>``. Each script gets the prefix, the
+epoch, and further arguments. It returns a list that begins with the outcome; if the epochs differ, this is ``lost``,
+followed by the newest epoch. A command consists of five list elements: the number of its words, and four words
+including padding.
 """
 
 from collections.abc import Mapping, Sequence
@@ -69,10 +69,9 @@ return {'done'}
 """
 """Execute and remove commands of a list, given its name, the total number of its commands, and the keys' time to live.
 The first ``ARGV[5]`` commands, which the client has executed, are only removed; those up to ``ARGV[6]`` are executed,
-so that the server can serve others between calls. A failed command stops the script; the commands before it are
-removed. A script that raises is not rolled back. Therefore four calls without effect precede the loop: they fail first
-if the user may not call a command or the memory is full.
-"""
+so that the server can serve other clients between calls. A failed command stops the script after the commands before it
+were removed. Redis does not roll back scripts, so four calls without effect precede the loop: they fail first if the
+user lacks a permission or the memory is full."""
 
 SWEEP = """
 local known = redis.call('GET', KEYS[1] .. 'epoch') or '0'
@@ -118,7 +117,7 @@ class RedisLists(StagedLists):
 
     @property
     def prefix(self) -> str:
-        """Prefix of the keys; in a cluster, the braces keep all keys on one node."""
+        """Prefix of the keys. In a cluster, the braces keep all keys on one node."""
         return f"seatunnel:{{{self.context.job_id}:{self.context.pipeline_id}:{self.context.sink_ordinal}}}:"
 
     def _run(self, script: str, *arguments: Any) -> list[str]:
@@ -172,7 +171,7 @@ class RedisLists(StagedLists):
         return int(self._run(SWEEP, lists_below, records_below, *keep)[1])
 
     def discard(self, name: str) -> None:
-        """Remove a list; remove its name last, because ``sweep`` needs the name."""
+        """Remove a list, and then its name, by which ``sweep`` finds it."""
         with self.server.client(self.kind) as client:
             client.unlink(f"{self.prefix}rows:{name}")
             client.srem(f"{self.prefix}staged", name)

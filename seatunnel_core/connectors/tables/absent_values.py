@@ -1,8 +1,8 @@
 """Absent values of changed rows (``Batch.absent``), filled in by the database before rows are moved.
 
-Staged rows mark them in the column ``ABSENT``. A value is taken from an earlier row of the same key in the unit, or
-else from the row in the target; if an update has changed the key, from the row with the old key. Only the last row of
-each key is filled in, because only these rows are moved.
+Staged rows mark absent values in the column ``ABSENT``. A value is taken from an earlier row with the same key in the
+unit, else from the row in the target; if an update has changed the key, from the row with the old key. Only the last
+row of each key is filled in, because only these rows are moved.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,13 +28,14 @@ _BOUNDS, _OPEN, _VALUES = "seatunnel_bounds", "seatunnel_open", "seatunnel_value
 def absent_marks(batch: Batch, given: Sequence[str], key: Sequence[str], who: str) -> pa.StringArray | None:
     """Return the values of ``ABSENT``: a digit for each column, 1 where the value is absent.
 
+    A value is null for a row without absent values and for a deleted or old row; the result is ``None`` if all are
+    null.
+
     Args:
         batch: The rows.
         given: Names of the columns in the rows, in the order of the staged columns.
         key: Names of the key columns in the rows.
         who: Pipeline and sink, for messages.
-
-    Returns: The strings; null for a row without absent values and for a deleted or old row. ``None`` if all are null.
 
     Raises:
         RowError: A value of the key is absent.
@@ -65,28 +66,26 @@ def _of_new_rows(batch: Batch, mask: pa.BooleanArray) -> pa.BooleanArray:
 class AbsentValues:
     """Staged rows of one unit for one table, and the statements that fill in their absent values.
 
-    A *life* is a run of staged rows of one key that belong to one row of the source. It begins with an insert, with
-    an update that has changed the key, or with the first row of the key.
+    A *life* is a run of staged rows with one key that belong to one row of the source. It begins with an insert, with
+    an update that changes the key, or with the first row of the key.
     """
 
     database: TableDatabase
     run: Callable[[str], None]
-    """Runs a statement in the transaction."""
+    """Function that runs a statement in the transaction."""
 
     first: Callable[[str], Sequence[Any] | None]
-    """Runs a query in the transaction and returns its first row, or ``None``."""
+    """Function that runs a query in the transaction and returns its first row, or ``None``."""
 
     who: str
-    """Pipeline and sink, for messages."""
-
     named: str
-    """Target, for messages."""
+    """Pipeline and sink, and the target, for messages."""
 
     table: str
     """Quoted target."""
 
     staged: str
-    """Quoted table of staged rows, with ``KIND``, ``NUMBER`` and ``ABSENT``."""
+    """Quoted table of staged rows, with the columns ``KIND``, ``NUMBER`` and ``ABSENT``."""
 
     columns: Sequence[str] = field(repr=False)
     """Columns of the rows, in the order of the digits in ``ABSENT``."""
@@ -110,7 +109,7 @@ class AbsentValues:
         return f"OVER (PARTITION BY {', '.join(self._keys)}{more} ORDER BY {self._engine[1]}{order})"
 
     def _numbered(self, condition: str, more: str = "") -> str:
-        """Return the SELECT of staged rows, each with its predecessor, which is needed for updates that change keys."""
+        """Return the SELECT of staged rows, each with its predecessor, for updates that change keys."""
         kind, number, absent = self._engine
         before = f"OVER (ORDER BY {number})"
         old = ", ".join(f"lag({key}) {before} AS seatunnel_from_{at}" for at, key in enumerate(self._keys))
@@ -121,7 +120,7 @@ class AbsentValues:
 
     @property
     def _moved(self) -> str:
-        """Condition for the new row of an update that has changed the key."""
+        """Condition for the new row of an update that changes the key."""
         same = " AND ".join(f"{key} = seatunnel_from_{at}" for at, key in enumerate(self._keys))
         return f"({self._engine[0]} = 2 AND seatunnel_before = 1 AND NOT ({same}))"
 
@@ -130,7 +129,7 @@ class AbsentValues:
 
     @property
     def _same(self) -> str:
-        """Condition for the row of the target from which values are taken."""
+        """Condition for the row of the target that supplies values."""
         same = [f"seatunnel_target.{key} = {_OPEN}.seatunnel_root_{at}" for at, key in enumerate(self._keys)]
         current = [f"seatunnel_target.{self.database.quoted(self.current)}"] if self.current else []
         return " AND ".join([*same, *current])
@@ -140,11 +139,11 @@ class AbsentValues:
     def slices(self) -> Iterator[str]:
         """Yield, in order, FROM items of all staged rows with their absent values filled in.
 
-        The caller moves the rows of each slice before it takes the next. There is one slice, unless rows change their
-        keys and the row with the old key was itself written by the same slice.
+        The caller moves the rows of each slice before it requests the next. There is one slice, unless an update
+        changes the key of a row that the same unit has written.
 
         Raises:
-            CommitError: A value is absent, and there is no row to take it from.
+            CommitError: No row supplies an absent value.
         """
         unknown = self._unknown()
         if not unknown:
@@ -184,7 +183,7 @@ class AbsentValues:
         )
 
     def _fill(self, unknown: Mapping[int, str], condition: str) -> None:
-        """Fill in the values of the last rows of the keys in a slice."""
+        """Fill in the values of the last row of each key in a slice."""
         self._create(_OPEN, self._open(unknown, condition), [f"seatunnel_known_{place}" for place in unknown])
         self._require_rows(unknown)
         number = self._engine[1]
@@ -234,7 +233,7 @@ class AbsentValues:
         return f"SELECT {', '.join(columns)} FROM ({rows}) AS seatunnel_known WHERE {last}"
 
     def _require_rows(self, unknown: Mapping[int, str]) -> None:
-        """Raise ``CommitError`` for a row with a value that neither an earlier row nor the target has."""
+        """Raise ``CommitError`` if neither an earlier row nor the target supplies a value."""
         needs = {name: f"({self._is_absent(at)} AND seatunnel_known_{at} IS NULL)" for at, name in unknown.items()}
         column = " ".join(f"WHEN {need} THEN {self.database.literal(name)}" for name, need in needs.items())
         roots = ", ".join(f"seatunnel_root_{at}" for at in range(len(self.key)))

@@ -1,7 +1,7 @@
 """Schema evolution of target tables: add missing columns, and widen types.
 
-Each change is one statement, which runs before this process moves its first row. Rows staged by an earlier process list
-their columns, so they can also be moved to the changed table.
+Each change is one statement, which runs before this process moves its first row. Staged rows list their columns, so
+those of an earlier process can also be moved to the changed table.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ __all__ = ["WAIT_S", "Change", "Growth"]
 C = TypeVar("C", bound=TableColumn)
 
 WAIT_S = 60
-"""Timeout for waiting until another process has changed the same table, in seconds."""
+"""Timeout for the lock of another process that changes the same table, in seconds."""
 
 
 @frozen(kw_only=True)
@@ -40,7 +40,7 @@ class Change:
 
     statement: str
     unless: str = ""
-    """SELECT that finds a row with a value that the change would not preserve; ``""`` if there cannot be any."""
+    """SELECT that finds a row with a value that the change would not preserve; ``""`` if all values are preserved."""
 
     lost: str = ""
     """Description of the values that the change would not preserve."""
@@ -78,8 +78,7 @@ class Growth:
     ) -> tuple[str, ...]:
         """Change a table for the rows of a schema, in a transaction that the caller commits.
 
-        Returns:
-            The changes, as phrases that follow the name of the table.
+        Returns descriptions of the changes, which follow the name of the table.
 
         Raises:
             SinkError: A change is impossible, or would not preserve a value.
@@ -110,7 +109,7 @@ class Growth:
         names: Mapping[str, str],
         keys: Sequence[str],
     ) -> tuple[tuple[C, ...], tuple[Change, ...]]:
-        """Return the columns that result from the changes, and the changes, without applying them or reading rows.
+        """Return the resulting columns, and the changes, without applying them or reading rows.
 
         Raises:
             SinkError: A change is impossible.
@@ -129,11 +128,7 @@ class Growth:
         return tuple(grown.values()), tuple(changes)
 
     def require_kept(self, connection: Any, path: TablePath, changes: Sequence[Change]) -> None:
-        """Require that the changes preserve all values of a table.
-
-        Raises:
-            SinkError: A value would be changed; the message contains the column.
-        """
+        """Raise ``SinkError`` if a change would not preserve a value of the table."""
         for change in changes:
             if change.unless and self.database.ask(connection, change.unless):
                 raise SinkError(not_widened(change.column, self.database.table_name(path), change.lost))
@@ -211,5 +206,4 @@ class Growth:
 
 
 def _spelled(declared: str) -> str:
-    """Return a declared type in a normalised notation."""
     return declared.replace(" ", "").lower()

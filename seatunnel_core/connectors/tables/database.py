@@ -23,14 +23,14 @@ class TableColumn:
     """Declared type in the database's notation: ``numeric(15,2)``."""
 
     arrow: pa.DataType | None = None
-    """Type of the values in rows. ``None`` if rows do not support it, or if it can be derived from ``declared``."""
+    """Type of the values in rows; ``None`` if rows do not support it, or it follows from ``declared``."""
 
     nullable: bool = True
     filled: bool = False
     """True if the database fills the column when an INSERT omits it, with a default or a generated number."""
 
     generated: bool = False
-    """True if the database computes the column's values, so that a sink must not write them."""
+    """True if the database computes the column's values; a sink must not write them."""
 
 
 class TableDatabase(ABC):
@@ -87,10 +87,7 @@ class TableDatabase(ABC):
     # -- names and values -------------------------------------------------------------------------------------------
 
     def quoted(self, *names: str) -> str:
-        """Quote a name, or a path of several names, as an SQL identifier.
-
-        Percent signs and question marks are not escaped: statements have no parameters.
-        """
+        """Quote a name, or a path of several names. Statements have no parameters, so % and ? are not escaped."""
         return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
     def literal(self, value: str | int) -> str:
@@ -98,7 +95,7 @@ class TableDatabase(ABC):
         return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
     def moment(self, at: datetime) -> str:
-        """Return a time with a time zone as a literal, for a column that was declared for timestamps with time zone."""
+        """Return a time with a time zone as a literal for a column of timestamps with time zone."""
         return self.literal(at.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds"))
 
     def now(self) -> str:
@@ -116,22 +113,16 @@ class TableDatabase(ABC):
         return f"INSERT INTO {table} ({names})"
 
     def delete(self, table: str, rows: str, same: str) -> str:
-        """Return the statement that deletes the rows of a table that match a row of ``rows``.
+        """Return the statement that deletes the rows of a table for which ``rows`` has a row that satisfies ``same``.
 
-        Args:
-            table: The quoted table.
-            rows: A subquery with an alias.
-            same: The condition under which a row of the table matches a row of ``rows``.
+        ``rows`` is a subquery with an alias.
         """
         return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
 
     def create_temporary(self, name: str, select: str, indexes: Sequence[str] = ()) -> Iterator[str]:
         """Yield the statements that create a temporary table from a SELECT, for this transaction.
 
-        Args:
-            name: The name, which needs no quotes.
-            select: The rows and the names of the columns.
-            indexes: Quoted columns by which rows are found, for a database that needs an index for that.
+        ``name`` needs no quotes. ``indexes`` are quoted columns for lookups, if the database needs an index for them.
         """
         yield f"CREATE TEMPORARY TABLE {name} AS {select}"
 
@@ -140,15 +131,7 @@ class TableDatabase(ABC):
         return f"DROP TABLE {table}"
 
     def update_from(self, table: str, other: str, same: str, column: str, value: str) -> str:
-        """Return the statement that copies values of another table.
-
-        Args:
-            table: The quoted table.
-            other: The other table, which has at most one row for each of its rows.
-            same: The condition that two rows belong together.
-            column: The quoted column to change.
-            value: The column of the other table.
-        """
+        """Return the statement that copies ``value`` from the row of ``other`` that satisfies ``same``, if any."""
         return f"UPDATE {table} SET {column} = {other}.{value} FROM {other} WHERE {same}"
 
     def same_or_null(self, one: str, other: str) -> str:
@@ -167,26 +150,18 @@ class TableDatabase(ABC):
 
     @abstractmethod
     def stored_type(self, kind: pa.DataType) -> pa.DataType:
-        """Return the type in which values of a type are sent or staged.
-
-        Raises:
-            TypeError: The database has no such type; the message is the Arrow type.
-        """
+        """Return the type in which values of a type are sent or staged; raise ``TypeError`` if there is none."""
 
     @abstractmethod
     def declared_type(self, kind: pa.DataType) -> str:
-        """Return the database's type for a stored type.
-
-        Raises:
-            TypeError: The database has no such type; the message is the Arrow type.
-        """
+        """Return the database's type for a stored type; raise ``TypeError`` if there is none."""
 
     def fits(self, kind: pa.DataType, column: TableColumn) -> bool:
-        """Return True if values of a type may be written to a column; a later check may still reject single values."""
+        """Return True if values of a type may be written to a column, although single values may be rejected later."""
         return True
 
     def keeps_flag(self, kind: pa.DataType | None) -> bool:
-        """Return True if a column in which values of a type are stored also stores booleans."""
+        """Return True if a column for values of a type also stores booleans."""
         return kind is not None and self.declared_type(kind) == self.declared_type(pa.bool_())
 
     def may_widen(self, column: TableColumn) -> bool:
@@ -198,20 +173,17 @@ class TableDatabase(ABC):
         return f"ALTER TABLE {self.quoted(*path)} ADD COLUMN {self.quoted(name)} {declared}"
 
     def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
-        """Return the statement that changes a column's type and nothing else; ``None`` if no statement can do this."""
+        """Return the statement that changes only the type of a column; ``None`` if there is no such statement."""
         return None
 
     # -- locks ------------------------------------------------------------------------------------------------------
 
     def lock_row(self, statement: str) -> str:
-        """Return the SELECT in a form that locks its row until the transaction ends.
-
-        The default suits databases in which a writing transaction excludes all others.
-        """
+        """Return a SELECT that locks its row until the transaction ends, if several transactions may write."""
         return statement
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
-        """Make statements of this transaction fail if they wait longer than this for a lock."""
+        """Set the lock timeout of this transaction."""
 
     def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
         """Lock a table until the transaction ends (not by DDL), against writers and, unless ``reads``, readers."""

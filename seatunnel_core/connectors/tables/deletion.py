@@ -1,4 +1,4 @@
-"""Deletion of absent keys (``write_mode = prune``): deletes rows whose key did not occur in the run."""
+"""Deletion of absent keys (``write_mode = prune``): deletes rows with keys that did not occur in the run."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -14,16 +14,13 @@ _log = logging.getLogger(__name__)
 
 
 def require_key(named: str, columns: Collection[str], names: Sequence[str], rows: str) -> None:
-    """Reject rows with a column that the target lacks.
+    """Raise ``SinkError`` if a column of the rows is missing in the target.
 
     Args:
         named: The target.
         columns: The target's columns, in the form for comparison.
         names: The columns of the rows, in the form for comparison.
         rows: The name of the rows' table.
-
-    Raises:
-        SinkError: The target lacks a column; the message contains it.
     """
     for name in names:
         if name not in columns:
@@ -37,9 +34,11 @@ def require_key(named: str, columns: Collection[str], names: Sequence[str], rows
 def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: Sequence[str]) -> str | None:
     """Return the statement that deletes rows whose key was not collected; ``None`` if it would delete all rows.
 
+    Rows with null in the key are kept.
+
     Args:
         ask: Function that runs a query in the transaction of the deletion.
-        table: The quoted table. Rows with null in the key are kept.
+        table: The quoted table.
         keys: The quoted table of collected keys.
         names: The quoted key columns.
     """

@@ -10,17 +10,16 @@ from seatunnel_core.connector_api.errors import ConnectorError, SinkError
 def named_errors(
     who: str, what: str, kind: Callable[[str], SinkError], failed: Callable[[Exception], SinkError]
 ) -> Iterator[None]:
-    """Convert errors to errors that contain the pipeline and the sink.
+    """Convert errors to errors that contain the pipeline and the sink, ``who``.
 
     Args:
         who: The pipeline and the sink: ``pipeline 1, sink Jdbc``.
-        what: What failed, as the words that follow the name.
+        what: Description of the failure, to follow ``who``.
         kind: Function that creates an error from the message of another plugin's error, such as a source's.
         failed: Function that creates an error from a library's exception.
 
     Raises:
-        SinkError: The original error, with ``who`` in front unless it starts with a pipeline; or the result of ``kind``
-            or ``failed``.
+        SinkError: The original error, with ``who`` in front unless it starts with a pipeline; or a converted error.
     """
     try:
         yield

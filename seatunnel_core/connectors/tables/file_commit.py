@@ -1,4 +1,4 @@
-"""The statements of one commit that move rows of staged files into their tables."""
+"""Statements of one commit that move rows of staged files into their tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class FileCommit:
-    """Moves staged rows to their tables, in one transaction."""
+    """Move of staged rows to their tables, in one transaction."""
 
     publishing: "FilePublishing"
     connection: Any
@@ -88,7 +88,7 @@ class FileCommit:
                 self._run(database.merge(table, rows, first.columns, first.key))
 
     def _last_rows(self, table: str, source: str, parts: Sequence[StagedPart]) -> Iterator[str]:
-        """Yield the SELECT of the last row of each key, whole; several if a later one needs the rows of the earlier."""
+        """Yield the SELECT of the last row of each key; several if a later one needs the rows of the earlier."""
         publishing, database, first = self.publishing, self.publishing.database, parts[0]
         if not any(part.has_absent for part in parts):
             yield last(database, source, parts)
@@ -125,7 +125,7 @@ class FileCommit:
 
 
 def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
-    """Group files into runs for one table with the same columns and key, so that each run needs one statement.
+    """Group files for one table with the same columns and key, so that each group needs one statement.
 
     Files for other tables may be in between; the files of one table keep their order.
     """

@@ -1,4 +1,4 @@
-"""Publish staged files in one transaction per commit, which also records what was committed.
+"""Publish staged files in one transaction per commit, which also records the committables.
 
 The database itself holds the records of the engine until the job has ended::
 
@@ -44,7 +44,7 @@ _PIPELINES, _COMMITS, _REPLACING = "pipelines", "commits", "replacing"
 
 @frozen(kw_only=True)
 class FilePublishing:
-    """Database operations of a sink of one pipeline, in the driver."""
+    """Database operations in the driver for a sink of one pipeline."""
 
     database: SqlDatabase
     staging: Target
@@ -137,7 +137,7 @@ class FilePublishing:
     # -- before the first row -------------------------------------------------------------------------------------
 
     def saved_now(self, connection: Any, path: TablePath) -> bool:
-        """Record that a save mode is applied to a table; return True if no other sink of the job has recorded this."""
+        """Record that a save mode is applied to a table; return False if another sink of the job has recorded this."""
         name = json.dumps(path)
         if name in self.ledger.recorded_for_job(connection, name):
             return False
@@ -147,14 +147,11 @@ class FilePublishing:
     def collect_for(self, connection: Any, path: TablePath, keys: TableSchema | None = None) -> TablePath:
         """Return the table that collects rows for a target; create it if it does not exist.
 
-        Args:
-            connection: A connection in a transaction.
-            path: The path of the target.
-            keys: The schema of the keys to collect; ``None`` to collect rows, with the columns of the target.
+        ``keys`` is the schema of the keys to collect; ``None`` to collect rows.
 
         Raises:
-            SinkError: Another sink of the job collects rows for the same target, or the collecting table had rows and
-                no longer exists.
+            SinkError: Another sink collects rows for the same target, or the collecting table had rows and no longer
+                exists.
         """
         place = self.replacement.place(path)
 
@@ -223,12 +220,10 @@ class FilePublishing:
         return found
 
     def replace(self) -> None:
-        """Replace the rows of the targets with the collected ones in one transaction; do nothing if already done.
+        """Replace the rows of the targets with the collected ones in one transaction, unless already done.
 
-        If keys were collected, delete the rows of the targets with other keys instead.
-
-        Raises:
-            SinkError: All rows of a target would be deleted.
+        If keys were collected, delete the rows with other keys instead; raise ``SinkError`` if this would delete all
+        rows.
         """
         with self.held() as connection:
             self.replacement.drop(connection, self.replacement.finish(connection))

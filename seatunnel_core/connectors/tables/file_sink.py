@@ -79,7 +79,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the database and the write mode; the committable itself contains the table."""
+        """Return the database and the write mode. Committables contain the table."""
         return {**self.location, **written_options(self.options, *DECIDING)}
 
     @property

@@ -42,13 +42,7 @@ class TableFileWriter(SinkWriter):
     """Writes one file for each table in the unit."""
 
     def __init__(self, tables: Mapping[str, TargetTable], staging: Target, context: WriterContext) -> None:
-        """Create a writer.
-
-        Args:
-            tables: The target for each table in the rows; several tables may share one.
-            staging: The staging folder.
-            context: The unit and attempt that the rows belong to.
-        """
+        """Create a writer; several tables of the rows may have the same target."""
         self._tables = tables
         self._staging = staging
         self._epoch = context.epoch
@@ -155,7 +149,7 @@ def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _numbered(rows: pa.RecordBatch, batch: Batch, marks: pa.StringArray | None, file: _Open) -> pa.RecordBatch:
-    """Return the rows with their kinds and their numbers in the file; the numbers identify the last row of a key."""
+    """Return the rows with their kinds and their numbers in the file, which identify the last row of a key."""
     kinds = batch.kinds if batch.kinds is not None else pa.array([int(RowKind.INSERT)] * rows.num_rows, pa.int8())
     numbers = pc.add(pa.array(range(rows.num_rows), pa.int64()), file.rows)
     marks = pa.nulls(rows.num_rows, pa.string()) if marks is None else marks

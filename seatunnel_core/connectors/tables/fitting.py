@@ -1,7 +1,4 @@
-"""Convert the values of rows to the types of a table's columns, in a Spark task.
-
-Errors contain the column and the row.
-"""
+"""Conversion of row values to the types of a table's columns, in a Spark task."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -37,16 +34,7 @@ class Fitting:
         return RowError(f"{self.who}: column {self.column!r}, row {row + 1} of a batch of {self.batch.table}: {why}")
 
     def require_values(self, values: pa.Array, target: str, *, is_key: bool) -> None:
-        """Reject null.
-
-        Args:
-            values: The values.
-            target: The column and the table, for messages.
-            is_key: True if the column is part of the key.
-
-        Raises:
-            RowError: A value is null.
-        """
+        """Raise ``RowError`` if a value is null; ``target`` is the column and the table, for messages."""
         if values.null_count:
             why = "is part of the key" if is_key else "may not be null"
             raise self.refused(values.is_null().index(True).as_py(), f"it is null, and {target} {why}")
@@ -54,16 +42,7 @@ class Fitting:
     def cast(
         self, values: pa.Array, kind: pa.DataType, convert: Callable[[pa.Array, pa.DataType], pa.Array] = filled
     ) -> pa.Array:
-        """Cast values to a type.
-
-        Args:
-            values: The values.
-            kind: The type.
-            convert: Function that casts values, or raises ``pa.ArrowException`` if a value would change.
-
-        Raises:
-            RowError: A value does not fit.
-        """
+        """Cast values with ``convert``, or raise ``RowError`` if it raises ``pa.ArrowException`` for a value."""
         if values.type == kind:
             return values
         try:
@@ -79,7 +58,7 @@ class Fitting:
 
 
 def written_values(batch: Batch, name: str, values: pa.Array) -> pa.Array:
-    """Return the values of a column with a value in place of each null that is not written to the table.
+    """Return the values of a column with a placeholder for each null that is not written to the table.
 
     These are the nulls of deleted and old rows, and those of absent values.
     """

@@ -34,11 +34,7 @@ class TargetContract:
 
     @classmethod
     def of(cls, written: Any) -> "TargetContract":
-        """Parse the contract from an option: one word for both rules, or a block with a word for each.
-
-        Raises:
-            ValueError: The value is invalid; the message states what was expected.
-        """
+        """Parse the contract, one word for both rules or a block; raise ``ValueError`` if it is invalid."""
         return contract_of(cls, written, (EVOLVE, FREEZE))
 
 
@@ -77,12 +73,7 @@ _EXACT_IN_FLOAT = (pa.int8(), pa.int16(), pa.uint8(), pa.uint16())
 def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
     """Return a type for the values of both types: ``held`` itself if possible; ``None`` if there is none.
 
-    The result for a 64-bit integer and a floating-point type is ``double``, and a double column accepts such integers;
-    the caller must reject values that would change.
-
-    Args:
-        held: The type of an existing column.
-        come: The type in the rows.
+    For a 64-bit integer and a floating-point type it is ``double``; the caller must reject integers that would change.
     """
     if held == come or of.is_null(come):
         return held
@@ -142,7 +133,7 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def _floating(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the common type if one is a floating-point type; ``None`` if the other is not a number with few digits."""
+    """Return the common type if one is floating-point; ``None`` if the other is not a number with few digits."""
     if not all(of.is_floating(kind) or kind in _RANGES for kind in (held, come)):
         return None
     if of.is_float64(held):

@@ -1,4 +1,4 @@
-"""Row history (``keep_history``): a commit ends the current version of a row that changes, and adds the new one."""
+"""Row history (``keep_history``): a commit ends the current version of a changed row, and adds the new one."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
@@ -16,9 +16,7 @@ __all__ = ["Versions", "history_columns", "require_history"]
 
 
 def history_columns(database: TableDatabase, names: Sequence[str]) -> list[pa.Field]:
-    """Return the history columns of a new table: valid from, valid until, and is current.
-
-    The times are in UTC, even in a database without time zones.
+    """Return the history columns of a new table: valid from, valid until, and is current; times are in UTC.
 
     Raises:
         SinkError: The database lacks a type for them.
@@ -45,7 +43,9 @@ def require_history(
     history: Sequence[str],
     unique: Sequence[Sequence[str]],
 ) -> None:
-    """Reject a table that lacks a history column, has a column that new versions lack, or allows a key only once.
+    """Raise ``SinkError`` if a table cannot keep history; the message contains the column.
+
+    It may lack a history column, require a column that new versions lack, or have a unique index on the key.
 
     Args:
         database: The database.
@@ -55,9 +55,6 @@ def require_history(
         written: The names of the columns that the rows have.
         history: The history columns: valid from, valid until, and is current.
         unique: The columns of each unique index that may reject a second version.
-
-    Raises:
-        SinkError: The table is not suitable; the message contains the column.
     """
     named = database.table_name(path)
     fold = str.lower if database.ignores_case else str

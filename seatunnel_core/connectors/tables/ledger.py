@@ -1,13 +1,13 @@
-"""The commit ledger of a pipeline: records of the engine that may commit, and of committed committables.
+"""Commit ledger of a pipeline: records of the engine that may commit, and of committed committables.
 
 It consists of two tables in the target's database::
 
     pipelines (pipeline, epoch)                the engine that may commit for a sink of a pipeline
-    commits (pipeline, committable, epoch)     what is committed; with the key <job>/save-mode, applied save modes
+    commits (pipeline, committable, epoch)     committed committables; with the key <job>/save-mode, applied save modes
 
 ``pipeline`` is ``<job>/<pipeline>/<sink>``. Each transaction first compares the epoch, and locks its row if the
-database allows several writers. A replaced engine finds a newer epoch, or waits until the newer engine has written it,
-and then fails. Thus an engine never commits after a newer one has started. Commit records are written in the
+database allows several writers. A replaced engine finds a newer epoch, if necessary after waiting for the newer engine
+to write it, and fails. Thus it never commits after a newer engine has started. Commit records are written in the
 transaction that publishes the rows.
 """
 
@@ -44,10 +44,8 @@ class CommitLedger:
     database: TableDatabase
     context: SinkContext
     who: str
-    """Pipeline and sink, for messages."""
-
     where: str
-    """Database, for messages."""
+    """Pipeline and sink, and the database, for messages."""
 
     pipelines: str
     commits: str
@@ -79,7 +77,7 @@ class CommitLedger:
         self.database.run(connection, change)
 
     def hold(self, connection: Any) -> None:
-        """Check that this engine owns the pipeline, and lock its row until the transaction ends.
+        """Lock the pipeline's row until the transaction ends.
 
         Raises:
             CommitError: Another engine owns the pipeline, or its job has ended.
@@ -102,7 +100,7 @@ class CommitLedger:
         )
 
     def lost(self, found: str) -> str:
-        """Return the error message for a target that is not the one of an earlier process of the job."""
+        """Return the error message for a target other than that of an earlier process of the job."""
         return (
             f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
             "created again or restored from an older backup, so committed rows may be missing. Restore it and "
@@ -112,15 +110,10 @@ class CommitLedger:
     # -- commits ----------------------------------------------------------------------------------------------------
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
-        """Return the committables that are already committed.
-
-        Args:
-            connection: A connection in a transaction that holds the pipeline.
-            ids: The IDs of the committables.
-            may_be_committed: True if they may have been committed before.
+        """Return those of ``ids`` that are recorded as committed.
 
         Raises:
-            CommitError: A committable is committed although ``may_be_committed`` is false.
+            CommitError: There is one although ``may_be_committed`` is false.
         """
         found: set[str] = set()
         for named in self._listed(ids):
@@ -131,7 +124,7 @@ class CommitLedger:
         return found
 
     def record(self, connection: Any, committable: str, *, job: bool = False) -> None:
-        """Record a committable as committed; with ``job``, record a table to which the job's save mode was applied."""
+        """Record a committable; with ``job``, record a table to which the job's save mode was applied."""
         key = self._job if job else self.key
         values = f"({key}, {self.database.literal(committable)}, {self.context.epoch})"
         self.database.run(connection, f"INSERT INTO {self.commits} (pipeline, committable, epoch) VALUES {values}")
@@ -142,7 +135,7 @@ class CommitLedger:
         return [name for (name,) in self.database.ask(connection, asked)]
 
     def recorded_for_job(self, connection: Any, prefix: str) -> set[str]:
-        """Return those records of the job's save mode that start with ``prefix``."""
+        """Return the records of the job's save mode that start with ``prefix``."""
         matching = f"substr(committable, 1, {len(prefix)}) = {self.database.literal(prefix)}"
         asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self._job} AND {matching}"
         return {name for (name,) in self.database.ask(connection, asked)}

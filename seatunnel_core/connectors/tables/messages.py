@@ -96,8 +96,8 @@ def no_column(named: str, column: str, known: Sequence[str], rows: str, *, adds:
         column: The missing column.
         known: The columns of the table.
         rows: The name of the rows' table.
-        adds: True if the sink adds columns but cannot add this one, False if it is not configured to add columns,
-            ``None`` if it never adds columns.
+        adds: False if the sink is not configured to add columns, True if it cannot add this one, ``None`` if it never
+            adds columns.
     """
     meant = nearest(column, known)
     hint = ADD_IT if adds is False else f"; it has {', '.join(known)}" if adds is None else ""
@@ -113,8 +113,7 @@ def unfit(column: pa.Field, declared: str, named: str, rows: str, *, widened: bo
         declared: The type of the table's column.
         named: The table.
         rows: The name of the rows' table.
-        widened: True if ``schema_contract = evolve`` would widen the column, False if it would not, ``None`` to omit
-            this.
+        widened: True if ``schema_contract = evolve`` would widen the column, False if not, ``None`` to omit this.
     """
     hint = _NOT_WIDENED if widened is False else f"; convert it before this sink{WIDEN_IT if widened else ''}"
     return SinkError(

@@ -1,6 +1,6 @@
-"""Replace the rows of tables, or delete rows with absent keys, after the last row of a run has arrived.
+"""Replacement of the rows of tables, or deletion of rows with absent keys, after the last row of a run.
 
-Until then rows, or keys, are collected in separate tables. A table of records maps each of these to its target. The
+Until then, rows or keys are collected in separate tables. A table of records maps each of these to its target. The
 transaction that changes the targets deletes the records, so a retry does nothing.
 """
 
@@ -41,7 +41,7 @@ class Replacement(ABC):
     """Column of ``records`` with the name of a collecting table."""
 
     partitions: tuple[str, ...]
-    """Columns that select the rows to replace: rows with the same values as a collected row. If empty, all rows."""
+    """Columns that select the rows to replace: rows with the same values as a collected row. Empty for all rows."""
 
     deletes: bool
     """True if keys are collected, and rows with other keys are deleted."""
@@ -76,11 +76,10 @@ class Replacement(ABC):
         return self.database.literal(key_of(self.context))
 
     def collect_for(self, connection: Any, path: TablePath, create: Callable[[], None]) -> None:
-        """If the collecting table of a target does not exist, create it with ``create`` and record its target.
+        """Create the collecting table of a target with ``create``, and record its target, unless the table exists.
 
         Raises:
-            SinkError: Another sink of the job has the same target, or the collecting table had rows and no longer
-                exists.
+            SinkError: Another sink has the same target, or the collecting table had rows and no longer exists.
         """
         name, target, named = self.collected(path), self.database.literal(json.dumps(path)), self.named(path)
         asked = f"SELECT pipeline, {self.column} FROM {self.records} WHERE target = {target}"

@@ -26,7 +26,7 @@ class DriverState:
         """Lock for creating and checking tables."""
 
         self.save_mode_due = False
-        """True after ``apply_save_mode``. ``create_tables`` applies the mode, because tables are known only there."""
+        """True from ``apply_save_mode`` until ``create_tables`` has applied the mode to the tables."""
 
         self.treated: set[Hashable] = set()
         """Tables to which the save mode has been applied since the job started."""
@@ -83,19 +83,19 @@ class TableSink(AddingSink, SupportsSaveMode):
         self.driver.save_mode_due, self.driver.treated = True, set()
 
     def require_creatable(self, named: str, who: str = "") -> None:
-        """Raise an error if ``schema_save_mode`` requires the table to exist; ``who`` is the start of the message."""
+        """Raise ``SinkError`` if ``schema_save_mode`` requires the table to exist; its message starts with ``who``."""
         mode = self.options[SCHEMA_SAVE_MODE.key]
         if mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):
             raise SinkError(f"{who}{missing_table(named, mode)}")
 
     def note_rows(self, schema: TableSchema, rows: str) -> None:
-        """Record that a table has rows to which the job adds: ``the table orders, which had rows``."""
+        """Record existing rows of a table to which the job adds: ``the table orders, which had rows``."""
         self.adds_to = {schema.table: rows, **self.adds_to}
 
     # -- in tasks ---------------------------------------------------------------------------------------------------
 
     def require_prepared(self, schemas: Sequence[TableSchema]) -> None:
-        """Check that ``create_tables`` has prepared these tables."""
+        """Raise ``SinkError`` unless ``create_tables`` has prepared these tables."""
         for schema in schemas:
             if schema.table not in self._targets:
                 raise not_prepared(schema.table)

@@ -1,4 +1,4 @@
-"""Interface of a database whose tables the driver fills from files staged by tasks."""
+"""Interface of databases that the driver fills from files staged by tasks."""
 
 import hashlib
 from abc import abstractmethod
@@ -16,13 +16,13 @@ from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 __all__ = ["ABSENT", "FILE", "KIND", "NUMBER", "SqlDatabase", "StagedPart", "TableColumn"]
 
 KIND, NUMBER = "seatunnel_kind", "seatunnel_row"
-"""Additional columns of staged rows that are merged: the row kind, and the row's number in the unit."""
+"""Columns of staged rows to merge, in addition to the user's: the row kind, and the row's number in the unit."""
 
 ABSENT = "seatunnel_absent"
-"""Additional column of staged rows that marks their absent values: see ``absent_values.absent_marks``."""
+"""Column of staged rows that marks their absent values: see ``absent_values.absent_marks``."""
 
 FILE = "seatunnel_file"
-"""Column of staged rows that contains the name of their file."""
+"""Column of staged rows with the name of their file."""
 
 _STORED = {
     pa.float16(): pa.float32(),
@@ -58,10 +58,9 @@ class StagedPart:
 
 
 class SqlDatabase(TableDatabase):
-    """Interface of a database with window functions, ``UPDATE … FROM`` and temporary tables.
+    """A database with window functions, ``UPDATE … FROM`` and temporary tables.
 
-    Names of tables and columns are compared without regard to case. Temporary tables end with the transaction or its
-    connection.
+    Names are compared without regard to case. Temporary tables end with the transaction or its connection.
     """
 
     types: ClassVar[Mapping[pa.DataType, str]]
@@ -84,11 +83,7 @@ class SqlDatabase(TableDatabase):
     # -- types ------------------------------------------------------------------------------------------------------
 
     def stored_type(self, kind: pa.DataType) -> pa.DataType:
-        """Return the type in which values of a type are staged.
-
-        Raises:
-            TypeError: The database has no such type; the message is the Arrow type.
-        """
+        """Return the type in which values of a type are staged; raise ``TypeError`` if there is none."""
         kind = _STORED.get(kind, kind)
         if of.is_timestamp(kind):
             kind = pa.timestamp("us", kind.tz and "UTC")
@@ -116,22 +111,14 @@ class SqlDatabase(TableDatabase):
 
     @abstractmethod
     def columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
-        """Return the columns of a table; empty if it does not exist.
-
-        Raises:
-            SinkError: The path refers to a view.
-        """
+        """Return the columns of a table; empty if it does not exist. Raise ``SinkError`` for a view."""
 
     def table_columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
         found = self.columns(connection, path)
         return [evolve(each, arrow=each.arrow or self.arrow_type(each.declared)) for each in found]
 
     def table_path(self, written: str) -> TablePath:
-        """Parse a table path written by the user.
-
-        Raises:
-            ValueError: The string is not the path of a table in this database.
-        """
+        """Parse a user's table path; raise ``ValueError`` if it is not the path of a table."""
         found = parts_of(written)
         if len(found) != 1 or found[0].lower().startswith("seatunnel_"):
             raise ValueError(f"{written!r} is not a table name; write a name, in quotes if it has a dot")
@@ -154,10 +141,9 @@ class SqlDatabase(TableDatabase):
         return ()
 
     def children(self, connection: Any, path: TablePath) -> Mapping[str, Sequence[str]]:
-        """Return the columns of a table and of all tables next to it with names like ``<name>__…``, in lower case.
+        """Return the columns of a table and of the tables beside it named ``<name>__…``, by name, all in lower case.
 
-        The keys are names in lower case. If the result is empty, the sink does not replace child tables together with
-        merged rows.
+        If the result is empty, the sink does not replace child tables together with merged rows.
         """
         return {}
 
@@ -196,11 +182,7 @@ class SqlDatabase(TableDatabase):
     def merge(self, table: str, rows: str, columns: Sequence[str], key: Sequence[str]) -> Iterator[str]:
         """Yield the statements that merge rows into a table.
 
-        Args:
-            table: The quoted table.
-            rows: A subquery of rows with their kinds, one row per key.
-            columns: The columns of the rows.
-            key: The key columns.
+        ``rows`` is a subquery of rows with their kinds, one row per key.
         """
         source, listed = f"({rows}) AS seatunnel_rows", ", ".join(map(self.quoted, columns))
         same = " AND ".join(f"{table}.{name} = seatunnel_rows.{name}" for name in map(self.quoted, key))

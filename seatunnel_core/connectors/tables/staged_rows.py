@@ -24,13 +24,7 @@ def versioned(
 ) -> Iterator[str]:
     """Yield the statements that end the current versions of changed rows, and add the new versions.
 
-    Args:
-        database: The database.
-        table: The quoted table.
-        rows: The SELECT of the last row of each key.
-        parts: The files of the rows.
-        history: The history columns: valid from, valid until, and is current.
-        at: The literal of the current time.
+    ``rows`` is the SELECT of the last row of each key, and ``at`` the literal of the current time.
     """
     new = "seatunnel_versions"
     yield f"CREATE TEMPORARY TABLE {new} AS {rows}"
@@ -56,7 +50,7 @@ def last(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> str
 
 
 def numbered(database: SqlDatabase, source: str, parts: Sequence[StagedPart]) -> Iterator[str]:
-    """Yield the statements that put the rows of files into the table ``NUMBERED``, numbered across the files."""
+    """Yield the statements that copy the rows of files into the table ``NUMBERED``, numbered across the files."""
     order = f"row_number() OVER (ORDER BY {database.order_of(parts)}, {NUMBER}) AS {NUMBER}"
     names = f"{_listed(database, parts[0].columns)}, {KIND}, {order}, {ABSENT}"
     yield from database.create_temporary(NUMBERED, f"SELECT {names} FROM {source}")

@@ -9,12 +9,9 @@ _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|`((?:[^`]|``)+)`|([^."`][^.]*?))\s*(
 
 
 def parts_of(written: str) -> tuple[str, ...]:
-    """Split the path of a table into names.
+    """Split the path of a table into names; raise ``ValueError`` if a name or a closing quote is missing.
 
     A name in double quotes or backticks may contain dots. Quotes have no other effect.
-
-    Raises:
-        ValueError: A name is missing, or a quote is not closed.
     """
     parts, at = [], 0
     while at < len(written):

@@ -1,4 +1,4 @@
-"""A table as the target of staged rows: its columns, its creation, and checks of the rows."""
+"""Target of staged rows: a table, its creation, and checks of the rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 @frozen(kw_only=True)
 class TargetTable:
-    """Target of the rows of one table, with the data that a task needs."""
+    """Target of the rows of one table."""
 
     path: TablePath
     columns: pa.Schema = field(repr=False)
@@ -50,7 +50,7 @@ class TargetTable:
 
     @property
     def fitted(self) -> pa.Schema:
-        """``columns`` as they are staged: with null in a deleted row, and for absent values."""
+        """``columns`` as they are staged: nullable, except for the key, because of deleted rows and absent values."""
         if not self.key:
             return self.columns
         return pa.schema(each if each.name in self.key else each.with_nullable(True) for each in self.columns)
@@ -102,8 +102,8 @@ def target_of(
     Columns of the rows in ``without_values`` fit table columns of any type.
 
     Raises:
-        SinkError: The table lacks a column of the rows, has a column with an incompatible type, requires a column that
-            the rows lack, or has two rows with one key.
+        SinkError: A column is missing, incompatible, or required but absent from the rows, or two rows have the same
+            key.
     """
     table, named = database.table_columns(connection, path), ".".join(path)
     by_name = {column.name.lower(): column for column in table}
@@ -167,7 +167,7 @@ def _fitting(
 def repeated_key(
     database: SqlDatabase, connection: Any, target: TargetTable, history: Sequence[str] = ()
 ) -> str | None:
-    """Return, as a string such as ``id = 7``, a key that several rows of the table have; ``None`` if keys are unique.
+    """Return a key that several rows have, as a string such as ``id = 7``; ``None`` if keys are unique.
 
     In a table with history, only current versions are considered.
     """
