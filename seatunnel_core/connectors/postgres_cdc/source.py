@@ -25,7 +25,7 @@ from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import messages
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
-from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
 from seatunnel_core.connectors.jdbc.reading import only_shown
@@ -46,6 +46,7 @@ from seatunnel_core.connectors.postgres_cdc.published_tables import (
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
 from seatunnel_core.connectors.postgres_cdc.server import LogEnd, log_end, problems_of, slot_note
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_cdc.splits import described, split_of
 from seatunnel_core.connectors.postgres_cdc.tables import (
     Captured,
     captured_tables,
@@ -151,7 +152,7 @@ class PostgresCdcSource(Source):
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         """Return the schemas of the tables, and the splits that a poll has planned."""
         if inspected:
-            return Enumeration(schemas=(), splits=tuple(_split(*each) for each in enumerate(inspected)))
+            return Enumeration(schemas=(), splits=tuple(split_of(*each) for each in enumerate(inspected)))
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
@@ -340,7 +341,7 @@ class PostgresCdcSource(Source):
         return messages.chunk_messages(self._messages, batches, table.found, at)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
-        return [_described(split.body) for split in splits]
+        return [described(split.body) for split in splits]
 
     # -- tables and connections -----------------------------------------------------------------------------------
 
@@ -377,21 +378,3 @@ class PostgresCdcSource(Source):
 def _server(connection: Any) -> str:
     found: str = run(connection, _SERVER)[0][0]
     return found
-
-
-def _split(index: int, item: DiscoveredObject) -> Split:
-    if "chunk" in item:
-        rows = int(item["rows"])
-        return Split(index=index, weight_bytes=rows * ROW_BYTES, rows=rows, body={"chunk": item["chunk"]})
-    wanted = LogRange.of(item)
-    return Split(index=index, weight_bytes=wanted.end.value - wanted.start.value, rows=1, body=item)
-
-
-def _described(body: Mapping[str, Any]) -> str:
-    """Return a description of a split for messages."""
-    if "log" in body:
-        return f"the log from {body['log']['start']} to {body['log']['end']}"
-    chunk = body["chunk"]
-    sides = [f"from {chunk['low']}"] if chunk["low"] is not None else []
-    sides += [f"below {chunk['high']}"] if chunk["high"] is not None else []
-    return f"table {chunk['table']}, " + (f"{chunk['column']} {' '.join(sides)}" if sides else "all rows")

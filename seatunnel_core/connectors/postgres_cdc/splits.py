@@ -1,0 +1,28 @@
+"""Splits of the source: chunks of tables, and ranges of the log."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_core.connector_api.source import DiscoveredObject
+from seatunnel_core.connector_api.values import Split
+from seatunnel_core.connectors.change_data.chunks import ROW_BYTES
+from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
+
+
+def split_of(index: int, item: DiscoveredObject) -> Split:
+    """Return the split for a chunk or range that a poll has planned."""
+    if "chunk" in item:
+        rows = int(item["rows"])
+        return Split(index=index, weight_bytes=rows * ROW_BYTES, rows=rows, body={"chunk": item["chunk"]})
+    wanted = LogRange.of(item)
+    return Split(index=index, weight_bytes=wanted.end.value - wanted.start.value, rows=1, body=item)
+
+
+def described(body: Mapping[str, Any]) -> str:
+    """Return a description of a split for messages."""
+    if "log" in body:
+        return f"the log from {body['log']['start']} to {body['log']['end']}"
+    chunk = body["chunk"]
+    sides = [f"from {chunk['low']}"] if chunk["low"] is not None else []
+    sides += [f"below {chunk['high']}"] if chunk["high"] is not None else []
+    return f"table {chunk['table']}, " + (f"{chunk['column']} {' '.join(sides)}" if sides else "all rows")
