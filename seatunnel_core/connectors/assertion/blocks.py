@@ -8,7 +8,7 @@ def blocks_of(rule: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     """Return the blocks in a list; empty if the key is missing. A single block counts as a list of one.
 
     Raises:
-        ValueError: The value is something else.
+        ValueError: The value is neither a block nor a list of blocks.
     """
     value = rule.get(key) or []
     found = [value] if isinstance(value, Mapping) else value

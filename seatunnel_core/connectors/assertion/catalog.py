@@ -29,7 +29,7 @@ _SAID = {"comment": "comment", "column_length": "length", "default_value": "defa
 
 @frozen(kw_only=True)
 class ColumnRule:
-    """Rule for one column; a field that is ``None`` is not checked."""
+    """Rule for one column. A field with ``None`` is not checked."""
 
     name: str
     type: pa.DataType | None = None
@@ -89,7 +89,7 @@ def _sorts(key: ConstraintKey) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class CatalogRule:
-    """Rule for a table; a field that is ``None`` is not checked."""
+    """Rule for a table. A field with ``None`` is not checked."""
 
     table: str | None = None
     """Full name of the table."""
@@ -212,7 +212,7 @@ def _column_rule(rule: Mapping[str, Any]) -> ColumnRule:
 
 
 def _as_rule(column: pa.Field, wanted: Sequence[ColumnRule]) -> ColumnRule:
-    """Return a column in the form of a rule, with only the fields that a wanted rule contains."""
+    """Return a column in the form of a rule, with only the fields of a wanted rule."""
     return ColumnRule(
         name=column.name,
         type=column.type,

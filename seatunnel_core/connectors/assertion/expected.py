@@ -1,4 +1,4 @@
-"""Types that a job expects. Like SeaTunnel, which compares Java classes, ignore precision and dimensions."""
+"""Expected types of columns. Like SeaTunnel, which compares Java classes, ignore precision and dimensions."""
 
 from typing import Any
 

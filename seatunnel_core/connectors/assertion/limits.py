@@ -13,7 +13,7 @@ def limit(kind: str, value: Any) -> Decimal:
     """Return the ``rule_value`` of a rule, with all its digits.
 
     Raises:
-        ValueError: It is not a finite number.
+        ValueError: The value is not a finite number.
     """
     try:
         number = Decimal("" if isinstance(value, bool) else str(value).strip())
@@ -28,7 +28,7 @@ def count(kind: str, value: Any) -> int:
     """Return the ``rule_value`` of a rule that counts rows or characters.
 
     Raises:
-        ValueError: It is not an integer, or it is negative or too large.
+        ValueError: The value is not an integer, or is negative or too large.
     """
     number = limit(kind, value)
     if not 0 <= number <= _LARGEST_COUNT or number != int(number):

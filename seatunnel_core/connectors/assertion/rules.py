@@ -58,7 +58,7 @@ class ValueRule:
                 raise ValueError(f"equals_to does not have the type of the column: {error}") from error
 
     def broken_at(self, values: pa.Array) -> tuple[int, str] | None:
-        """Return the index of the first value that breaks the rule and what was expected; ``None`` if all are valid."""
+        """Return the index of the first invalid value and the expected value; ``None`` if all are valid."""
         if self.kind is not None:
             found = _first(_broken(self, values))
             if found is not None:
@@ -136,7 +136,7 @@ class TableRules:
 
     @property
     def wants_table(self) -> bool:
-        """True if the table must exist; for rules about the number of rows, a missing table has 0 rows."""
+        """True if the table must exist. For rules about the number of rows, a missing table has 0 rows."""
         return self.table is not None and bool(self.fields or self.catalog != CatalogRule())
 
     def concerns(self, table: str) -> bool:
@@ -247,7 +247,7 @@ def _is_number(kind: pa.DataType) -> bool:
 def _lengths(values: pa.Array) -> pa.Array | None:
     """Return the lengths of values in bytes (binary) or characters; ``None`` for types without a string form.
 
-    The length of null is 0, as in SeaTunnel.
+    As in SeaTunnel, the length of null is 0.
     """
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         return pc.fill_null(pc.binary_length(values), 0)
@@ -275,7 +275,7 @@ def _wanted(expected: Any, kind: pa.DataType) -> pa.Scalar:
 def _shown(value: pa.Scalar) -> str:
     try:
         return cut(json_text(value.as_py(), value.type), _SHOWN)
-    except ValueError:  # a map that has a key twice
+    except ValueError:  # a map with a repeated key
         return cut(str(value.as_py()), _SHOWN)
 
 

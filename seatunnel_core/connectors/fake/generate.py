@@ -1,4 +1,4 @@
-"""Generate values that depend only on the seed, the column and the row number.
+"""Generator of values that depend only on the seed, the column and the row number.
 
 Rows are therefore the same however they are divided into splits and batches, and reading a split again returns the same
 rows. A value is drawn from the bits of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
@@ -165,7 +165,7 @@ class Generator:
         return pa.FixedSizeListArray.from_arrays(elements.cast(kind.value_type), type=kind)
 
     def _sparse(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return sparse vectors. Each value has its own range of indexes, so no index occurs twice."""
+        """Return sparse vectors. Each value has a separate range of indexes, so no index occurs twice."""
         size = self.sparse_size
         width = _INDEXES // max(size, 1)
         part = _remainder(counting(0, count * size, _U64), max(size, 1))
@@ -243,7 +243,7 @@ def _remainder(bits: pa.Array, divisor: int) -> pa.Array:
 
 
 def _unit(bits: pa.Array) -> pa.Array:
-    """Return random numbers from 0 up to, but not including, 1."""
+    """Return random numbers from 0 to 1, excluding 1."""
     return pc.multiply(pc.shift_right(bits, pa.scalar(11, _U64)).cast(pa.float64()), 2.0**-53)
 
 

@@ -1,4 +1,4 @@
-"""Dates and times whose parts are chosen from lists: ``date.year.template`` and similar options."""
+"""Dates and times with parts from lists: ``date.year.template`` and similar options."""
 
 import calendar
 import datetime as dt
@@ -10,8 +10,7 @@ from attrs import frozen
 
 Draw = Callable[[int, int], pa.Array]
 """Function that returns, for each row, a random number below its second argument. The first argument distinguishes
-several draws for one value.
-"""
+several draws for one value."""
 
 YEARS = range(2000, 2025)
 _EPOCH = dt.date(1970, 1, 1)
@@ -19,7 +18,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 @frozen(kw_only=True)
 class Parts:
-    """Values from which each part of a date or time is chosen; an empty list means all possible values."""
+    """Values for each part of a date or time; an empty list means all possible values."""
 
     years: Sequence[int] = ()
     months: Sequence[int] = ()

@@ -1,4 +1,4 @@
-"""Check options that depend on each other: ranges, templates and the dimensions of vectors."""
+"""Options that depend on each other: ranges, templates and the dimensions of vectors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

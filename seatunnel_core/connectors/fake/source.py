@@ -36,19 +36,19 @@ _BATCH_BYTES = 64 << 20
 
 
 _GROUP_MS = 1_000
-"""Minimum interval between polls, in ms; splits that are due more often are emitted in groups."""
+"""Minimum interval between polls, in ms. Splits that are due more often are emitted in groups."""
 
 
 _IDLE_MS = 60_000
-"""Interval between polls once all rows are emitted, in ms: a streaming job then waits until it is stopped."""
+"""Interval between polls after all rows were emitted, in ms: a streaming job then waits until it is stopped."""
 
 
 _MOST_SPLITS = 10_000
-"""Maximum number of splits in one poll; until they are read, every checkpoint contains them."""
+"""Maximum number of splits in one poll. Every checkpoint contains them until they are read."""
 
 
 _WORTH_MS = 20
-"""Minimum delay between splits, in ms, from which on reader threads are worth their cost."""
+"""Minimum delay between splits, in ms, for which reader threads are used."""
 
 
 class FakeSource(Source):

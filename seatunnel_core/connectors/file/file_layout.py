@@ -33,7 +33,7 @@ class FileLayout:
     options: Options = field(repr=False)
     files: FileSystem
     place: str
-    """Path without variables: the part that all files share."""
+    """Path without variables, which all files share."""
 
     root: str
     """Folder in which files are staged, and the start of ``template``."""
@@ -111,7 +111,7 @@ def layout_of(identifier: str, options: Options, files: FileSystem) -> FileLayou
 
 
 def _expression(options: Options) -> str:
-    """Return the pattern of file names; raise ``UsageError`` if options would add folders to it."""
+    """Return the pattern of file names; raise ``UsageError`` if it contains folders."""
     for key in (opt.EXTENSION.key, opt.TIME_FORMAT.key):
         if "/" in (options[key] or ""):
             raise UsageError(f"option {key!r}: {options[key]!r} contains a slash; use partition_by for folders")

@@ -49,7 +49,7 @@ class _Ftp:
 
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the file system. Its listings are not cached, because another process publishes while tasks stage."""
+        """Return the file system. It does not cache listings, because another process publishes while tasks stage."""
         password, encoding = options[FTP_PASSWORD] or "", options[CONTROL_ENCODING]
         return _server("ftp", options, password=password, encoding=encoding, use_listings_cache=False)
 

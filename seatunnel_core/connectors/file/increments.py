@@ -1,8 +1,8 @@
-"""Incremental reads of a folder: select files by modification time or by name.
+"""Incremental reads of a folder, by modification time or by name.
 
 By time, files within the last ``lag`` are identified by digests of their path and time. Files that arrive late with an
-older time are read, and changed files are read again as a whole. By name, each file is read once; a file is never read
-if its path sorts before the last path of the previous job.
+older time are read, and changed files are read again as a whole. By name, each file is read once; files that sort
+before the last path of the previous job are never read.
 """
 
 import time
@@ -59,10 +59,7 @@ class FileIncrements:
         return Window(reads=self.reads, after=after, upto=upto)
 
     def has(self, file: FileVersion, window: Window) -> bool:
-        """Return True if the job with this window reads a file.
-
-        Files that arrive after planning belong to the next job.
-        """
+        """Return True if the job with this window reads a file. Files that arrive later belong to the next job."""
         return self._bounds.has(*self._known(file), window)
 
     @property
@@ -88,17 +85,17 @@ class FileIncrements:
         return value if self._by_name else value - self.increment.lag_ms * 1_000_000
 
     def _written(self, value: Any) -> str:
-        """Return a value in its stored form: a time in UTC, with all digits."""
+        """Return a value in its stored form: a path, or a time in UTC with all digits."""
         if self._by_name:
             return str(value)
         moment = datetime.fromtimestamp(value // _NS, UTC).replace(tzinfo=None)
         return f"{moment.isoformat(sep=' ')}.{value % _NS:09d}Z"
 
     def _read(self, text: str) -> Any:
-        """Parse a value written by ``_written`` or by the user; a time without a zone is in UTC.
+        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC.
 
         Raises:
-            SourceError: It is not a valid time.
+            SourceError: The value is not a valid time.
         """
         if self._by_name:
             return text
@@ -114,11 +111,7 @@ class FileIncrements:
         return int(moment.timestamp()) * _NS + fraction
 
     def require_start(self) -> None:
-        """Check ``start``.
-
-        Raises:
-            SourceError: The value is invalid.
-        """
+        """Raise ``SourceError`` if ``start`` is invalid."""
         if self.increment.start is not None:
             self._read(self.increment.start)
 

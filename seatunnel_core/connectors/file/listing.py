@@ -1,4 +1,4 @@
-"""Select the files that a source reads, and find the partition keys in their paths."""
+"""Selection of the files that a source reads, and the partition keys in their paths."""
 
 import os
 import re
@@ -38,10 +38,10 @@ class Listing:
     """Only files modified before this time."""
 
     left_out: str | None = None
-    """Prefix of file names to skip, such as those of lock files."""
+    """Prefix of file names to skip, such as lock files."""
 
     watched: bool = False
-    """True if the folder is watched, so that the pattern need not match anything yet."""
+    """True if the folder is watched, so that the pattern may match nothing yet."""
 
     within: FileSystem = field(factory=LocalFileSystem)
 
@@ -57,7 +57,7 @@ class Listing:
         """Yield the files in no particular order, for callers that need only the first ones.
 
         Raises:
-            SourceError: as ``files``.
+            SourceError: As in ``files``.
         """
         try:
             expression = re.compile(self.pattern) if self.pattern else None
@@ -74,7 +74,7 @@ class Listing:
         """Return a warning if there are files but the options skip all of them; empty otherwise.
 
         Raises:
-            SourceError: as ``files``.
+            SourceError: As in ``files``.
         """
         expression = re.compile(self.pattern) if self.pattern else None
         counts, example = Counter[str](), ""
@@ -94,7 +94,7 @@ class Listing:
         return self.within.walk(self.path, recursive=self.recursive, may_be_empty=self.watched)
 
     def _left_out_by(self, version: FileVersion, expression: re.Pattern[str] | None) -> str:
-        """Return the option that excludes a file, as written in the job file; empty if the file is read."""
+        """Return the option that excludes a file, in the form of the job file; empty if the file is read."""
         name = version.path.rpartition("/")[2]
         subject = version.path if "/" in (self.pattern or "") else name
         if self.extension and not name.endswith(f".{self.extension.lstrip('.')}"):
@@ -131,5 +131,5 @@ def listing_of(options: Options, files: FileSystem) -> Listing:
 
 
 def partition_keys(files: Sequence[FileVersion]) -> tuple[str, ...]:
-    """Return the partition keys that all files have in their folders, in the order in which they first appear."""
+    """Return the partition keys that the folders of all files have, in the order of first appearance."""
     return tuple(dict.fromkeys(key for version in files for key in partitions(version.path)))

@@ -2,8 +2,8 @@
 
 A mark is the hash of a file's path and state. A small set of marks is part of each checkpoint, as a string. A large set
 consists of *runs* and a remainder. A run is an immutable difference from the runs before it; the engine stores its
-bytes once. The remainder is the difference from all runs, and part of each checkpoint. When it has grown too large, it
-becomes a run, merged with the last runs unless these are much larger. This keeps the number of runs small, and a run is
+bytes once. The remainder is the difference from all runs, and part of each checkpoint. When it is too large, it becomes
+a run, merged with the last runs unless these are much larger. This keeps the number of runs small, and a run is
 rewritten only after about as many changes as it has marks. Sets are never changed in place.
 """
 
@@ -34,12 +34,7 @@ Runs = tuple[bytes, ...]
 
 
 def written(marks: Marks, runs: Runs) -> str | dict[str, Any]:
-    """Encode marks for a checkpoint: JSON values, and runs as bytes.
-
-    Args:
-        marks: The marks to write.
-        runs: The runs of the set from which the marks developed.
-    """
+    """Encode marks for a checkpoint as JSON values, and runs as bytes; ``runs`` are those of the previous state."""
     # Half of the limit if there are runs, so that a set of about the limit does not become a new run each time.
     if len(marks) <= (MOST_IN_CHECKPOINT // 2 if runs else MOST_IN_CHECKPOINT):
         return _packed(marks)
@@ -53,7 +48,7 @@ def read(body: Any, key: str) -> tuple[Marks, Runs]:
     """Return the marks in a checkpoint, and their runs.
 
     Raises:
-        StoredValueError: They are invalid.
+        StoredValueError: The values are invalid.
     """
     if isinstance(stored.member(body, key), str):
         return _unpacked(stored.text(body, key)), ()
@@ -65,7 +60,7 @@ def read(body: Any, key: str) -> tuple[Marks, Runs]:
 
 
 def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
-    """Add a new run, merged with the last runs as long as each is at most twice as long as the runs after it."""
+    """Add a run, merged with the last runs as long as each is at most twice as long as the runs after it."""
     kept = len(runs)
     while kept and len(runs[kept - 1]) <= 2 * size:
         kept -= 1
@@ -74,7 +69,7 @@ def _with_new_run(marks: Marks, runs: Runs, size: int) -> Runs:
 
 
 def _difference(marks: Marks, base: Marks) -> bytes:
-    """Encode the difference from ``base`` to ``marks``: a count, that many marks, and the names of removed marks."""
+    """Encode the difference from ``base`` to ``marks``: number of new marks, new marks, removed names."""
     more = sorted(name for name, state in marks.items() if base.get(name) != state)
     less = sorted(name for name in base if name not in marks)
     return b"".join((len(more).to_bytes(_COUNT_BYTES), *(name + marks[name] for name in more), *less))

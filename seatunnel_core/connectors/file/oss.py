@@ -64,13 +64,13 @@ _TUNING = (
     "fs.oss.upload.active.blocks",
     "fs.oss.user.agent.prefix",
 )
-"""Prefixes of Hadoop keys that select or tune Hadoop's client, but do not change which objects are accessed."""
+"""Prefixes of Hadoop keys that select or tune Hadoop's client without an effect on the accessed objects."""
 
 logger = logging.getLogger("seatunnel.connectors")
 
 
 def _properties(written: Mapping[str, Any]) -> dict[str, str]:
-    """Return the Hadoop properties that the client supports. Reject unknown ones."""
+    """Return the Hadoop properties that the client supports; reject unknown ones."""
     given = {}
     for key, value in written.items():
         if key.startswith(_TUNING):
@@ -93,7 +93,7 @@ class _Oss:
         with usage_errors("OssFile", "oss", OPTION_NAMES):
             from seatunnel_core.clients.oss.client import connect
 
-            bucket = connect(given).bucket_name  # Sends no request yet.
+            bucket = connect(given).bucket_name  # This sends no request yet.
         store = OssStore(bucket=bucket, configuration=given)
         return ObjectFileSystem(store=store, gone_is_published=options.get("missing_staged") == "published")
 

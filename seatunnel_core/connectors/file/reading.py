@@ -1,4 +1,4 @@
-"""Read one split of one file, and infer columns if the job declares none."""
+"""Reading of one split of one file, and inference of columns if the job declares none."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -37,7 +37,7 @@ class FileReading:
         """Return the columns of a file.
 
         Raises:
-            SourceError: They cannot be inferred; the message contains the file.
+            SourceError: The columns cannot be inferred; the message contains the file.
         """
         try:
             return self.format.infer(file)
@@ -47,10 +47,10 @@ class FileReading:
     def found(self, file: OpenFile, start: int, end: int) -> Any:
         """Return information about columns from a chunk of a file, as JSON for ``SourceFormat.columns_found``.
 
-        Most formats only use the first chunk of each file; the result is ``None`` if there is no information.
+        Most formats only use the first chunk of each file, and return ``None`` for others.
 
         Raises:
-            SourceError: as ``infer``.
+            SourceError: As in ``infer``.
         """
         if self.format.sample():
             return self.format.found(file, start, end)
@@ -65,8 +65,8 @@ class FileReading:
             file: File of the split.
             body: Body of the split.
             context: Receives bad rows.
-            folders: Partition values of the file. If the schema declares a partition column, its value replaces missing
-                values and null.
+            folders: Partition values of the file. The value of a declared partition column replaces missing values and
+                null.
         """
         columns = self._columns(file, body)
         wanted = self.wanted(columns)
@@ -78,7 +78,7 @@ class FileReading:
         return (_filled(each, wanted, absent) for each in rows)
 
     def _absent(self, wanted: pa.Schema, folders: Mapping[str, str | None], path: str) -> dict[str, Any]:
-        """Return by column the value that replaces null, or the whole column if it is missing in the file."""
+        """Return by column the value that replaces null, or the whole column if the file lacks it."""
         found: dict[str, Any] = {column.name: None for column in wanted if self.lacks_any and column.nullable}
         found |= self.defaults
         for column in wanted:
@@ -116,7 +116,7 @@ class FileReading:
 
 
 def _lenient(columns: pa.Schema, absent: Mapping[str, Any]) -> pa.Schema:
-    """Return the columns as a file may have them: nullable where another value replaces null."""
+    """Return the columns that a file may have: nullable if another value replaces null."""
     return pa.schema([column.with_nullable(True) if column.name in absent else column for column in columns])
 
 

@@ -1,11 +1,11 @@
-"""Replace the content of folders after the last row of a run.
+"""Replacement of the content of folders after the last row of a run.
 
 ::
 
     <target>/.seatunnel/<job>/replacing/
         <pipeline>-<sink>/<folder>/<name>      committed files that wait
         <pipeline>-<sink>-folders/<folder>/    marker: replace this folder
-        <pipeline>-<sink>-<epoch>/             the files while an engine moves them to their places
+        <pipeline>-<sink>-<epoch>/             the files while an engine moves them into place
         <pipeline>-<sink>-done                 marker: all folders are replaced
 
 A new folder replaces an old one, atomically on a local disk; the old one is then removed. File names contain the job,
@@ -71,7 +71,7 @@ def require_replaceable(target: Target, folder: str) -> None:
     """Reject a folder that cannot be replaced, or in which another job stages.
 
     Raises:
-        SinkError: It cannot be replaced; the message contains the folder.
+        SinkError: The message contains the folder.
     """
     staging = os.path.join(folder, STAGING)
     try:
@@ -94,7 +94,7 @@ class Replacing:
     target: Target
     context: SinkContext
     own: re.Pattern[str]
-    """Pattern for the prefix of the file names that the sink writes for this pipeline."""
+    """Pattern of the prefix of file names that the sink writes for this pipeline."""
 
     @property
     def _files(self) -> FileSystem:
@@ -132,7 +132,7 @@ class Replacing:
     def collected(self, files: Sequence[StagedFile], *, may_be_committed: bool) -> list[StagedFile]:
         """Return the staged files with the waiting folder as their target.
 
-        In a bucket, files that an interrupted attempt has already moved to the target are omitted.
+        In a bucket, omit files that an interrupted attempt has already moved to the target.
         """
         beside = self.waiting[len(self.target.root) :].strip("/")
         looked = may_be_committed and not self._files.has_folders
@@ -145,7 +145,7 @@ class Replacing:
     # -- after the last row -------------------------------------------------------------------------------------------
 
     def complete(self) -> None:
-        """Replace the marked folders and remove their old content; do nothing if this is already done.
+        """Replace the marked folders and remove their old content, unless this is already done.
 
         Raises:
             SinkError: A folder cannot be replaced, or another engine has taken over the job.
@@ -176,7 +176,7 @@ class Replacing:
         return sorted(found)
 
     def _taken(self) -> str:
-        """Return the folder of the waiting files, renamed so that no other engine finds it."""
+        """Rename the folder of the waiting files so that no other engine finds it, and return its path."""
         mine = f"{self.waiting}-{self.context.epoch}"
         for epoch, entry in self._at_work():
             if epoch > self.context.epoch:
@@ -205,7 +205,7 @@ class Replacing:
             return ()
 
     def _put(self, work: str, folder: str) -> None:
-        """Replace a target folder with its counterpart in ``work``; do nothing if it is already in place."""
+        """Replace a target folder with its counterpart in ``work``, unless it is already in place."""
         new, there = os.path.join(work, folder), os.path.join(self.target.root, folder)
         if not self._is_left(new, there):
             return
@@ -219,7 +219,7 @@ class Replacing:
             self._files.move(new, there)
         elif not self._files.trade(new, there):
             aside = _aside(new)
-            while self._files.is_folder(aside):  # It was created between the renames of an earlier engine.
+            while self._files.is_folder(aside):  # An earlier engine stopped between its renames.
                 aside = _aside(aside)
             self._files.move(there, aside)
             self._files.move(new, there)
@@ -244,7 +244,7 @@ class Replacing:
     # -- in a bucket ----------------------------------------------------------------------------------------------
 
     def _put_objects(self, folders: Sequence[str]) -> None:
-        """Move the waiting objects next to the old ones; then remove the old ones."""
+        """Move the waiting objects next to the old ones, then remove the old ones."""
         waiting = [entry.path for entry in self._below(self.waiting)]
         moves = [(path, self.target.root + path[len(self.waiting) :]) for path in waiting]
         with ThreadPoolExecutor(self._files.publishes_at_once, thread_name_prefix="replace") as pool:
@@ -259,7 +259,7 @@ class Replacing:
     # -- cleanup ------------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Remove the sink's leftovers after the job has ended."""
+        """Remove the sink's leftovers after the end of the job."""
         with self._sink_errors("cannot be swept"):
             self._remove_waiting()
             if self._files.exists(self._done):

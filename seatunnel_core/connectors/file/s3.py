@@ -62,7 +62,7 @@ logger = logging.getLogger("seatunnel.connectors")
 def _properties(written: Mapping[str, Any]) -> dict[str, str]:
     """Return the Hadoop properties that the client supports; warn about others.
 
-    The bucket and the endpoint must be set as options, because the state of a sink is bound to them.
+    The bucket and the endpoint must be options, because the state of a sink is bound to them.
     """
     known = keys.S3 - {_KEYS[BUCKET], _KEYS[ENDPOINT]}
     given = {key: str(value) for key, value in written.items() if key in known or key.startswith(keys.OF_PROVIDERS)}

@@ -49,10 +49,7 @@ class Fence:
     # -- the fence ------------------------------------------------------------------------------------------------
 
     def shut_out_older(self) -> None:
-        """Prevent earlier processes from moving anything out of the target.
-
-        Pipelines of the same process wait for each other.
-        """
+        """Prevent earlier processes from moving entries out of the target. Pipelines wait for each other."""
         if self._context.process == 1:  # the first of the job
             return
         with self._sink_errors("cannot be written"):
@@ -74,7 +71,7 @@ class Fence:
                 self._files.leave_note(self._fence)
 
     def clear(self, *, fences: bool) -> None:
-        """Remove the fences of an ended job. If ``fences`` is false, it has created none and nothing is listed."""
+        """Remove the fences of an ended job. Without ``fences``, it has created none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
         with self._sink_errors("cannot be swept"):
@@ -143,9 +140,7 @@ class Fence:
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:
         """Describe the number of files in the target from other jobs; empty if there are none or listing fails.
 
-        Args:
-            expression: As for ``existing``.
-            time_format: as for ``existing``.
+        The arguments are those of ``existing``.
         """
         found, own = 0, self._own(expression, time_format)
         with suppress(OSError):  # Write permission does not imply permission to list.
@@ -175,7 +170,7 @@ class Fence:
         """Remove the entries durably, folders with all their content.
 
         Raises:
-            SinkError: another engine has taken over the job.
+            SinkError: Another engine has taken over the job.
         """
         self._require()
         folders: dict[str, None] = {}

@@ -62,14 +62,14 @@ class FileSink(
         style, replaces = self.layout.style, self.layout.mode.replaces
         self.isolates_bad_rows = not style.writer.keeps_names
         self.takes_any_moment = style.format == "parquet" and not style.int96
-        # Files of this sink are recognised only by their name.
+        # Files of this sink are recognized only by their name.
         if style.writer.keeps_names or replaces:
             self.disable(SupportsRollback)
         self.needs_end = replaces
         # For the configured format and codec only.
         self.task_modules = style.task_modules + self.files.task_modules
         self._was_there = True
-        """True if the target existed before this process prepared it; a new target need not be checked."""
+        """True if the target existed before this process prepared it. A new target is not checked."""
 
         self._written_to: dict[str, tuple[TableSchema, pa.Schema]] = {}
 
@@ -92,7 +92,7 @@ class FileSink(
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the fixed part of the path, and the server; committables contain only names relative to it."""
+        """Return the fixed part of the path, and the server. Committables contain names relative to it."""
         kept = {"file_format_type": "binary"} if self.layout.style.writer.keeps_names else {}
         served = written_options(self.options, *self.server) if self.server else {}
         how = written_options(self.options, opt.WRITE_MODE, opt.REPLACE_PARTITIONS) if self.layout.mode.replaces else {}
@@ -139,7 +139,7 @@ class FileSink(
         return (("/".join(layout.destination_of(schema)), schema, layout.written(schema)) for schema in schemas)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Reject tables of different sources whose columns differ but whose folder is the same. Creates nothing."""
+        """Reject different columns for one folder in tables of different sources. Creates nothing."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._written_to)
         if self.layout.mode.replaces and not self.layout.mode.partitions:
@@ -185,7 +185,7 @@ class FileSink(
             fence.begin()
 
     def _note_files(self, fence: Fence) -> None:
-        """Store the number of other jobs' files in the target, to which this job adds."""
+        """Store the number of other jobs' files in the target, next to which this job adds files."""
         if self._was_there and not self.layout.mode.replaces and not self._empties:
             there = fence.files_in_words(self.layout.expression, self.options[opt.TIME_FORMAT])
             self.adds_to = {"": there} if there else {}
@@ -229,14 +229,11 @@ class FileSink(
                 touched.add(folder)
         finally:
             for folder in touched:
-                with suppress(FileNotFoundError):  # It was published earlier and has been removed since.
+                with suppress(FileNotFoundError):  # The file was published earlier and removed since.
                     self.files.sync_folder(folder)
 
     def _published(self, target: Target, files: Sequence[StagedFile], *, may_be_committed: bool) -> Iterator[str]:
-        """Publish all files, and yield the folder of each.
-
-        After an error, no further file is started; the error is raised once all started files have finished.
-        """
+        """Publish all files, and yield the folder of each. After an error, wait for started files, and raise it."""
         workers = min(self.files.publishes_at_once, len(files))
         if workers <= 1:
             yield from (target.publish(file, may_be_committed=may_be_committed) for file in files)
@@ -274,7 +271,7 @@ class FileSink(
 
     @staticmethod
     def _pattern(told: Mapping[str, str]) -> NamePattern:
-        """Return the pattern of file names from the options that ``recognises_by`` returned."""
+        """Return the pattern of file names from the result of ``recognises_by``."""
         expression = told.get(opt.FILE_NAME.key, "${transactionId}")
         return NamePattern(expression, told.get(opt.TIME_FORMAT.key, str(opt.TIME_FORMAT.default)))
 

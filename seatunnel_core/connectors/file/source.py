@@ -91,10 +91,10 @@ class FileSource(IncrementalFiles, Source):
         if self._reading.declared is None and not self.bounded:
             raise UsageError(f"option 'discovery_mode': the columns of future files are unknown. {_DECLARE}")
         self._checked: Sequence[FileVersion] = ()
-        """Files listed by ``planned_schemas``, so that ``discover`` need not list them again in ``--check``."""
+        """Files that ``planned_schemas`` has listed, so that ``discover`` need not list them again in ``--check``."""
 
         self._doubt = ""
-        """Warning about a probable mistake found by ``planned_schemas``, for ``--check``."""
+        """Warning of ``planned_schemas`` about a probable mistake, for ``--check``."""
 
         self._listed: Sequence[FileVersion] = ()
         """Result of ``discover`` for the following ``enumerate``, if no task has to inspect the files."""
@@ -183,7 +183,7 @@ class FileSource(IncrementalFiles, Source):
                 _log.warning("%s", doubt)
         keys = self._partition_keys(files)
         from_folders = {"keys": list(keys)} if keys else {}
-        bodies = (  # One by one: with a million files, each list of them is large.
+        bodies = (  # Without lists, which would be large for a million files.
             ({**body, **from_folders}, weight, rows)
             for version, of_file in zip(files, by_file, strict=True)
             for body, weight, rows in self._bodies(version, of_file, columns, planning)
@@ -197,7 +197,7 @@ class FileSource(IncrementalFiles, Source):
     def _bodies(
         self, version: FileVersion, examined: list[DiscoveredObject], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[tuple[dict[str, Any], int, int]]:
-        """Yield the body, the bytes and the rows of each split of one file."""
+        """Yield the body, bytes and rows of each split of one file."""
         body = version.body()
         declares = self._format.typed and examined[0].get("columns") == schema_to_text(columns)
         if self._reading.declared is None and not declares:
@@ -213,10 +213,7 @@ class FileSource(IncrementalFiles, Source):
             raise SourceError(str(error)) from None
 
     def _schema(self, columns: pa.Schema, keys: Sequence[str]) -> TableSchema:
-        """Return the table that tasks read.
-
-        The key is checked against all columns; the table has no key if ``read_columns`` excludes a key column.
-        """
+        """Return the table that tasks read. It has no key if ``read_columns`` excludes a key column."""
         chosen = self._reading.wanted(columns) if columns.names else columns
         known = self._with_partitions(columns, keys) if columns.names else None
         with _wrong_schema(SourceError):
@@ -239,9 +236,7 @@ class FileSource(IncrementalFiles, Source):
             next(iter(self._listing.found()), None)
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """List the files, open the first ones, and return the schema; ``None`` if it cannot be inferred.
-
-        It cannot be inferred if all files are empty.
+        """List the files, open the first ones, and return the schema; ``None`` if all files are empty.
 
         Raises:
             SourceError: There are no files, a file cannot be read, or its columns cannot be inferred.
@@ -272,7 +267,7 @@ class FileSource(IncrementalFiles, Source):
             yield
         except SourceError as error:
             cause = error.__cause__
-            if isinstance(cause, re.error):  # The other option, whose message covers it.
+            if isinstance(cause, re.error):  # The message about the other option covers it.
                 raise
             if isinstance(cause, OSError) and cause.errno not in (errno.ENOENT, errno.ENOTDIR):
                 raise
@@ -310,7 +305,7 @@ class FileSource(IncrementalFiles, Source):
 
 @contextmanager
 def _named(version: FileVersion) -> Iterator[None]:
-    """Add the file name to errors that a library raises about the content of a file."""
+    """Add the file name to errors of libraries about the content of a file."""
     try:
         yield
     except SeaTunnelError:
@@ -349,7 +344,7 @@ def _format_of(options: Options, files: FileSystem) -> SourceFormat:
 
 
 def _check_inference(format: str, options: Options) -> None:
-    """Reject inference options that would have no effect."""
+    """Reject inference options without an effect."""
     declares = declared_table(options[opt.SCHEMA_BLOCK]) is not None
     for option in INFERENCE:
         if options.is_set(option) and format != "json":
@@ -363,10 +358,10 @@ def _check_inference(format: str, options: Options) -> None:
 
 
 def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, Any]]:
-    """Return the columns in the ``schema`` block, and the default values of columns that may be missing in a file.
+    """Return the columns in the ``schema`` block, and the default values of columns that a file may lack.
 
     Raises:
-        UsageError: The block is invalid, or a default value depends on the time at which a file is read.
+        UsageError: The block is invalid, or a default value depends on the time of reading.
     """
     with _wrong_schema(UsageError):
         declared = declared_table(block)
@@ -392,7 +387,7 @@ def _wrong_schema(kind: type[SeaTunnelError]) -> Iterator[None]:
 
 
 def _with_values(rows: pa.RecordBatch, values: Mapping[str, str | None]) -> pa.RecordBatch:
-    """Add string columns, each with one constant value."""
+    """Add string columns with one constant value each."""
     for name, value in values.items():
         if name not in rows.schema.names:
             column = pa.nulls(rows.num_rows, pa.string()) if value is None else pa.repeat(value, rows.num_rows)

@@ -1,8 +1,8 @@
-"""Detection of new files in a watched folder, and the state that this needs.
+"""Detection of new files in a watched folder, and its state.
 
 A file is identified by a hash of its path, regardless of its time: an ``a.csv`` that arrives late is found after
 ``b.csv``. It is read, once, when two listings that are a scan interval apart show the same size and time. The state
-drops a file that is missing in two listings, so its length is about proportional to the number of files in the folder.
+drops a file that is missing in two listings, so it grows with the number of files in the folder.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from seatunnel_core.connectors.file.marks import NAME_BYTES, STATE_BYTES, Marks,
 from seatunnel_core.connectors.filesystems.filesystem import FileVersion
 
 MOST_FILES = 5_000
-"""Maximum number of files in one poll; until their splits are read, every checkpoint contains them."""
+"""Maximum number of files in one poll. Every checkpoint contains them until their splits are read."""
 
 IN_PROGRESS = (".tmp", ".part", ".inprogress", "._COPYING_", "~")
 """Suffixes of files that are still being written."""
@@ -31,13 +31,13 @@ class Memory:
     """State of a watched folder: 16 bytes per file."""
 
     seen: Marks = field(factory=dict)
-    """Files taken, and present in the last listing."""
+    """Taken files that the last listing contains."""
 
     missing: Marks = field(factory=dict)
-    """Files taken, but missing in the last listing."""
+    """Taken files that the last listing lacks."""
 
     ready: Marks = field(factory=dict)
-    """Files not taken yet, and listed at least twice in this state."""
+    """Files that were listed at least twice in their current state, and not taken yet."""
 
     fresh: Marks = field(factory=dict)
     """Files listed once in their current state."""
@@ -53,7 +53,7 @@ class Memory:
         """Return the state in a checkpoint.
 
         Raises:
-            StoredValueError: It is invalid.
+            StoredValueError: The values are invalid.
         """
         if not body:
             return cls()
@@ -136,10 +136,7 @@ Listed = Mapping[bytes, tuple[bytes, FileVersion]]
 
 
 def _advanced(memory: Memory, listed: Listed) -> Memory:
-    """Return the state after another scan interval.
-
-    An empty listing changes nothing, because the folder's disk may be unmounted.
-    """
+    """Return the state after another scan interval. An empty listing changes nothing: the disk may be unmounted."""
     if not listed:
         return memory
     known = {**memory.missing, **memory.seen}

@@ -1,4 +1,4 @@
-"""Write the rows of one attempt of one work unit to staged files, several at a time."""
+"""Writer of the rows of one attempt of one work unit to staged files, several at a time."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from seatunnel_core.connectors.staging.naming import file_name, folders
 from seatunnel_core.connectors.staging.target import unique_name
 
 OPEN_FILES = 64
-"""Maximum number of open files per work unit; with more partitions, files are closed early and smaller files result."""
+"""Maximum number of open files per work unit. With more partitions, files are closed early and smaller files result."""
 
 
 class FileSinkWriter(SinkWriter):

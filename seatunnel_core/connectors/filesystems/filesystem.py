@@ -1,7 +1,7 @@
 """Interface of a file system: listing, reading, staging and publishing.
 
 ``LocalFileSystem`` implements it for the local disk. To add another, write a module with a subclass, and a source and a
-sink that use it. ``docs/design/decisions/file-systems.md`` explains the design of the interface.
+sink that use it. See ``docs/design/decisions/file-systems.md`` for the design.
 """
 
 import errno
@@ -76,7 +76,7 @@ class OpenFile(ABC):
 
     @abstractmethod
     def descriptor(self) -> int:
-        """Return a file descriptor of the operating system, from which another process can read the file."""
+        """Return a file descriptor of the operating system, with which another process can read the file."""
 
     @abstractmethod
     def check(self) -> None:
@@ -84,7 +84,7 @@ class OpenFile(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release the file. The object cannot be used after that."""
+        """Release the file."""
 
     def __enter__(self) -> "OpenFile":
         return self
@@ -104,7 +104,7 @@ class Entry:
 
     is_link: bool = False
     version: FileVersion | None = None
-    """Version of the file, if the listing reports it."""
+    """Version of the file, if the listing contains it."""
 
 
 class StagedOutput(ABC):
@@ -132,7 +132,7 @@ class Receipt:
 
 
 class FileSystem(MarkedStaging):
-    """A file system. Picklable: it is sent to the tasks of its source or sink, and connects on first use.
+    """A file system. Picklable, because it is sent to tasks; it connects on first use.
 
     Paths are strings with ``/`` between names, starting with ``top``. Failures to list or open raise ``SourceError``;
     all other failures raise ``OSError`` with an error number and a message for the user. ``EIO`` means that a retry may
@@ -143,10 +143,10 @@ class FileSystem(MarkedStaging):
     """Prefix of all paths."""
 
     has_folders: ClassVar[bool] = True
-    """True if folders exist independently of files; False if a folder exists only while it contains files."""
+    """True if folders exist independently of files, and not only while they contain files."""
 
     gives_receipts: ClassVar[bool] = False
-    """True if ``publish`` needs the body of the receipt that ``StagedOutput.finish`` returned."""
+    """True if ``publish`` needs the body of the receipt of ``StagedOutput.finish``."""
 
     publishes_at_once: ClassVar[int] = 1
     """Number of files that are published concurrently; over a network, each waits for one or two responses."""
@@ -165,7 +165,7 @@ class FileSystem(MarkedStaging):
         """
 
     def absolute(self, path: str) -> str:
-        """Return a path in an option as an absolute path, which starts with ``top``."""
+        """Return a path in an option as an absolute path that starts with ``top``."""
         return self.named(path)
 
     def walk(self, path: str, *, recursive: bool, may_be_empty: bool = False) -> Iterator[FileVersion]:
@@ -173,12 +173,12 @@ class FileSystem(MarkedStaging):
 
         These are the file itself, the files in a folder, or the files that match a pattern (``pattern.py``). Inside
         folders, names that start with ``.`` or ``_`` are skipped, as in Hadoop's tools, except for partition folders
-        (``_key=value``) and for files written by a sink. Files that disappear during the listing are skipped, too.
+        (``_key=value``) and for files of a sink. Files that disappear during the listing are skipped, too.
 
         Args:
             path: A path returned by ``absolute``.
             recursive: True to descend into subfolders.
-            may_be_empty: True if a pattern need not match anything yet, because the folder is polled.
+            may_be_empty: True if a pattern may match nothing yet, because the folder is polled.
 
         Raises:
             SourceError: Nothing exists at ``path``, or it cannot be listed.
@@ -230,7 +230,7 @@ class FileSystem(MarkedStaging):
             OSError: The folder cannot be listed.
         """
         found: Sequence[Entry] = ()
-        with suppress(FileNotFoundError):  # It was removed meanwhile.
+        with suppress(FileNotFoundError):  # The folder was removed meanwhile.
             found = self.entries(folder)
         for entry in sorted(found, key=lambda each: each.name):
             if entry.is_folder:
@@ -251,7 +251,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def version(self, path: str) -> FileVersion | None:
-        """Return the file at a path; ``None`` if there is none.
+        """Return the file at a path; ``None`` if it does not exist.
 
         Raises:
             OSError: The file system cannot be reached.
@@ -268,10 +268,7 @@ class FileSystem(MarkedStaging):
         return entry.version
 
     def fixed_part(self, path: str) -> str:
-        """Return the folder that contains everything matched by ``path``.
-
-        This is the path itself if it is a folder, the folder of a file, or the fixed part of a pattern.
-        """
+        """Return the folder with all matches of ``path``: the fixed part of a pattern, or the folder of a file."""
         if self.is_folder(path):
             return path
         return path.rpartition("/")[0] if self.version(path) else fixed_part(path, self.top)
@@ -306,11 +303,8 @@ class FileSystem(MarkedStaging):
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
         """Yield a folder and all its subfolders, each with its files.
 
-        Links to folders are not followed. Folders that are removed during the listing are skipped.
-
-        Args:
-            root: The folder to start with.
-            without: The name of a folder directly below ``root`` to skip.
+        Links to folders are not followed. Folders that are removed during the listing are skipped, and so is the folder
+        ``without`` directly below ``root``.
         """
         try:
             found = self.entries(root)
@@ -322,18 +316,18 @@ class FileSystem(MarkedStaging):
                 yield from self.folders(entry.path)
 
     def require_writable(self, path: str) -> bool:
-        """Return True if ``path`` is known to be writable. Leaves no file there.
+        """Return True if ``path`` is known to be writable; False if only a write could show this. Leaves no file there.
 
         Raises:
             OSError: The path is not writable.
         """
-        return False  # For file systems that can check it only by writing.
+        return False  # By default, only a write could show this.
 
     def require_replaceable(self, folder: str) -> None:
         """Raise ``OSError`` if a folder cannot be replaced by another, as far as this can be checked in advance."""
 
     def stays_inside(self, root: str, folder: str) -> bool:
-        """Return True if a folder below ``root`` is still below it once links are resolved."""
+        """Return True if a folder below ``root`` is still below it after links are resolved."""
         return True
 
     @abstractmethod
@@ -380,9 +374,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Make a staged file visible in one atomic step that consumes it.
-
-        Creates the folder of the target if it is missing.
+        """Make a staged file visible in one atomic step that consumes it; create the folder of the target if necessary.
 
         Raises:
             TargetExistsError: A file exists at ``target``.
@@ -392,7 +384,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Return the reason why a missing staged file may be unpublished; empty if it has certainly been published."""
+        """Return why a missing staged file may be unpublished; empty if it has certainly been published."""
 
     @abstractmethod
     def discard(self, staged: str) -> bool:

@@ -1,7 +1,7 @@
 """HDFS files over WebHDFS, without Java; supports two NameNodes. The checkpoint storage uses the same client.
 
 An HDFS rename is atomic and never replaces another file, and each file has a permanent number. Therefore a repeated
-commit recognises its file even if the response to the first attempt was lost.
+commit recognizes its file even if the response to the first attempt was lost.
 """
 
 import errno
@@ -136,7 +136,7 @@ class HdfsFileSystem(RemoteFileSystem):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
     def remove_if_empty(self, folder: str) -> bool:
-        with suppress(OSError):  # It is not empty, or the cluster is unreachable.
+        with suppress(OSError):  # The folder is not empty, or the cluster is unreachable.
             return self._ask(folder, lambda client, within: client.delete(within), Backoff(attempts=1))
         return False
 
@@ -181,9 +181,9 @@ class HdfsFileSystem(RemoteFileSystem):
         return Receipt(size=size, body={"file": found["fileId"]})
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file; recognise an earlier rename whose response was lost.
+        """Rename the file; recognize an earlier rename with a lost response.
 
-        In that case the repeated request finds that the staged file is missing and the target has its number.
+        The staged file is missing then, and the target has its number.
         """
         number = stored.number(receipt, "file")
         if self._is(staged, number) is None:
@@ -194,7 +194,7 @@ class HdfsFileSystem(RemoteFileSystem):
             self._ask(target.rpartition("/")[0], lambda client, within: client.make_folder(within))
             if self._moved(staged, target, number):
                 return
-        if self._status(staged) is None:  # Another process was faster, and a third one followed.
+        if self._status(staged) is None:  # Two other processes were faster.
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)
         raise TargetExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
 
@@ -222,10 +222,7 @@ class HdfsFileSystem(RemoteFileSystem):
 
 
 class _HdfsOpenFile(RemoteOpenFile):
-    """An HDFS file that is open for reading.
-
-    A file can only grow, or be replaced by a file with another number.
-    """
+    """An HDFS file that is open for reading. It can only grow, or be replaced by a file with another number."""
 
     def __init__(self, files: HdfsFileSystem, version: FileVersion) -> None:
         super().__init__(version)

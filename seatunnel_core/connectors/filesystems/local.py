@@ -130,7 +130,7 @@ class LocalFileSystem(FileSystem):
         _create_folder(root)
         folders = list(accumulate(folder.removeprefix(root).strip("/").split("/"), os.path.join, initial=root))
         made = [_make_folder(each) for each in folders[1:]]
-        for each in reversed(folders[:-1]):  # Even if it existed: a process that was killed may have created it.
+        for each in reversed(folders[:-1]):  # Including existing folders, which a killed process may have created.
             sync_folder(each)
         if not made[0] and not os.access(root, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), root)
@@ -155,7 +155,7 @@ class LocalFileSystem(FileSystem):
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
         """Treat a missing file as published while its staging folder exists.
 
-        That folder disappears only with its disk. A missing target proves nothing, because a consumer may have moved
+        That folder disappears only with its disk. A missing target is no evidence, because a consumer may have moved
         it.
         """
         return self.not_prepared(staged, target)
@@ -182,7 +182,7 @@ class LocalOpenFile(OpenFile):
     def __init__(self, version: FileVersion) -> None:
         self.version = version
         try:
-            # Anything but a file is rejected below; opening a pipe would wait for its writer.
+            # Only files are accepted below. Opening a pipe would wait for its writer.
             self._descriptor = os.open(version.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise SourceError(f"{version.path} cannot be opened: {error.strerror}") from error
@@ -205,7 +205,7 @@ class LocalOpenFile(OpenFile):
 
     def stream(self, start: int = 0) -> pa.NativeFile:
         stream = pa.OSFile(os.fsencode(self.version.path), "rb")
-        # The path is opened again, and may by now be another file.
+        # The path is opened again, and may have become another file.
         if not os.path.samestat(os.stat(self.version.path), os.fstat(self._descriptor)):
             raise self._changed("another file replaced it")
         stream.seek(start)
@@ -248,7 +248,7 @@ def named_path(path: str) -> str:
     """Return the path of the option ``path`` without ``file://``.
 
     Raises:
-        UsageError: The path is empty, which the operating system would treat as the current folder.
+        UsageError: The path is empty, which would mean the current folder.
     """
     found = local_path(path)
     if not found.strip():
@@ -294,7 +294,7 @@ def _make_folder(folder: str) -> bool:
         if not os.path.isdir(folder):
             raise NotADirectoryError(errno.ENOTDIR, _instead_of_folder(folder), folder) from error
         return False
-    except FileNotFoundError as error:  # for example in /proc, which only the system fills
+    except FileNotFoundError as error:  # for example in /proc, where only the system creates files
         above = os.path.dirname(folder)
         raise PermissionError(errno.EPERM, f"no folder can be created in {above}", folder) from error
     return True

@@ -1,7 +1,7 @@
 """Marker of a staging folder. In an unmarked folder, a missing staged file is not treated as published.
 
 Only the driver creates and marks the folder, at the start of an epoch (protocol rule R8). On some servers, a task that
-writes a file also creates its missing parent folders; these have no marker.
+writes a file also creates its missing parent folders, which then have no marker.
 """
 
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ from seatunnel_core.connectors.filesystems.staged_name import PREPARED
 
 
 class MarkedStaging(ABC):
-    """Base class of file systems that creates staging folders and recognises them."""
+    """Base class of file systems that creates staging folders and recognizes them."""
 
     @abstractmethod
     def is_folder(self, path: str) -> bool:
@@ -22,15 +22,12 @@ class MarkedStaging(ABC):
 
     @abstractmethod
     def make_staging(self, folder: str, root: str) -> None:
-        """Create a staging folder and its parent, the target ``root``, and check that the folder is writable.
-
-        Both are durable when this returns. The folder may already exist.
-        """
+        """Create a staging folder and its parent, the target ``root``, durably, and check write permission."""
 
     def prepare_staging(self, folder: str, root: str) -> None:
-        """Create a staging folder as ``make_staging`` does, with the marker by which ``is_prepared`` recognises it.
+        """Create a staging folder with ``make_staging``, and mark it for ``is_prepared``.
 
-        The marker is itself a folder, which no server creates as a parent of a staged file.
+        The marker is itself a folder, because no server creates it as a parent of a staged file.
         """
         self.make_staging(f"{folder}/{PREPARED}", root)
 
@@ -43,7 +40,7 @@ class MarkedStaging(ABC):
         return self.is_folder(f"{folder}/{PREPARED}")
 
     def not_prepared(self, staged: str, target: str) -> str:
-        """Return the reason why a staged file may be unpublished; empty if its staging folder is the prepared one."""
+        """Return why a staged file may be unpublished; empty if its staging folder is the prepared one."""
         folder = staged.rpartition("/")[0]
         if self.is_prepared(folder):
             return ""

@@ -8,17 +8,17 @@ import re
 from urllib.parse import quote, unquote
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""Folder value that stands for null in the partition column, as in Hive."""
+"""Folder value for null in the partition column, as in Hive."""
 
 _SAFE = " !$&'()+,;@~-._"
 
 
 def folder_value(value: str | None, *, begins: bool = False) -> str:
-    """Return a value as part of a folder name, escaped so that it cannot leave the parent folder or hide the folder.
+    """Return a value, or ``None`` for null, as part of a folder name.
 
-    Args:
-        value: The value as a string; ``None`` for null.
-        begins: True if the folder name starts with the value.
+    It is escaped so that it can neither leave the parent folder nor hide the folder. ``begins`` is True if the folder
+    name
+    starts with the value.
     """
     if value is None:
         return NULL_PARTITION
@@ -40,7 +40,7 @@ def is_partition(folder: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """Return the unescaped string; the string itself if the result is not UTF-8, because it was written unescaped."""
+    """Return the unescaped string, or the string itself if it was written unescaped: the result is not UTF-8 then."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:

@@ -2,7 +2,7 @@
 
 ``*`` and ``?`` match characters within a name, ``[ab]`` and ``[!ab]`` match a single character, ``{a,b}`` matches each
 alternative, and ``**`` as a whole name matches any number of folders. A pattern is matched name by name during the
-listing, so that only folders that can contain a match are opened.
+listing, so that only folders with possible matches are opened.
 """
 
 import fnmatch
@@ -23,17 +23,16 @@ _MAGIC = re.compile(r"[*?\[]")
 _WORK = re.compile(
     r"_temporary|_SUCCESS.*|_metadata|_common_metadata|_spark_metadata|_delta_log|_(committed|started)_\d+|\.seatunnel"
 )
-"""Names of files that engines write next to their data. They are not data, unless a path contains the full name."""
+"""Names of files that engines write next to their data. They are data only if a path contains the full name."""
 
 _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
 """Pattern of the prefix of file names that SeaTunnel writes."""
 
 
 MatchState = frozenset[tuple[int, bool]]
-"""State of a match in one folder: pairs of the index of the next name in the pattern, and a flag. The flag is True if
-the name of a parent folder starts with ``_`` and is not matched by a name in the pattern. In such a folder only files
-of a sink are data, because a sink names its folders after values.
-"""
+"""State of a match in one folder: pairs of the index of the next name in the pattern, and a flag. The flag is True
+if the name of a parent folder starts with ``_`` and is not matched by a name in the pattern. In such a folder
+only files of a sink are data, because a sink names its folders after values."""
 
 
 @frozen
@@ -41,7 +40,7 @@ class Pattern:
     """A path with wildcards and without braces."""
 
     base: str
-    """Folder above the first name that has a wildcard."""
+    """Folder above the first name with a wildcard."""
 
     names: tuple[str, ...]
     """Names in the pattern below ``base``."""
@@ -75,7 +74,7 @@ class Pattern:
         )
 
     def leaves_out(self, state: MatchState, name: str) -> bool:
-        """Return True if a file that no engine wrote would match without a leading ``_``."""
+        """Return True if a file without an engine's name would match without a leading ``_``."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(state, name))
 
@@ -108,7 +107,7 @@ class Pattern:
 
 @define
 class Walk:
-    """One traversal of the folders in which a pattern may match."""
+    """One traversal of the folders with possible matches of a pattern."""
 
     pattern: Pattern
     matched: bool = False
@@ -200,10 +199,7 @@ def _of_nothing(path: str) -> str:
 
 
 def _without_braces(path: str) -> Iterator[str]:
-    """Expand the alternatives in braces and yield the resulting paths.
-
-    Braces without a comma are ordinary characters.
-    """
+    """Yield the paths to which braces expand. Braces without a comma are ordinary characters."""
     waiting, found = [path], 0
     while waiting:
         each = waiting.pop(0)
@@ -267,12 +263,7 @@ def _is_partition(folder: str) -> bool:
 
 
 def _is_data(name: str, *, hidden: bool) -> bool:
-    """Return True if a file is data although no name in the pattern matches it.
-
-    Args:
-        name: Name of the file.
-        hidden: True if a parent folder starts with ``_``.
-    """
+    """Return True if an unmatched file is data; ``hidden`` is True if a parent folder starts with ``_``."""
     if not (hidden or name.startswith((".", "_"))):
         return True
     if name.startswith(".") or _WORK.fullmatch(name):

@@ -25,7 +25,7 @@ AHEAD_BYTES = 8 << 20
 
 
 class RemoteFileSystem(FileSystem):
-    """A file system whose paths start with the address of a server."""
+    """A file system with the address of a server at the start of all paths."""
 
     schemes: tuple[str, ...] = ()
     """Alternative prefixes of ``top``, such as ``s3a://bucket``."""

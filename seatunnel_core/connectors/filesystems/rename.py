@@ -1,7 +1,4 @@
-"""Rename without replacing another file, and exchange two files.
-
-Both are atomic if the operating system supports it.
-"""
+"""Rename without replacing another file, and exchange of two files; atomic if the operating system supports it."""
 
 import ctypes
 import errno
@@ -25,8 +22,8 @@ class TargetExistsError(FileExistsError):
 def rename_new(old: str, new: str) -> None:
     """Rename the file ``old`` to ``new``.
 
-    On file systems without such a rename, such as some network file systems, a link is created and then the old name
-    removed. A crash in between leaves one file with both names; the next call detects and completes this.
+    Some network file systems lack this rename. There, a link is created and then the old name removed. A crash in
+    between leaves one file with both names; the next call detects and completes this.
 
     Raises:
         TargetExistsError: ``new`` is a different file.
@@ -78,7 +75,7 @@ def _finish_interrupted(old: str, new: str) -> None:
 
 @cache
 def _system_call(flag: int, flag_of_macos: int) -> Callable[[bytes, bytes], int] | None:
-    """Return the system call for a rename with flags, which returns 0 or an error number; ``None`` if there is none."""
+    """Return the system call for a rename with flags; its result is 0 or an error number. ``None`` without one."""
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
         function, before, between, flag = getattr(library, "renamex_np", None), (), (), flag_of_macos

@@ -20,7 +20,7 @@ Client = TypeVar("Client")
 
 _making = threading.Lock()
 _turns: dict[object, threading.Lock] = {}
-"""Locks by client, held during its creation, which may wait for the server."""
+"""Locks by client, held while a client is created, which may wait for the server."""
 
 _clients: dict[object, Any] = {}
 
@@ -69,8 +69,8 @@ def os_errors(
     Args:
         path: Path or URL that is accessed.
         names: Replacements for ``with_option_names``.
-        number_of: Function that returns the ``errno`` for an error. If it returns ``None``, the ``errno`` is ``EIO``
-            for a failure that may be temporary, else ``EACCES``.
+        number_of: Returns the ``errno`` for an error. For ``None``, the ``errno`` is ``EIO`` if the failure may be
+            temporary, else ``EACCES``.
     """
     try:
         yield

@@ -26,17 +26,16 @@ REPLACING = "replacing"
 """Folder of committed files that replace existing files after the last row."""
 
 REPLACED = re.compile(r"(?P<pipeline>\d+)-(?P<sink>\d+)")
-"""Pattern of the prefix of its entries' names, which identifies the sink."""
+"""Pattern of the prefix of names in ``REPLACING``, which identifies the sink."""
 
 FENCE = re.compile(r"(?P<process>\d+)-(?P<epoch>\d+)-(?P<pipeline>\d+)-(?P<sink>\d+)")
 
 PREPARED = ".prepared"
-"""Name of the folder (an object in a bucket) that marks a prepared staging folder. Only the driver creates it, at the
-start of an epoch. A staging folder without it does not belong to the epoch, even if it exists.
-"""
+"""Name of the folder (an object in a bucket) that marks a prepared staging folder. Only the driver creates it, at
+the start of an epoch. A staging folder without it does not belong to the epoch, even if it exists."""
 
 PROBE = ".probe-"
-"""Prefix of files that a task writes to test that the driver can see them."""
+"""Prefix of files with which a task tests that the driver can see its files."""
 
 
 def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:

@@ -1,4 +1,4 @@
-"""Send requests; retry temporary failures, and explain the cause of other errors.
+"""Client that retries temporary failures and explains other errors.
 
 No message contains a secret: messages of the package ``requests`` may contain the whole URL, so only the innermost
 cause of an error is shown.
@@ -26,7 +26,7 @@ MODULES = ("requests",)
 
 _REPEATED = (429, 502, 503, 504)
 _LASTING = (501, 505, 508, 510, 511)
-"""Permanent statuses of 500 and above. All others may be temporary, including 507, a full disk."""
+"""Permanent statuses of 500 and above. Others may be temporary, including 507, a full disk."""
 
 _LONGEST_WAIT_S = 300
 """Maximum delay in seconds, even if a service requests a longer one."""
@@ -65,10 +65,7 @@ class Answer:
             return self.content.decode(errors="replace")
 
     def decoded(self, where: str) -> str:
-        """Decode the content with the encoding in the headers, else as UTF-8.
-
-        Args:
-            where: The request and page, for messages.
+        """Decode the content with the encoding in the headers, else as UTF-8; ``where`` is for messages.
 
         Raises:
             SourceError: The content cannot be decoded, or Python does not support the encoding.
@@ -88,7 +85,7 @@ class Answer:
 
 
 class Client:
-    """Client that sends requests one at a time, and keeps its connections until it is closed."""
+    """Client that sends one request at a time, and keeps its connections until it is closed."""
 
     def __init__(self, connection: Connection, failure: Callable[[str], ConnectorError]) -> None:
         """Create a client; ``failure`` converts a message to an error."""
@@ -125,7 +122,8 @@ class Client:
     def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
         """Yield the headers with the content in pieces of ``size`` bytes, at least one piece.
 
-        Raises the errors of ``send``.
+        Raises:
+            ConnectorError: As in ``send``.
         """
         with self._errors_explained(request), self._opened(request) as response:
             held = bytearray()
@@ -149,14 +147,7 @@ class Client:
             self._sent(Request(method="HEAD", url=request.url, hides_path=request.hides_path)).close()
 
     def refused(self, request: Request, status: int, reason: str, content: str) -> ConnectorError:
-        """Return the error for a response with an error status.
-
-        Args:
-            request: The request.
-            status: The status of the response.
-            reason: The reason phrase of the response.
-            content: The content of the response.
-        """
+        """Return the error for a response with an error status."""
         connection = self._connection
         hint = _HINTS.get(status, "").format(credentials=connection.credentials, url=connection.url_option)
         said = self.scrubbed(content, request)
@@ -245,7 +236,7 @@ class Client:
         return retry_kind()(
             total=connection.retries,
             status_forcelist=_REPEATED,
-            allowed_methods=None,  # A source only reads, and a sink sends at least once.
+            allowed_methods=None,  # Repeating is safe: a source only reads, and a sink sends at least once.
             backoff_factor=connection.backoff_ms / 1000,
             backoff_max=connection.backoff_max_ms / 1000,
             retry_after_max=_LONGEST_WAIT_S,
@@ -257,7 +248,7 @@ class Client:
 
 
 def _in_url(prepared: "requests.PreparedRequest") -> "requests.PreparedRequest":
-    """Add the user and password in the URL; never those in ~/.netrc, which would replace a header of the job."""
+    """Add the user and password in the URL, but not from ~/.netrc, which would replace a header of the job."""
     from requests.auth import HTTPBasicAuth
 
     parts = urlsplit(prepared.url or "")

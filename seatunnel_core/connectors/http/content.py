@@ -1,4 +1,4 @@
-"""Extract rows from a response: JSON objects (alone, in arrays, one per line or at paths), or plain strings."""
+"""Rows in a response: JSON objects (alone, in arrays, one per line or at paths), or plain strings."""
 
 import json
 import re
@@ -64,7 +64,7 @@ class Content:
     """Number of levels of objects and lists below a row that are inspected."""
 
     nesting: Nesting = field(factory=Nesting)
-    """Handling of objects and lists. If it requires a row id column, that is the first column of ``schema``."""
+    """Handling of objects and lists. The first column of ``schema`` is the row id if this requires one."""
 
     path: str | None
     fields: Mapping[str, str] = field(factory=dict)
@@ -129,10 +129,6 @@ class Content:
     def documents(self, text: str, where: str) -> list[Any]:
         """Return the JSON values in a response: one, or one per line; none if the response is empty.
 
-        Args:
-            text: The response.
-            where: The request and page, for messages.
-
         Raises:
             SourceError: The response is not JSON.
         """
@@ -166,13 +162,13 @@ class Content:
         return self.of_page(documents, len(documents))
 
     def of_page(self, documents: Sequence[Any], rows: int) -> int:
-        """Return the number of rows that count for paging; a single object does not show whether more pages follow."""
+        """Return the number of rows that count for paging. A single object does not count."""
         if self.path is not None or self.fields or self.multi_lines:
             return rows
         return sum(len(document) for document in documents if isinstance(document, list))
 
     def texts(self, text: str, where: str) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a response when no columns are declared.
+        """Yield the rows of a response without declared columns.
 
         Raises:
             SourceError: ``content_field`` matches nothing, or the response is not JSON.
@@ -209,7 +205,7 @@ class Content:
         return elements
 
     def unread(self, context: ReadContext) -> UnreadKeys | None:
-        """Return a counter of keys for which no column is declared; ``None`` if every key is read."""
+        """Return a counter of undeclared keys; ``None`` if every key is read."""
         declares = self.has_columns and self.sample is None and not self.fields
         return UnreadKeys(self.schema.columns, context) if declares else None
 
@@ -252,7 +248,7 @@ class Content:
 
     @property
     def looked_at(self) -> str:
-        """Description of the sample from which columns are inferred, for messages."""
+        """Description of the sample for inferred columns, for messages."""
         return f"first {self.sample:,} rows"
 
     def shape(self, pages: Iterable[Sequence[Any]], *, every: bool = False) -> Shape:
@@ -310,10 +306,7 @@ class Content:
         )
 
     def _by_paths(self, document: Any, where: str) -> list[dict[str, Any]]:
-        """Return a row for each match of the paths up to their last ``[*]``.
-
-        A path without ``[*]`` has the same value in every row.
-        """
+        """Return a row per match of the paths up to their last ``[*]``; other paths have one value for all rows."""
         columns: dict[str, list[Any]] = {}
         alone: dict[str, Any] = {}
         for name, path in self.fields.items():
@@ -346,7 +339,7 @@ def _check_inference(options: Options, declared: TableSchema | None) -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """Split a string into lines; unlike with ``str.splitlines``, U+2028 and similar characters do not end a line."""
+    """Split a string into lines; unlike ``str.splitlines``, do not split at U+2028 and similar characters."""
     return re.split(r"\r\n|\n|\r", text)
 
 

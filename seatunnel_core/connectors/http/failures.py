@@ -1,4 +1,4 @@
-"""Convert errors of ``requests`` to messages with the cause and the option to correct."""
+"""Conversion of errors of ``requests`` to messages with the cause and the option to correct."""
 
 import socket
 import ssl
@@ -56,7 +56,7 @@ class ErrorsExplained:
             return f"the proxy in the environment (HTTPS_PROXY, HTTP_PROXY) {why}", not refuses
         if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
             return _of_usage(error), False
-        # An error of a file is not an error of the connection: it is in the chain only because it was being handled.
+        # An error of a file is in the chain only because it was being handled, and is not an error of the connection.
         systems = (each for each in chain if isinstance(each, OSError) and each.filename is None)
         system = next((each for each in systems if each.errno is not None), None)
         if system is None and str(error).startswith("Could not find"):

@@ -1,4 +1,4 @@
-"""Incremental reads of a service: select rows by their value in a column.
+"""Incremental reads of a service, by the values of a column.
 
 A service cannot report its largest value, so an increment is requested twice: when the job is planned, to determine the
 largest value and the rows at the boundary, and when it is read. All pages of an increment are one split. Thus each
@@ -31,7 +31,7 @@ _FUTURE = timedelta(days=1)
 """Maximum clock difference: how far in the future a value may be. Times without a zone may be in any zone."""
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""Predicates of the types whose values can be compared and stored exactly."""
+"""Predicates for types with exact comparison and storage of values."""
 
 
 @frozen(kw_only=True)
@@ -92,12 +92,12 @@ class RowIncrements:
         return Window(reads=self.reads, after=after, upto=upto)
 
     def kept(self, rows: pa.RecordBatch, window: Window, before: set[str], context: ReadContext) -> pa.RecordBatch:
-        """Return the rows that a job delivers.
+        """Return the rows of this job.
 
         Args:
             rows: Rows from the responses.
             window: The window of the job.
-            before: Digests of the rows so far; those of ``rows`` are added.
+            before: Digests of the rows so far; the digests of ``rows`` are added.
             context: Receives notes about repeated rows, such as rows that moved to the next page between requests.
         """
         return rows.filter(pa.array(self.chosen(self._marked(rows), window, before, context), pa.bool_()))
@@ -105,7 +105,7 @@ class RowIncrements:
     def chosen(
         self, rows: Iterable[tuple[Any, str]], window: Window, before: set[str], context: ReadContext
     ) -> list[bool]:
-        """Return True for each row that a job delivers, given the rows' values and digests; otherwise like ``kept``."""
+        """Return True for each row of this job, given the rows' values and digests; otherwise like ``kept``."""
         chosen = []
         for number, (value, mark) in enumerate(rows, 1):
             has = value is not None and self._bounds.has(value, mark, window)
@@ -129,7 +129,7 @@ class RowIncrements:
             yield values[-1], digest(values)
 
     def _since(self, last: Any, after: Cursor | None) -> Any:
-        """Return the lower bound of a window; never below the first value that was requested from the service."""
+        """Return the lower bound of a window, which is at least the first requested value."""
         low, since = self.asked_from(after), self._behind(last)
         return since if low is None or self.increment.param is None else max(since, self._read(low))
 
@@ -163,7 +163,7 @@ class RowIncrements:
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
     def _read(self, text: str) -> Any:
-        """Parse a value written by ``_written`` or by the user; a time without a zone is in UTC.
+        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC.
 
         Raises:
             SourceError: The value is invalid.
@@ -188,10 +188,10 @@ class RowIncrements:
             )
 
     def require_values(self) -> None:
-        """Require that ``start`` is valid, and that ``lag`` can be subtracted from values.
+        """Check that ``start`` is valid, and that ``lag`` can be subtracted from values.
 
         Raises:
-            SourceError: One of them is invalid.
+            SourceError: An option is invalid.
         """
         if self.increment.start is not None:
             self._read(self.increment.start)

@@ -1,4 +1,4 @@
-"""Incremental reads of a service whose columns are inferred: the values decide how they are compared.
+"""Incremental reads of a service with inferred columns: the values determine how they are compared.
 
 ================================================ ====================================
 values                                           compared as
@@ -46,7 +46,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\
 
 @frozen(kw_only=True)
 class InferredIncrements:
-    """The rows of a service, and the column by which they are read incrementally, whose type is not known yet."""
+    """The rows of a service, and the column by which they are read incrementally. Its type is not known yet."""
 
     increment: Increment
     key: tuple[str, ...]
@@ -63,7 +63,7 @@ class InferredIncrements:
         """Return the window of a job that starts now, and the shape of all rows in the responses.
 
         Raises:
-            SourceError: As ``RowIncrements.window``; or the values of the column are of different kinds, within this
+            SourceError: As in ``RowIncrements.window``; or the values of the column are of different kinds, within this
                 increment or compared with the previous one.
         """
         shape, raw = Shape(), list[tuple[Any, ...]]()
@@ -87,7 +87,7 @@ class InferredIncrements:
         return window, shape
 
     def kept(self, page: Sequence[Any], window: Window, before: set[str], context: ReadContext) -> list[Any]:
-        """Return the JSON values of a page, with ``LEFT_OUT`` for rows that the job does not deliver."""
+        """Return the JSON values of a page, with ``LEFT_OUT`` for rows that are not in the window."""
         assert window.upto is not None, "a window without an end has no rows"
         typed = self._typed(kind_of(window.upto.value))
         rows = [self._values(exact(element)) if isinstance(element, dict) else None for element in page]
@@ -131,7 +131,7 @@ class InferredIncrements:
 
 @frozen(kw_only=True)
 class _Typed(RowIncrements):
-    """Increments whose values are all of one kind."""
+    """Increments with values of one kind."""
 
     kind: str
 

@@ -17,7 +17,7 @@ _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 def is_address(cursor: str, url: str) -> bool:
     """Return True if a cursor is the address of a page: a URL, or a reference that is relative to ``url``.
 
-    A base64 cursor may start with ``/``, so a path without a query is an address only if its first segment is that of
+    A base64 cursor may start with ``/``, so a path without a query is an address only if it has the first segment of
     ``url``.
     """
     if _WITH_SCHEME.match(cursor) or cursor.startswith(("//", "?", "./", "../")) or "?" in cursor:
@@ -29,7 +29,7 @@ def addressed(request: Request, reference: str) -> Request:
     """Return the request for the page at an address in a response.
 
     Raises:
-        SourceError: The address is not http or https, or is on another host, which must not receive the job's headers.
+        SourceError: The address is not http or https, or has another host, which must not receive the job's headers.
     """
     try:
         url = urldefrag(urljoin(request.url, reference.strip())).url
@@ -51,7 +51,7 @@ def addressed(request: Request, reference: str) -> Request:
 
 
 def next_link(header: str) -> str | None:
-    """Return the address in a ``Link`` header (RFC 8288) whose relation is ``next``; ``None`` if there is none."""
+    """Return the address of the relation ``next`` in a ``Link`` header (RFC 8288); ``None`` if there is none."""
     for reference, parameters in _links(header):
         relations = parameters.get("rel", "").lower().strip("'").split()  # Some services write rel='next'.
         if "next" in relations and "anchor" not in parameters:
@@ -60,7 +60,7 @@ def next_link(header: str) -> str | None:
 
 
 def _links(header: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address and the parameters of each link; of repeated parameters, the first counts."""
+    """Yield the address and the parameters of each link; of repeated parameters, the first one."""
     for found in _LINK.finditer(header):
         parameters: dict[str, str] = {}
         for each in re.finditer(_PARAMETER, found[2]):

@@ -259,5 +259,5 @@ def with_tables(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
 
 
 def of_table(options: tuple[Option[Any], ...]) -> tuple[Option[Any], ...]:
-    """Return the options, all optional, because the entries of ``tables_configs`` may contain the required ones."""
+    """Return the options as optional, because entries of ``tables_configs`` may contain required ones."""
     return tuple(evolve(option, unless=("tables_configs",)) if option.required else option for option in options)

@@ -1,4 +1,4 @@
-"""Request pages by number, or by the cursor from the previous page."""
+"""Paging by number, or by the cursor from the previous page."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from seatunnel_core.rows.json_document import found, keys_of
 _SPLITS_PER_TASK = 16
 GUESSED_ROWS = 100
 _NO_MORE = frozenset(("false", "f", "no", "n", "off", "none", "null", "0", "0.0", ""))
-"""Strings that mean false for a flag that more pages follow."""
+"""Strings that mean false for a flag about further pages."""
 
 
 @frozen(kw_only=True)
@@ -36,7 +36,7 @@ class Paging:
 
     cursor_path: str
     follows: bool
-    """True to request a cursor that is an address as it is."""
+    """True to request a cursor as it is if it is an address."""
 
     by_link: bool = False
     """True if the ``Link`` header contains the address of the next page."""
@@ -98,12 +98,7 @@ class Paging:
             )
 
     def request(self, request: Request, value: str | None) -> Request:
-        """Return the request for a page.
-
-        Args:
-            request: The request of the job.
-            value: The number of the page or its cursor; ``None`` for the first page when paging by cursor.
-        """
+        """Return the request for a page with a number or cursor; ``None`` for the first page when paging by cursor."""
         if self.as_param:
             return request.with_param(self.name, value)
         if self.placeholder:
@@ -111,7 +106,7 @@ class Paging:
         return request.with_key(self.name, value)
 
     def ranges(self, planning: PlanningContext) -> list[tuple[int, int | None]]:
-        """Return the first and the last page of each split; one split without a last page if that is unknown."""
+        """Return the first and the last page of each split; one split without a last page if its number is unknown."""
         if self.by_cursor or not self.last:
             return [(self.start, None)]
         pages = self.last - self.start + 1

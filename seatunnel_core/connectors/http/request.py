@@ -90,7 +90,7 @@ class Request:
     def with_key(self, name: str, value: str | None) -> "Request":
         """Return the request with a new value for a key in params, in the JSON body or in the headers.
 
-        The first of these that has the key is changed; params, if none has it. ``None`` changes nothing.
+        The first of these with the key is changed, or params without one. ``None`` changes nothing.
         """
         if value is None:
             return self

@@ -106,7 +106,7 @@ def _source(
 
 
 class _LoggedIn(ServiceSource):
-    """A source that logs in with ``email`` and ``password`` and sends the token it receives."""
+    """A source that logs in with ``email`` and ``password``, and sends the received token."""
 
     login: ClassVar[str] = "https://api2.myhours.com/api/tokens/login"
 
@@ -261,11 +261,11 @@ SLACK_CHANNEL = Option("slack_channel", STRING, doc="ID or name of the channel, 
 
 
 class ServiceSink(HttpSink):
-    """A sink for one service. Its webhook is a secret, and its responses state whether a message was accepted."""
+    """A sink for one service. Its webhook is a secret, and its responses report if a message was accepted."""
 
     credentials: ClassVar[str] = "url"
     code: ClassVar[tuple[str, ...]] = ()
-    """Fields of a response, one of which is 0 on success."""
+    """Fields of a response; one of them is 0 on success."""
 
     busy: ClassVar[tuple[int, ...]] = ()
     """Codes that mean too many requests."""

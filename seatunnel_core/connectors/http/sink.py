@@ -53,7 +53,7 @@ class HttpSink(Sink, SupportsDryRun):
         return 0
 
     def request(self, body: str) -> Request:
-        """Return a request that sends a body now; some services sign the current time."""
+        """Return a request that sends a body now. Some services sign the current time."""
         return Request(
             method="POST",
             url=checked_url(self.options[opt.URL]),
@@ -176,11 +176,7 @@ def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """Yield the values of each row as strings.
-
-    Args:
-        rows: The rows.
-        text: Function that converts a value of a type to a string, or raises ``ValueError``.
+    """Yield the values of each row as strings; ``text`` converts a value of a type, or raises ``ValueError``.
 
     Raises:
         RowError: A value cannot be converted; the message contains the column.

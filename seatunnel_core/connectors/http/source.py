@@ -97,7 +97,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         increment: Increment | None = options.get(opt.INCREMENTAL.key)
         self._increments = None if increment is None else self._read_by(increment, request)
         self._looked: Shape | None = None
-        """Shape of all rows that this process inspected when it planned the window of inferred columns."""
+        """Shape of all rows from which this process planned the window of inferred columns."""
 
         self._window: Window | None = None
         self._asked_from: str | None = None
@@ -242,7 +242,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         self._asked_from = self._asked_increments().asked_from(window.after)
 
     def _kept(self, pages: Iterator[pa.RecordBatch], context: ReadContext) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in the window; all rows if there is no window."""
+        """Yield the rows in the window; all rows without a window."""
         if not isinstance(self._increments, RowIncrements) or self._window is None:
             yield from pages
             return
@@ -350,7 +350,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
 
 
 class _Looking(ReadContext):
-    """Context for planning an increment, which ignores bad rows; they are counted when the increment is read."""
+    """Context for planning an increment. It ignores bad rows, which are reported when the increment is read."""
 
     def __init__(self, *, fails: bool) -> None:
         self._fails = fails

@@ -1,4 +1,4 @@
-"""Request page after page until the last, and detect services whose pages never end."""
+"""Traversal of pages up to the last one, with detection of services whose pages never end."""
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
@@ -102,7 +102,7 @@ class Walk:
         return set(map(repr, elements)) if content.of_page(documents, len(elements)) else set()
 
     def _note_short(self, count: int, where: str) -> None:
-        """Note the rows of a page that is followed by others although it has fewer than ``batch_size`` rows."""
+        """Record a note about a page that has fewer than ``batch_size`` rows and is not the last one."""
         expected = self.paging.rows or 0
         if self.context is not None and 0 < count < expected:
             what = (

@@ -1,4 +1,4 @@
-"""Derive a pyiceberg catalog's properties from the options of a job, and classify its errors."""
+"""Properties of a pyiceberg catalog from the options of a job, and classification of its errors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ _JAVA_CATALOGS = {
 _JAVA_ONLY = ("catalog-impl", "io-impl", "clients", "cache-enabled", "s3.path-style-access")
 
 _FILES = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
-"""The only FileIO of pyiceberg that can list a folder, which a cleanup requires."""
+"""The only FileIO of pyiceberg that can list a folder, as cleanups require."""
 
 
 def catalog_properties(options: Options) -> dict[str, str]:
@@ -70,9 +70,8 @@ _LASTING = (
     *("http status 403", "authentication failed", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "readonly database"),
 )
-"""Messages of stores and catalog databases about a failed login or a missing permission, in lower case: permanent
-errors. Neither Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` has a class or a number for these.
-"""
+"""Messages of stores and catalog databases about a failed login or a missing permission, in lower case. They are
+permanent errors, but neither Arrow's ``OSError`` nor SQLAlchemy's ``OperationalError`` distinguishes them."""
 
 
 def may_pass(error: BaseException) -> bool:
@@ -94,8 +93,8 @@ def may_pass(error: BaseException) -> bool:
 
 
 def without_retries(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a table such that pyiceberg attempts a commit only once.
+    """Return properties of a table with which pyiceberg attempts a commit only once.
 
-    Before a retry, the sink must check whether another engine has committed in the meantime.
+    Before a retry, the sink must check whether another engine has committed.
     """
     return {**properties, "commit.retry.num-retries": "0"}

@@ -106,8 +106,7 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
         case_sensitive: True if column names must match in case.
 
     Raises:
-        SinkError: The table lacks a column, has a column of an incompatible type, or requires a column that the rows
-            lack.
+        SinkError: The table lacks a column, has an incompatible type, or requires a column that the rows lack.
     """
     taken: dict[int, str] = {}
     for column in rows.columns:
@@ -132,7 +131,7 @@ def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[
 
 
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
-    """Return the table's field for a column: the field with the same name, else one that differs only in case."""
+    """Return the table's field for a column: the field with the same name, or else in another case."""
     by_name = {field.name: field for field in table.fields}
     if name in by_name or case_sensitive:
         return by_name.get(name)

@@ -1,7 +1,7 @@
-"""Rewriting of data files that have deleted rows, so that readers that know no equality deletes can read a table.
+"""Rewriting of data files that have deleted rows, for readers without support for equality deletes.
 
 The new files have the sequence number of the snapshot that was rewritten. Rows and deletes that a job commits
-meanwhile stay: later deletes apply to the new files as they applied to the old ones.
+meanwhile remain: later deletes apply to the new files as they applied to the old ones.
 """
 
 import random
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 FILE_BYTES = 512 << 20
-"""Size from which a further file is begun."""
+"""Maximum size of a new file, approximately."""
 
 _ROUNDS = 3
 """Number of times that the table is rewritten if other programs change the files that were read."""
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
-"""First pause between two tries to commit, which doubles each time, and the longest one."""
+"""Initial pause between attempts to commit, which doubles each time, and the maximum pause."""
 
 _PARTITION = 3
 """Index of the partition in pyiceberg's ``DataFile``."""
@@ -51,7 +51,7 @@ _POSITIONS = 1
 
 @frozen(kw_only=True)
 class Compacted:
-    """The result for one table."""
+    """Result for one table."""
 
     named: str
     rewritten: int = 0
@@ -65,12 +65,12 @@ class Compacted:
 
 
 class _ChangedMeanwhileError(Exception):
-    """Another program changed the files that were read."""
+    """Another program changed files that were read."""
 
 
 @define
 class _NewFiles:
-    """The files that were created."""
+    """Created files."""
 
     paths: list[str] = field(factory=list)
     may_be_committed: bool = False
@@ -84,7 +84,7 @@ class _NewFiles:
 
 @frozen(kw_only=True)
 class Compacting:
-    """A table to rewrite."""
+    """Rewriting of one table."""
 
     id: TableId
     catalog: "Callable[[], Catalog]" = field(repr=False)
@@ -96,7 +96,7 @@ class Compacting:
         """Rewrite the data files to which deletes apply, and drop all delete files, in one commit.
 
         Raises:
-            SeaTunnelError: The table does not exist or cannot be rewritten, or other programs change it all the time.
+            SeaTunnelError: The table does not exist, cannot be rewritten, or is constantly changed by other programs.
         """
         try:
             return self._compacted()
@@ -208,7 +208,7 @@ class Compacting:
         """Replace files in the current snapshot; retry if other programs commit first.
 
         Raises:
-            _ChangedMeanwhileError: A file is no longer in the table, or later deletes have positions in one.
+            _ChangedMeanwhileError: A file is no longer in the table, or later deletes have positions in it.
         """
         from pyiceberg.exceptions import CommitFailedException
 
@@ -241,13 +241,13 @@ def _deleted_on_failure(table: "Table") -> Iterator[_NewFiles]:
         yield created
     except BaseException:
         for path in () if created.may_be_committed else created.paths:
-            with suppress(Exception):  # It may not exist.
+            with suppress(Exception):  # The file may not exist.
                 table.io.delete(path)
         raise
 
 
 def _pause_s(number: int) -> float:
-    """Return the pause before a further try, which is random so that writers do not collide again."""
+    """Return a random pause before the next attempt, so that writers do not collide again."""
     longest: float = min(_PAUSE_S * 2 ** (number - 1), _LONGEST_PAUSE_S)
     return random.uniform(longest / 2, longest)
 
@@ -278,7 +278,7 @@ def _refuse_nested_uuids(table: "Table", named: str) -> None:
 
 
 def _with_types(rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
-    """Convert rows from the engine's types to those of the files; Arrow does not convert strings to UUIDs."""
+    """Convert rows from the engine's types to those of the files. Arrow does not convert strings to UUIDs."""
     found = [
         pa.array([text and uuid.UUID(text).bytes for text in array.to_pylist()], column.type)
         if column.type == pa.uuid()

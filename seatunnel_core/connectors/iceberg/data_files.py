@@ -1,9 +1,9 @@
-"""Data files of a snapshot, and their rows without those deleted by later files.
+"""Data files of a snapshot, and their rows without deleted ones.
 
 An equality delete file removes rows from data files with a smaller sequence number, in its partition or, if it has no
 partition, in all partitions. A position delete file removes rows from data files with a sequence number up to its own.
-pyiceberg reads data files by column IDs and applies position deletes; equality deletes are applied here, as pyiceberg
-rejects them.
+pyiceberg reads data files by column IDs and applies position deletes; it rejects equality deletes, which are applied
+here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _PATH = 2147483546
 """ID of the column ``file_path`` in position delete files."""
 
 _UNKEYED = ("float", "double", "uuid")
-"""Types whose values have several representations, so that they cannot identify a key."""
+"""Types that cannot identify a key, because their values have several representations."""
 
 _KEPT = 64
 """Number of manifests, and of equality delete files, that a task caches."""
@@ -51,7 +51,7 @@ _MOST_TOGETHER = 1_000_000
 """Maximum number of rows compared with deleted keys at a time."""
 
 Listed = tuple[dict[str, Any], int, int]
-"""Body of a split, with the rows and the bytes of its file."""
+"""Body of a split, with the number of rows and bytes of its file."""
 
 
 def columns_of(schema: "Schema") -> pa.Schema:
@@ -64,11 +64,6 @@ def columns_of(schema: "Schema") -> pa.Schema:
 
 def access_of(table: "Table", named: str, entries: ManifestEntries | None = None) -> "DataFiles":
     """Return a reader of a table's data files, without the catalog and the snapshots.
-
-    Args:
-        table: The table.
-        named: The name of the table, for messages.
-        entries: The cache for manifests; ``None`` for a small one.
 
     Raises:
         SourceError: The version of the table format is not supported.
@@ -173,11 +168,7 @@ class DataFiles:
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def rows(self, body: Mapping[str, Any], chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a data file.
-
-        Args:
-            body: The body of the split.
-            chosen: The columns to read; empty for all columns.
+        """Yield the rows of a data file; an empty ``chosen`` selects all columns.
 
         Raises:
             RowError: The file cannot be read, or none of the engine's types can represent a value.

@@ -1,7 +1,7 @@
 """The commits of one sink, from the summaries of a table's snapshots.
 
-Each commit has its identity in the summary of its snapshot: the job, the pipeline, the sink, the epoch of the engine
-that made it, and the IDs of the committables. A committable whose ID is in a summary has been committed.
+Each commit stores its identity in the summary of its snapshot: the job, the pipeline, the sink, the epoch of the
+engine, and the IDs of the committables. A committable is committed if its ID is in a summary.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,13 +53,7 @@ def identity_of(table: "Table") -> str:
 
 
 def committed_ids(table: "Table", context: SinkContext, after: int = 0) -> set[str]:
-    """Return the IDs of the published committables whose snapshots still exist.
-
-    Args:
-        table: The table.
-        context: The sink.
-        after: A sequence number of the table; only later snapshots are considered.
-    """
+    """Return the IDs of published committables with a snapshot after the sequence number ``after``."""
     return {each for summary in _own(table, context, after) for each in _listed(summary, _COMMITTED)}
 
 
@@ -79,7 +73,7 @@ def retracted_ids(table: "Table", context: SinkContext) -> set[str]:
 
 
 def replaced(context: SinkContext) -> dict[str, str]:
-    """Return the properties of a snapshot in which the rows of a run replace the existing ones."""
+    """Return the properties of the snapshot in which the rows of a run replace the existing ones."""
     return {**identity(context), _REPLACED: "true"}
 
 
@@ -94,14 +88,14 @@ def newest_epoch(table: "Table", context: SinkContext) -> int:
 
 
 def last_number(table: "Table") -> int:
-    """Return the largest sequence number of any snapshot so far; 0 for version 1 of the format, which has none."""
+    """Return the largest sequence number of any snapshot so far; 0 in version 1 of the format, which has none."""
     return int(getattr(table.metadata, "last_sequence_number", 0))
 
 
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
-    This is the case if there are fewer snapshots than commits, and always in version 1 of the format, which does not
+    There are fewer snapshots than commits then. The result is always True in version 1 of the format, which does not
     count commits.
     """
     return len(_snapshots(table, after)) != last_number(table) - after

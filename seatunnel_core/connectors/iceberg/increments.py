@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SNAPSHOT = "snapshot"
 
 _ADDS, _REWRITES = "append", "replace"
-"""Operations of snapshots in Iceberg: one that only adds rows, and one that has the same rows in other files."""
+"""Operations of snapshots in Iceberg that only add rows, and that have the same rows in other files."""
 
 
 @frozen(kw_only=True)
@@ -48,7 +48,7 @@ class SnapshotIncrements:
         """Return the snapshots whose added files a job reads, oldest first; ``None`` to read the whole last snapshot.
 
         Raises:
-            SourceError: As ``window``.
+            SourceError: As in ``window``.
         """
         if window.upto is None:
             return ()
@@ -56,7 +56,7 @@ class SnapshotIncrements:
         if after is None:
             return None
         found, at = list[Any](), self._number(window.upto.value)
-        while at != after:  # That one may have expired itself.
+        while at != after:  # The snapshot ``after`` may have expired.
             snapshot = table.snapshot_by_id(at)
             if snapshot is None or snapshot.parent_snapshot_id is None:
                 raise SourceError(

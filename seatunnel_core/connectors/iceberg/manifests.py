@@ -10,16 +10,12 @@ class ManifestEntries:
     """Cache of the entries of manifests, without deleted entries."""
 
     def __init__(self, most: int | None = None) -> None:
-        """Create an empty cache.
-
-        Args:
-            most: Maximum number of manifests; ``None`` for no limit.
-        """
+        """Create an empty cache of at most this number of manifests; ``None`` for no limit."""
         self._most = most
         self._entries: dict[str, list[ManifestEntry]] = {}
 
     def of(self, manifest: "ManifestFile", io: Any) -> "list[ManifestEntry]":
-        """Return the entries of a manifest, and cache them."""
+        """Return the entries of a manifest from the cache, or read and cache them."""
         path = manifest.manifest_path
         if path not in self._entries:
             if self._most is not None and len(self._entries) >= self._most:

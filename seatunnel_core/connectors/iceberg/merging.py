@@ -44,7 +44,7 @@ def refuse_unmergeable(
     """Check, before any row is written, that rows can be merged into a table.
 
     Raises:
-        SinkError: The table does not support this; the message states the reason.
+        SinkError: The table does not support this; the message contains the reason.
     """
     schema = table.schema()
     if table.metadata.format_version != 2:
@@ -65,7 +65,7 @@ def refuse_unmergeable(
 
 
 def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
-    """Reject keys of types that contain NaN, which does not equal itself, or zero with two signs.
+    """Reject keys of types with NaN, which does not equal itself, or zero with two signs.
 
     Raises:
         SinkError: A key column has such a type.
@@ -97,10 +97,10 @@ def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, .
 
 
 def refuse_other_specs(table: "Table", named: str) -> None:
-    """Check that a table has no files of earlier partition specs, to which Iceberg would not apply the deletes.
+    """Check that no file has an earlier partition spec, because Iceberg would not apply the deletes to it.
 
     Raises:
-        SinkError: The table has such files.
+        SinkError: The table has files of an earlier partition spec.
     """
     spec = table.spec()
     if spec.is_unpartitioned():
@@ -119,7 +119,7 @@ def refuse_other_specs(table: "Table", named: str) -> None:
 
 
 def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:
-    """Return the files grouped by snapshot: one group per unit if rows are merged, otherwise a single group."""
+    """Group files by snapshot: one group per unit if rows are merged, otherwise a single group."""
     units: dict[str, list[StagedFiles]] = {}
     for each in staged:
         units.setdefault(each.committable if each.by else "", []).append(each)

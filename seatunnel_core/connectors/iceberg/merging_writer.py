@@ -25,7 +25,7 @@ POSITIONS = pa.schema(
 
 _NUMBER, _STAYS = "\0number", "\0stays"
 _AT, _PLACE = "\0file", "\0place"
-"""Names of additional columns, which no column of a table has."""
+"""Names of additional columns. No column of a table has these names."""
 
 
 class MergingWriter(IcebergWriter):
@@ -52,7 +52,7 @@ class MergingWriter(IcebergWriter):
         self._rows += rows.num_rows
 
     def _numbered(self, rows: pa.RecordBatch, batch: Batch, table: StagingTable) -> pa.RecordBatch:
-        """Return the rows with their number in the unit and a flag: True for rows to keep, False for deleted keys."""
+        """Return the rows with their number in the unit, and a flag that is False for deleted keys."""
         for name in table.key:
             fitting = Fitting(who=self._who, batch=batch, column=name)
             fitting.require_values(rows.column(name), f"{name!r} of {'.'.join(table.id)}", is_key=True)
@@ -107,7 +107,7 @@ class MergingWriter(IcebergWriter):
 
 
 def _replaced(keys: pa.Table, last: pa.Table) -> pa.Table:
-    """Return the written rows whose key occurs again later in the unit."""
+    """Return the written rows whose keys occur again later in the unit."""
     if last.num_rows == keys.num_rows:
         return keys.slice(0, 0)
     newest = pc.is_in(keys[_NUMBER], value_set=last[f"{_NUMBER}_max"].combine_chunks())

@@ -1,4 +1,4 @@
-"""Partitioned tables: divide rows into partitions, and encode the values of a partition for a checkpoint.
+"""Partitioned tables: division of rows into partitions, and encoding of partition values for checkpoints.
 
 pyiceberg computes Iceberg's transforms: identity, year, month, day, hour, bucket and truncate. A checkpoint stores a
 partition's values in Iceberg's binary form, as base64.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyiceberg.typedef import Record
 
 Partition = tuple[str | None, ...]
-"""Values of a partition's fields in the form stored in checkpoints; empty for a table without partitions."""
+"""Values of a partition's fields in the form of checkpoints; empty for a table without partitions."""
 
 _KEY = re.compile(r"(\w+)\((.+)\)")
 _TIMES = ("year", "month", "day", "hour")
@@ -132,7 +132,7 @@ def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> No
 
 
 def parted(spec: "PartitionSpec", schema: "Schema") -> Callable[[pa.RecordBatch], Parts]:
-    """Return a function that divides rows with the table's columns into partitions, keeping their order."""
+    """Return a function that divides rows with the table's columns into partitions and preserves their order."""
     if not spec.fields:
         return lambda rows: iter([((), rows)])
     from pyiceberg.conversions import to_bytes
@@ -171,12 +171,12 @@ def codes_of(values: Sequence[pa.Array]) -> pa.Array:
         found = pc.dictionary_encode(column, null_encoding="encode")
         codes = found.indices.cast(pa.int64())
         total = codes if total is None else pc.add(pc.multiply(total, len(found.dictionary)), codes)
-        total = pc.dictionary_encode(total).indices.cast(pa.int64())  # So that no product overflows.
+        total = pc.dictionary_encode(total).indices.cast(pa.int64())  # to prevent an overflow of the product
     return total
 
 
 def comparable(partition: "Record") -> tuple[Any, ...]:
-    """Return a partition's values in a form in which equal values compare as equal, including NaN."""
+    """Return a partition's values in a form with equality, including for NaN."""
     values = (partition[place] for place in range(len(partition)))
     return tuple("NaN" if value != value else value for value in values)
 
@@ -188,7 +188,7 @@ def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Re
     """Convert the values of a partition to the form in a table's manifest.
 
     Raises:
-        StoredValueError: The values are not those of a partition of this spec.
+        StoredValueError: The values do not belong to a partition of this spec.
     """
     from pyiceberg.conversions import from_bytes
     from pyiceberg.typedef import Record

@@ -1,4 +1,4 @@
-"""Replace the rows of a table after the last row of a run. Until then, new rows are collected in a branch.
+"""Replacement of the rows of a table after the last row of a run. Until then, new rows are collected in a branch.
 
 ::
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _KEPT_MS = 5 * 24 * 3_600_000
-"""Maximum age of an ended job's branch, in milliseconds, in case the process was killed before it removed the branch.
-"""
+"""Maximum age of an ended job's branch, in milliseconds, in case a killed process could not remove it."""
 
 
 def branch_of(context: SinkContext) -> str:
@@ -86,7 +85,7 @@ class Replacing:
     # -- after the last one ---------------------------------------------------------------------------------------
 
     def replace(self) -> None:
-        """Replace the files of ``main`` with those of the branch in one commit; do nothing if this is already done.
+        """Replace the files of ``main`` with those of the branch in one commit, unless this is already done.
 
         Raises:
             CommitError: A newer engine has committed, the branch no longer exists, or the partition spec has changed.
@@ -135,7 +134,7 @@ class Replacing:
             table.manage_snapshots().remove_branch(self.target.branch).commit()
 
     def _repeat(self, commit: Callable[[], None]) -> None:
-        """Commit; retry if another writer of the table has committed in the meantime."""
+        """Commit; retry if another writer of the table commits first."""
         from pyiceberg.exceptions import CommitFailedException
 
         for _ in range(TRIES):
@@ -170,8 +169,7 @@ def _commit(
         for file in new:
             replacement.append_data_file(file)
     ManageSnapshots(transaction).create_branch(replacement.snapshot_id, branch, max_ref_age_ms=_KEPT_MS).commit()
-    # pyiceberg keeps one requirement of each kind, here that of main; but a newer engine may have committed to the
-    # branch.
+    # pyiceberg keeps one requirement of each kind, here for main. A newer engine may have committed to the branch.
     transaction._requirements += (AssertRefSnapshotId(ref=branch, snapshot_id=head),)
     transaction.commit_transaction()
 

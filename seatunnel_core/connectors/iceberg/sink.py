@@ -96,7 +96,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the catalog, the write mode, and the table if there is only one; else committables contain it."""
+        """Return the catalog, the write mode, and the only table; committables contain one of several."""
         how = written_options(self.options, WRITE_MODE, MERGE_KEY, REPLACE_PARTITIONS, opt.UPSERT)
         bound = {**located(self._properties), **how}
         return bound if self._ids.one is None else {**bound, opt.TABLE.key: str(self._ids)}
@@ -223,7 +223,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
     # -- committing, sweeping and rollback -------------------------------------------------------------------------
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
-        """Make one commit per table; after a kill between two commits, the retry skips completed ones."""
+        """Make one commit per table. After a kill between two commits, the retry skips completed ones."""
         found = [each for committable in committables for each in self._staged(committable, context)]
         for table_id, staged in by_table(found).items():
             table = self._at(table_id, context)

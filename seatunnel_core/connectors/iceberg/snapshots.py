@@ -1,4 +1,4 @@
-"""Kinds of snapshots that pyiceberg does not offer, built from its parts. Imports pyiceberg."""
+"""Kinds of snapshots that pyiceberg lacks, built from its parts. Imports pyiceberg."""
 
 from collections.abc import Callable
 from typing import Any
@@ -143,7 +143,7 @@ class _DeletingManifest(ManifestWriterV2):  # type: ignore[misc]
         return {**super()._meta, "content": "deletes"}
 
     def _with_partition(self, format_version: TableVersion) -> Schema:
-        """Return the schema of an entry with the IDs of key columns as ``int``, the only type that Java reads there."""
+        """Return the schema of an entry with the IDs of key columns as ``int``, as Java requires."""
         found = data_file_with_partition(
             format_version=format_version, partition_type=self._spec.partition_type(self._schema)
         )
@@ -165,13 +165,13 @@ def _with_small_ids(field: NestedField) -> NestedField:
 
 
 class Rewrite(_FastAppendFiles):  # type: ignore[misc]
-    """A snapshot of ``main`` with the same rows in other files, without the delete files that are dropped."""
+    """A snapshot of ``main`` with the same rows in other files, without the dropped delete files."""
 
     _gone: frozenset[str]
-    """Paths of the files that are dropped."""
+    """Paths of the dropped files."""
 
     _number: int
-    """Sequence number of the new files: that of the snapshot whose rows they contain, so that later deletes apply."""
+    """Sequence number of the new files, which is that of the rewritten snapshot, so that later deletes apply."""
 
     _entries: Callable[[ManifestFile], list[ManifestEntry]]
     """Function that reads a manifest."""
@@ -233,7 +233,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
         return _DeletingManifest(self.spec(spec), schema, output, self._snapshot_id, self._compression)
 
     def _summary(self, snapshot_properties: dict[str, str] = {}) -> Summary:  # noqa: B006 - never changed
-        """Return the summary. pyiceberg's own method takes the table's default spec for all added files."""
+        """Return the summary. pyiceberg's own method assumes the table's default spec for all added files."""
         metadata = self._transaction.table_metadata
         limit = metadata.properties.get(
             TableProperties.WRITE_PARTITION_SUMMARY_LIMIT, TableProperties.WRITE_PARTITION_SUMMARY_LIMIT_DEFAULT
@@ -244,7 +244,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
         for file in self._dropped:
             found.remove_file(file, metadata.schema(), self.spec(file.spec_id))
         parent = metadata.snapshot_by_id(self._parent_snapshot_id)
-        made = update_snapshot_summaries(  # It supports no REPLACE.
+        made = update_snapshot_summaries(  # The method does not support REPLACE.
             Summary(operation=Operation.OVERWRITE, **found.build(), **snapshot_properties), parent.summary
         )
         return Summary(operation=Operation.REPLACE, **made.additional_properties)

@@ -168,7 +168,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         return self._asked_increments().window(self._table().metadata, after)
 
     def _added(self, table: "Table") -> "Sequence[Snapshot] | None":
-        """Return the snapshots whose added files are read; ``None`` if a whole snapshot is read."""
+        """Return the snapshots with added files to read; ``None`` if a whole snapshot is read."""
         if self._increments is None or self._window is None:
             return None
         return self._increments.added(table.metadata, self._window)

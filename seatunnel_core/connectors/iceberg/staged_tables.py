@@ -36,7 +36,7 @@ class StagedFiles:
     """UUID of the table, which distinguishes it from a later table with the same name; ``""`` if unknown."""
 
     after: int
-    """Last sequence number of the table before any of the files was staged; no older snapshot refers to them."""
+    """Last sequence number of the table before any of the files was staged. No older snapshot refers to the files."""
 
     spec: int | None
     """ID of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
@@ -45,12 +45,11 @@ class StagedFiles:
     """Name and partition of each data file."""
 
     keys: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """Name and partition of each equality delete file, whose keys delete older rows."""
+    """Name and partition of each equality delete file. Its keys delete older rows."""
 
     positions: tuple[tuple[str, Partition], ...] = field(default=(), repr=False)
-    """Name and partition of each position delete file. The positions are those of rows in ``files`` that newer rows of
-    the unit replace.
-    """
+    """Name and partition of each position delete file, with positions in ``files`` of rows that newer rows of the
+    unit replace."""
 
     by: tuple[str, ...] = ()
     """Key columns; empty if rows are only added."""
@@ -74,12 +73,7 @@ def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | Non
 
 
 def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
-    """Yield the files of a committable, by table.
-
-    Args:
-        committable: The committable.
-        context: The sink.
-        one: The only table of the sink; ``None`` if there are several.
+    """Yield the files of a committable, by table; ``one`` is the only table of the sink, ``None`` if there are several.
 
     Raises:
         StoredValueError: The committable contains a table or a file that this sink did not stage for the unit.
@@ -122,7 +116,7 @@ def _file(written: Any, committable: Committable, context: SinkContext) -> tuple
 
 
 def by_table(found: list[StagedFiles]) -> Mapping[TableId, list[StagedFiles]]:
-    """Group the files by table, in the order in which the tables first appear."""
+    """Group the files by table, in the order of the first file of each table."""
     tables: dict[TableId, list[StagedFiles]] = {}
     for each in found:
         tables.setdefault(each.table, []).append(each)

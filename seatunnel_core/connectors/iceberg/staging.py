@@ -1,11 +1,11 @@
-"""Location of staged data files: below the table's location, under their final names.
+"""Location of staged data files: below the table's location, with their final names.
 
 ::
 
     <data>/seatunnel/<job>/<pipeline>/<epoch>/<job>-p<pipeline>-s<sink>-o<source>-e<epoch>-u<unit>-a<attempt>.parquet
 
 ``<data>`` is the table's ``write.data.path``, or ``data`` below its location. A file is staged until a snapshot refers
-to it, and published from then on; it is not moved. A sweep removes files to which no snapshot refers.
+to it, and published from then on, without being moved. A sweep removes files without a snapshot.
 """
 
 import os
@@ -55,7 +55,7 @@ def epoch_folder(table: "Table", context: SinkContext | WriterContext, epoch: in
 
 
 def is_own_name(name: object, context: SinkContext, epoch: int, unit: int) -> bool:
-    """Return True if this sink may give the name to a file of the unit; a committable must not contain other names."""
+    """Return True if this sink may give the name to a file of the unit. A committable must not contain other names."""
     own = f"{context.job_id}-p{context.pipeline_id}-s{context.sink_ordinal}-o"
     written = re.escape(own) + rf"[0-9]+-e{epoch}-u{unit}-a[0-9-]+\.parquet"
     return isinstance(name, str) and re.fullmatch(written, name) is not None

@@ -50,7 +50,7 @@ _PARTITION = 3
 
 @frozen(kw_only=True)
 class TargetTable:
-    """A table, by its name; it may not exist. Each method loads its current state."""
+    """A table, by its name. It need not exist. Each method loads its current state."""
 
     id: TableId
     context: SinkContext
@@ -58,7 +58,7 @@ class TargetTable:
     """Function that opens the catalog."""
 
     branch: str = MAIN
-    """Branch to which rows are committed. It must exist, unless it is ``main``."""
+    """Branch for committed rows. It must exist, unless it is ``main``."""
 
     @property
     def named(self) -> str:
@@ -83,7 +83,7 @@ class TargetTable:
         return table
 
     def require_same(self, table: "Table | None", kind: type[SinkError] = SinkError) -> None:
-        """Raise ``kind`` if rows were published to the table and it is missing or was replaced by one without them."""
+        """Raise ``kind`` if rows were published to the table, and it is missing or was replaced by one without them."""
         identity = None if table is None else history.identity_of(table)
         is_known = self.context.published_to.get(self.named, identity) == identity
         if table is not None and not is_known and history.committed_ids(table, self.context):
@@ -117,17 +117,13 @@ class TargetTable:
         return table
 
     def refuse_replaced(self, table: "Table") -> None:
-        """Check that no newer engine has committed to the table.
-
-        Raises:
-            CommitError: A newer engine has committed.
-        """
+        """Raise ``CommitError`` if a newer engine has committed to the table."""
         newest = history.newest_epoch(table, self.context)
         if newest > self.context.epoch:
             raise CommitError(taken_over(self.who, newest, self.context.epoch))
 
     def apply_save_modes(self, data: str, schema: str) -> None:
-        """Empty or drop the table, or raise an error if it has rows, as the two options require.
+        """Empty or drop the table, or raise an error if it has rows, according to the two options.
 
         Args:
             data: The option ``data_save_mode``.
@@ -154,7 +150,7 @@ class TargetTable:
     # -- committing -----------------------------------------------------------------------------------------------
 
     def commit(self, staged: Sequence[StagedFiles], *, may_be_committed: bool) -> None:
-        """Publish, in one commit, the committables that have not been published yet.
+        """Publish the unpublished committables in one commit.
 
         Args:
             staged: The files of the committables of one checkpoint for this table.
@@ -274,7 +270,7 @@ class TargetTable:
     # -- sweeping and rollback --------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], below: int) -> int:
-        """Remove staged files of epochs before ``below`` that no checkpoint or snapshot refers to; return their number.
+        """Remove staged files without a checkpoint or snapshot, and return their number.
 
         Args:
             keep: The IDs of committables whose files are kept.
@@ -300,8 +296,7 @@ class TargetTable:
     def _fence(self) -> None:
         """Commit this epoch without files, so that an engine of an older epoch cannot commit swept files.
 
-        This commit makes the commit of an older engine fail. That engine then reloads the table, finds the newer epoch,
-        and stops.
+        The commit of an older engine then fails. That engine reloads the table, finds the newer epoch, and stops.
         """
         from pyiceberg.exceptions import CommitFailedException
 
@@ -373,10 +368,7 @@ def add_nothing(table: "Table", branch: str, summary: dict[str, str]) -> None:
 
 
 def _remove(table: "Table", files: Sequence["DataFile"], summary: dict[str, str]) -> None:
-    """Remove data files from the table in one commit.
-
-    The files are deleted when the snapshots that contain them expire.
-    """
+    """Remove data files from the table in one commit. They are deleted when the snapshots that contain them expire."""
     if not files:
         return
     transaction = table.transaction()

@@ -54,10 +54,7 @@ class TableIds:
         return found
 
     def existing(self, catalog: "Callable[[], Catalog]") -> Iterator[TableId]:
-        """Yield the tables of the catalog whose names match.
-
-        If there is a single table without variables, it need not exist.
-        """
+        """Yield the tables of the catalog whose names match. A single table without variables need not exist."""
         if self.one is not None:
             yield self.one
             return
@@ -86,7 +83,7 @@ def _unless_gone(listed: Callable[[TableId], Iterable[Sequence[str]]], namespace
 
     try:
         return [tuple(each) for each in listed(namespace)]
-    except NoSuchNamespaceError:  # It was not created yet, or has just been dropped.
+    except NoSuchNamespaceError:  # The namespace was not created yet, or has just been dropped.
         return []
 
 

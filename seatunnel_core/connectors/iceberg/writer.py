@@ -65,12 +65,7 @@ class IcebergWriter(SinkWriter):
     """Writer of Parquet files in the folders of the tables."""
 
     def __init__(self, tables: Mapping[str, StagingTable], context: WriterContext) -> None:
-        """Create a writer.
-
-        Args:
-            tables: The target for each table in the rows; several tables may share one.
-            context: The unit and attempt that the rows belong to.
-        """
+        """Create a writer; ``tables`` has the target of each table in the rows, and several tables may share one."""
         self._tables = tables
         self._who = f"pipeline {context.pipeline_id}, sink Iceberg"
         self._unique = unique_name(context)
@@ -118,7 +113,7 @@ class IcebergWriter(SinkWriter):
         return Staged(body={"tables": parts}, rows=self._rows, bytes=self._bytes, tables=identities)
 
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
-        """Write data known only after the last row, and return the additions to each table's part of the body."""
+        """Write data that depends on the last row, and return additions to each table's part of the body."""
         return {}
 
     def abort(self) -> None:

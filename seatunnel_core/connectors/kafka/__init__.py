@@ -1,1 +1,1 @@
-"""The source and the sink ``Kafka``, based on confluent-kafka. They need no jar."""
+"""The source and the sink ``Kafka``, based on confluent-kafka."""

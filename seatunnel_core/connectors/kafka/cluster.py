@@ -17,13 +17,12 @@ LOOK_S = 10.0
 """Time for which brokers may be unreachable before an error is raised, in seconds."""
 
 COMMIT_S = 30.0
-"""Like ``LOOK_S``, for committing the offsets of a group. A failed commit is not repeated after a job's last
-checkpoint, so the group's next job would read the last messages again.
-"""
+"""``LOOK_S`` for committing the offsets of a group. It is longer because a failed commit after a job's last
+checkpoint is not repeated, and then the group's next job would read the last messages again."""
 
 _STEP_S = 1.0
 _MARGIN_S = 5.0
-"""Time to wait for a response beyond the client's own timeout, in seconds, so that the client reports the timeout."""
+"""Additional time to wait for a response, in seconds, so that the client can report its timeout first."""
 
 EARLIEST, LATEST = "earliest", "latest"
 """Offset of the first message of a partition, and offset after the last one."""
@@ -147,7 +146,7 @@ class Cluster:
         """Return the metadata of a topic; ``None`` if it does not exist."""
         import confluent_kafka
 
-        found = self.topics().get(name)  # of all topics, as some brokers create a topic that is requested by name
+        found = self.topics().get(name)  # of all topics, because some brokers create a topic that is requested by name
         if found is None or (
             found.error is not None and found.error.code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
         ):
@@ -177,7 +176,7 @@ class Cluster:
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
         def ask() -> dict[tuple[str, int], int]:
-            admin = self.admin(BackgroundErrors())  # A new client: pending requests end with it.
+            admin = self.admin(BackgroundErrors())  # A new client, because pending requests end with it.
             futures = admin.list_offsets(asked, isolation_level=level, request_timeout=LOOK_S)
             return {
                 (place.topic, place.partition): self._answer(future, f"the offsets of {place.topic}").offset
@@ -215,7 +214,7 @@ class Cluster:
     def commit(
         self, group: str, offsets: Mapping[tuple[str, int], int], metadata: Mapping[str, str] | None = None
     ) -> None:
-        """Commit offsets for a group, with metadata for their topics."""
+        """Commit offsets for a group, with the metadata of their topics."""
         from confluent_kafka import TopicPartition
 
         notes = metadata or {}
@@ -252,7 +251,7 @@ class Cluster:
             found = admin.describe_configs([resource], request_timeout=LOOK_S)[resource].result(LOOK_S)
             value: str = found[name].value
             return value
-        except Exception as error:  # Reading it may be denied, and only serves to report mistakes earlier.
+        except Exception as error:  # Reading may be denied, and only serves to report mistakes early.
             _log.debug("the setting %s of %s cannot be read: %s", name, topic, error)
             return None
 

@@ -1,4 +1,4 @@
-"""Encode rows as messages: the formatted value, the key, and the partition."""
+"""Encoding of rows as messages: the formatted value, the key, and the partition."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ COMPATIBLE = "compatible_debezium_json"
 _MESSAGE_TYPES = dict(zip(MESSAGES.names, MESSAGES.types, strict=True))
 
 _OVERHEAD = 200
-"""Maximum overhead of a batch with one message in bytes, without key and value. The brokers' limit applies to whole
+"""Maximum overhead of a batch with one message in bytes, without key and value. The brokers' limit is for whole
 batches."""
 
 
@@ -34,13 +34,13 @@ class Encoder(RowFormat):
     """Name of the topic, unless ``topic_column`` is set."""
 
     topic_column: str | None
-    """Column that contains the name of the topic."""
+    """Column with the name of the topic."""
 
     key_columns: tuple[str, ...]
     partition: int | None
     assigned: tuple[str, ...]
     largest: Mapping[str, int] = field(factory=dict)
-    """Maximum size of a message in bytes for each known topic; the key ``""`` means all others."""
+    """Maximum size of a message in bytes for each known topic; the key ``""`` stands for all others."""
 
     partitions: Mapping[str, int] = field(factory=dict)
     """Number of partitions of each known topic."""
@@ -49,7 +49,7 @@ class Encoder(RowFormat):
     """ID of each known topic; ``""`` if the brokers have no IDs."""
 
     def check(self, schema: TableSchema) -> None:
-        """Raise ``SinkError`` unless the columns in the options exist and the format can encode all columns."""
+        """Raise ``SinkError`` if a column in the options does not exist, or the format cannot encode a column."""
         require_columns("partition_key_fields", self.key_columns, schema)
         require_columns("topic", (self.topic_column,) if self.topic_column is not None else (), schema)
         if self.topic_column is not None and not pa.types.is_string(schema.columns.field(self.topic_column).type):

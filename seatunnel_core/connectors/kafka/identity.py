@@ -12,7 +12,7 @@ _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 _NOTE = "topic-id="
 _idle: Idle[Any] = Idle(most=4)
-"""Idle admin clients of this process; opening one takes longer than a query."""
+"""Idle admin clients of this process, because opening one takes longer than a query."""
 
 
 def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:

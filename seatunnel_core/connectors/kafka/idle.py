@@ -30,7 +30,7 @@ class Idle(Generic[T]):
         return None
 
     def give_back(self, cluster: Cluster, client: T) -> T | None:
-        """Keep a client for later. If there are too many, return the oldest one, which the caller must close."""
+        """Keep a client for later. If there are too many, return the oldest one for the caller to close."""
         with self._lock:
             self._kept.append((cluster, client))
             return self._kept.pop(0)[1] if len(self._kept) > self.most else None

@@ -1,4 +1,4 @@
-"""Report partitions in which a streaming job waits for an open transaction of another producer."""
+"""Warnings about partitions in which a streaming job waits for an open transaction of another producer."""
 
 import time
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from attrs import define, field
 from seatunnel_core.connectors.kafka.starting import Place, Starting
 
 WAIT_S = 10.0
-"""Time after which a transaction that blocks reading is reported, in seconds."""
+"""Time after which a blocking transaction is reported, in seconds."""
 
 CHECK_S = 2.0
 """Minimum time between two requests for the partition ends that include open transactions, in seconds."""
@@ -16,7 +16,7 @@ CHECK_S = 2.0
 
 @define
 class OpenTransactions:
-    """Partitions that end at the same committed offset in each poll although more messages follow."""
+    """Partitions with the same committed end in each poll although more messages follow."""
 
     _starting: Starting
     _waiting: dict[Place, tuple[int, float]] = field(factory=dict)

@@ -1,4 +1,4 @@
-"""Send staged messages in transactions that also record which files they sent.
+"""Sending of staged messages in transactions that also record the sent files.
 
 Each sink of a pipeline has a commit topic for these records, and one transactional ID. By initializing the ID, an
 engine aborts the open transaction of the previous engine and fences that engine. It then reads the topic to find the
@@ -27,8 +27,8 @@ from seatunnel_core.connectors.staging.committed import staged_files
 from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 TIMEOUT_MS = 600_000
-"""Timeout after which brokers abort a transaction. A transaction takes some seconds; the brokers' default limit is 15
-minutes."""
+"""Timeout after which brokers abort a transaction, in milliseconds. A transaction takes some seconds; the brokers'
+default limit is 15 minutes."""
 
 _AT_ONCE = 300_000
 """Maximum number of messages in a transaction, unless a single file has more; files are sent whole."""
@@ -50,7 +50,7 @@ class Mark:
     """Epoch of the engine that sent the transaction."""
 
     files: tuple[str, ...]
-    """Names of the staged files that were sent; empty for the record with which an engine starts."""
+    """Names of the sent files; empty for the record with which an engine starts."""
 
 
 @define
@@ -60,7 +60,7 @@ class SendingEngine:
     producer: Any
     background: BackgroundErrors
     sent: set[str]
-    """Names of the files that were recorded as sent when the topic was read."""
+    """Names of the files that the topic recorded as sent when it was read."""
 
     marks: list[Mark]
     own: deque[int] = field(factory=lambda: deque(maxlen=MARKS))
@@ -198,8 +198,7 @@ class Publishing:
             may_be_committed: True if they may have been committed before.
 
         Raises:
-            CommitError: A file is missing or cannot be sent, or is recorded as sent although ``may_be_committed`` is
-                false.
+            CommitError: A file is missing, cannot be sent, or is recorded as sent without ``may_be_committed``.
         """
         self.target.require_for_commit(self.context.epoch)
         files = [file for committable in committables for file in staged_files(committable, self.target)]
@@ -270,7 +269,7 @@ class Publishing:
     # -- cleanup ------------------------------------------------------------------------------------------------------
 
     def sweep(self, engine: SendingEngine, keep: frozenset[str]) -> None:
-        """Delete the records of sent files to which no checkpoint refers."""
+        """Delete the records of sent files that no checkpoint refers to."""
         needed = [
             mark.offset
             for mark in engine.marks
@@ -296,7 +295,7 @@ class Publishing:
             _log.debug("%s: old records of sent files cannot be deleted: %s", self.who, error)
 
     def remove_topic(self) -> None:
-        """Delete the commit topic, once the job is recorded as ended."""
+        """Delete the commit topic after the end of the job was recorded."""
         admin = self.cluster.admin(BackgroundErrors())
         try:
             admin.delete_topics([self.name])[self.name].result(LOOK_S)
@@ -305,10 +304,7 @@ class Publishing:
 
 
 def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[StagedFile, str]]]:
-    """Yield the files of each transaction, in order.
-
-    Limiting the number of messages limits a transaction's duration.
-    """
+    """Yield the files of each transaction, in order. The number of messages limits the duration of a transaction."""
     group: list[tuple[StagedFile, str]] = []
     rows = 0
     for file, path in left:
@@ -323,7 +319,7 @@ def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[Stage
 
 
 def _count(path: str) -> int:
-    """Return the number of messages in a file; 0 if it cannot be read, because its transaction reports the error."""
+    """Return the number of messages in a file; 0 if it is unreadable, which its transaction will report."""
     try:
         with pa.memory_map(path) as source, pa.ipc.open_file(source) as file:
             return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))

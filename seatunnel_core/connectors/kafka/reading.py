@@ -1,4 +1,4 @@
-"""Read a range of offsets of one partition; the same range always has the same messages."""
+"""Reading of a range of offsets of one partition. The same range always has the same messages."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -31,7 +31,7 @@ class Range:
     start: int
     end: int
     topic_id: str | None = None
-    """ID of the topic that the offsets belong to; ``None`` if the brokers, or an older checkpoint, have no IDs."""
+    """ID of the topic of the offsets; ``None`` if the brokers, or an older checkpoint, have no IDs."""
 
     def __str__(self) -> str:
         return f"topic {self.topic}, partition {self.partition}, offsets {self.start} to {self.end - 1}"
@@ -63,12 +63,7 @@ def _released(cluster: Cluster, consumer: Any, background: BackgroundErrors) -> 
 
 
 def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[list[Any], None, None]:
-    """Yield the messages of a range in lists, in order.
-
-    Args:
-        cluster: The brokers.
-        wanted: The range.
-        patience_s: Timeout for the next message, in seconds.
+    """Yield the messages of a range in lists, in order; ``patience_s`` limits the wait for the next message.
 
     Raises:
         SourceChangedError: The first offsets of the range no longer exist.
@@ -79,7 +74,7 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
     done = False
     try:
         yield from _read(cluster, consumer, background, wanted, patience_s)
-        _require_topic(cluster, wanted, patience_s)  # Checked again: then all messages are from this topic.
+        _require_topic(cluster, wanted, patience_s)  # Checked again, so that all messages are from this topic.
         done = True
     finally:
         if done:
@@ -89,7 +84,7 @@ def messages(cluster: Cluster, wanted: Range, patience_s: float) -> Generator[li
 
 
 def _require_topic(cluster: Cluster, wanted: Range, patience_s: float) -> None:
-    """Raise ``SourceChangedError`` if the topic is not the one that the range's offsets belong to."""
+    """Raise ``SourceChangedError`` if the topic is not the one of the range's offsets."""
     if wanted.topic_id is None:
         return
     with errors_of_source():
@@ -128,7 +123,7 @@ def _read(
 
 
 def _next(message: Any, error: Any) -> int:
-    """Return the offset after a message, or the current end of the partition if the message signals the end."""
+    """Return the offset after a message, or the current end of the partition if the message signals it."""
     from confluent_kafka import KafkaError
 
     if error is None:

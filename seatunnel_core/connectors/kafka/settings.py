@@ -1,4 +1,4 @@
-"""Translate the settings in ``kafka.config`` from Kafka's Java client to librdkafka; reject unsupported ones."""
+"""Translation of ``kafka.config`` from settings of Kafka's Java client to librdkafka; unsupported ones are rejected."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ WITHOUT_EFFECT = {
     "allow.auto.create.topics",
     "auto.offset.reset",  # The source checks for it itself.
 }
-"""Settings that only the Java client has, or that the engine sets itself."""
+"""Settings that only the Java client has, or that the engine sets."""
 
 _REFUSED = {
     "group.id": "write consumer.group outside kafka.config",
@@ -103,7 +103,7 @@ def _pem(key: str, value: str) -> str:
 
 
 def _login(jaas: str) -> dict[str, str]:
-    """Return the settings for ``sasl.jaas.config``. Its value is a secret, so messages do not contain it."""
+    """Return the settings for ``sasl.jaas.config``. Its value is secret, so messages do not contain it."""
     entries = {
         found[1].lower(): re.sub(r"\\(.)", r"\1", next(each for each in found.groups()[1:] if each is not None))
         for found in _ENTRY.finditer(jaas)

@@ -42,7 +42,7 @@ _LARGEST = 1_000_000
 class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuery, SupportsSaveMode):
     """Tasks send rows directly; with ``semantics = EXACTLY_ONCE``, rows are staged in files and sent in transactions.
 
-    Each transaction also records which files it sent.
+    Each transaction also records the sent files.
     """
 
     identifier: ClassVar[str] = "Kafka"
@@ -83,13 +83,13 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return brokers, staging folder and prefix of the commit topic; staged messages contain their topic."""
+        """Return brokers, staging folder and prefix of the commit topic. Staged messages contain their topic."""
         where = written_options(self.options, opt.SERVERS, opt.SEMANTICS, opt.PREFIX)
         return {**where, opt.STAGING_PATH.key: self.root} if self._stages else where
 
     @property
     def save_mode(self) -> SaveMode | None:
-        """Return ``None``: topics are only appended to, so nothing is removed."""
+        """Return ``None``: rows are only appended to topics, so nothing is removed."""
         return None
 
     def check_schema(self, schema: TableSchema) -> None:
@@ -194,7 +194,7 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         return removed
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Check the commit topic even if rows are now sent directly: an earlier process may have staged rows."""
+        """Return the published IDs, even if rows are now sent directly: an earlier process may have staged."""
         with self._errors_wrapped(context, SinkError):
             return self._publishing(context).sent()
 
@@ -246,7 +246,7 @@ class _Driver:
         """Producer for each pipeline and epoch."""
 
     def forget_older(self, context: SinkContext) -> None:
-        """Drop the producers of earlier epochs, which the next producer fences."""
+        """Drop the producers of earlier epochs, because the next producer fences them."""
         with self.lock:
             for each in [each for each in self.engines if evolve(each, epoch=context.epoch) == context]:
                 del self.engines[each]

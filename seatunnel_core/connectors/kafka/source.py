@@ -43,7 +43,7 @@ LEAST_OFFSETS = 1_000
 """Number of offsets below which a partition is not divided, unless there is a rate limit."""
 
 MOST_RANGES = 1_000
-"""Maximum number of ranges in one poll; until they are read, every checkpoint contains them."""
+"""Maximum number of ranges in one poll. Every checkpoint contains them until they are read."""
 
 LOOK_MS = 300
 _MESSAGE_BYTES = 300
@@ -122,7 +122,7 @@ class KafkaSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """Return the declared schema. Also query the brokers, so that ``--check`` reports their errors."""
+        """Return the declared schema. Query the brokers, so that ``--check`` reports their errors."""
         self.require_input()
         return (self._schema,) if self._sampling is None else None
 
@@ -134,7 +134,7 @@ class KafkaSource(Source):
             self._starting.starts(self._starting.places())
 
     def discover(self, planning: PlanningContext) -> Sequence[DiscoveredObject]:
-        """Return the partitions whose first messages are used to infer columns, with the offsets to read."""
+        """Return the partitions for the inference of columns from first messages, with the offsets to read."""
         if self._sampling is None:
             return ()
         bounds, ids = self._bounds()
@@ -192,7 +192,9 @@ class KafkaSource(Source):
                 new = self._starting.places()
             elif self._discovers and abs(now_ms - listed_ms) >= self.options[opt.DISCOVERY]:
                 new, listed_ms = [place for place in self._starting.places() if place not in known], now_ms
-            ids = self._same_topics(known, new, cursor)  # First: reading cannot detect offsets older than the ID.
+            ids = self._same_topics(
+                known, new, cursor
+            )  # Before reading, which cannot detect offsets that are older than the ID.
             known = {**known, **(self._starting.firsts(new) if cursor else self._starting.starts(new))}
             ends = self._starting.ends_behind(known)
             for warning in self._open_transactions.warnings(known, ends):
@@ -212,7 +214,7 @@ class KafkaSource(Source):
         return ids
 
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Raise ``SourceChangedError`` if a topic was created again, or messages behind the cursor were removed."""
+        """Raise ``SourceChangedError`` if a topic was created again, or messages after the cursor were removed."""
         known, _ = _known(cursor)
         for each in (_range(split.body) for split in unread):
             known[each.topic, each.partition] = min(known.get((each.topic, each.partition), each.start), each.start)
@@ -267,7 +269,7 @@ class KafkaSource(Source):
 
 
 _USED = {"auto.offset.reset", "enable.auto.commit", "max.poll.records"}
-"""Settings that appear in all examples of SeaTunnel's documentation, so no warning is logged for them."""
+"""Settings in all examples of SeaTunnel's documentation, for which no warning is logged."""
 
 
 def _decoder(options: Options, starting: Starting) -> Decoder:

@@ -32,7 +32,7 @@ class Starting:
     mode: str
     group: str
     reset: str | None
-    """Value of ``auto.offset.reset``: where to start in a partition for which the group has no offset."""
+    """Value of ``auto.offset.reset``: where to start in a partition without an offset of the group."""
 
     timestamp_ms: int | None
     end_timestamp_ms: int | None
@@ -138,7 +138,7 @@ class Starting:
         return self._asked(places, LATEST, committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the end of each partition; require that it is not before the known offset.
+        """Return the end of each partition, after checking that it is not before the known offset.
 
         Raises:
             SourceError: A partition ends before the known offset; retryable.
@@ -154,12 +154,7 @@ class Starting:
         return patiently(asked, SHORTER_S)
 
     def last(self, places: Sequence[Place], *, opened: bool = False) -> dict[Place, int]:
-        """Return the exclusive end offset of a batch job in each partition.
-
-        Args:
-            places: The partitions.
-            opened: True to include messages of open transactions.
-        """
+        """Return the end of a batch job in each partition, exclusive; ``opened`` includes open transactions."""
         committed = self.committed and not opened
         ends = self._asked(places, LATEST, committed=committed)
         if self.mode != "timestamp" or self.end_timestamp_ms is None:
@@ -202,7 +197,7 @@ class Starting:
     def _of_group(
         self, places: Sequence[Place], firsts: Mapping[Place, int], ends: Mapping[Place, int]
     ) -> Mapping[Place, int]:
-        """Return the group's offsets; partitions without one get the offset according to ``auto.offset.reset``."""
+        """Return the group's offsets; for partitions without one, the offset according to ``auto.offset.reset``."""
         committed = self.cluster.committed(self.group, places)
         found = {place: offset for place, (offset, _) in committed.items()}
         ids = topic_ids(self.cluster, (topic for topic, _ in found))

@@ -1,4 +1,4 @@
-"""Writers of messages: one sends them directly, the other stages them in files until their checkpoint is complete."""
+"""Writers of messages: one sends directly, the other stages in files until the checkpoint is complete."""
 
 import os
 from contextlib import suppress
@@ -26,7 +26,7 @@ FILE_MESSAGES = 100_000
 
 
 class _Known:
-    """Encoder that checks each topic once, before the first message is sent to it."""
+    """Encoder that checks each topic before the first message is sent to it."""
 
     def __init__(self, cluster: Cluster, encoder: Encoder) -> None:
         self._cluster = cluster
@@ -203,5 +203,5 @@ def _opened(cluster: Cluster) -> Sending:
         found.background.clear()
         return found
     background = BackgroundErrors()
-    only_errors = {"delivery.report.only.error": True}  # A Python call for each message takes half of the time.
+    only_errors = {"delivery.report.only.error": True}  # A Python call for each message would double the time.
     return Sending(producer=cluster.producer(background, **only_errors), background=background)

@@ -26,9 +26,7 @@ _PLAIN: dict[pa.DataType, Any] = {
 
 
 def avro_schema(columns: pa.Schema) -> dict[str, Any]:
-    """Return a record schema with a field for each column.
-
-    The type of a field is ``["null", type]``, or the type alone if the column is not nullable.
+    """Return a record schema with a field for each column; nullable ones have the type ``["null", type]``.
 
     Raises:
         ConnectorError: Avro has no type for a column.

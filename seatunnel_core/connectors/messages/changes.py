@@ -1,4 +1,4 @@
-"""Decode change messages of Canal, Debezium, Maxwell and OGG into rows with kinds."""
+"""Decoding of change messages of Canal, Debezium, Maxwell and OGG into rows with kinds."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ def _debezium(message: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Cha
         return [(RowKind.DELETE, _there(message, "before"))]
     if kind == "t":
         raise _emptied("op = t")
-    if kind == "m":  # A message of an application.
+    if kind == "m":  # An application wrote this message.
         return []
     raise ValueError(f"expected 'op' c, r, u or d, found {str(kind)[:40]!r}")
 
@@ -133,10 +133,7 @@ def _is_of(source: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def with_bytes(row: Mapping[str, Any], columns: pa.Schema, message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a Canal row with the bytes of its binary columns.
-
-    Canal writes them as strings with one character per byte.
-    """
+    """Return a Canal row with the bytes of its binary columns, which Canal writes as one character per byte."""
     types = message.get("mysqlType") or {}
     found = {
         column.name: row[column.name].encode("latin-1")

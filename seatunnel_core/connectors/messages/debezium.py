@@ -1,4 +1,4 @@
-"""Decode values in Debezium messages, by the schema in the message or, without one, as SeaTunnel does.
+"""Decoding of values in Debezium messages, by the schema in the message or, without one, like SeaTunnel.
 
 The JSON of Kafka Connect represents bytes as base64 and dates as numbers; the schema contains their types. Without a
 schema (``value.converter.schemas.enable = false``), the column type decides: bytes for a decimal column have the
@@ -20,10 +20,10 @@ Schema = Mapping[str, Any]
 
 UNAVAILABLE = "__debezium_unavailable_value"
 UNAVAILABLE_BYTES = base64.b64encode(UNAVAILABLE.encode()).decode()
-"""Placeholders of Debezium for a value that the database did not log, for strings and for bytes."""
+"""Debezium's placeholders for a value that the database did not log, as a string and as bytes."""
 
 UNKNOWN = object()
-"""Value of a column in a decoded row that the database did not log."""
+"""Value that the database did not log, in a decoded row."""
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _DAY_US = 86_400_000_000
@@ -37,7 +37,7 @@ def schemas_of(message: Mapping[str, Any]) -> Mapping[str, Schema] | None:
 
 
 def typed(row: Mapping[str, Any], columns: pa.Schema, schemas: Mapping[str, Schema] | None) -> Mapping[str, Any]:
-    """Return a row with decoded values in its columns, and ``UNKNOWN`` for those that the database did not log.
+    """Return a row with decoded values, and ``UNKNOWN`` for values that the database did not log.
 
     Raises:
         ValueError: A value does not match its schema, or its column cannot represent it.
@@ -132,7 +132,7 @@ def _bits(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _counted(read: Callable[[int], Any]) -> Callable[[Any, pa.DataType, Schema], Any]:
-    """Return a decoder for dates or times that are numbers; an integer column gets the number itself."""
+    """Return a decoder for numeric dates or times; an integer column gets the number itself."""
 
     def convert(value: Any, kind: pa.DataType, _: Schema) -> Any:
         if not _is_number(value) or pa.types.is_integer(kind):
@@ -221,9 +221,9 @@ _NAMED: dict[str, Callable[[Any, pa.DataType, Schema], Any]] = {
 
 
 def _unnamed(value: Any, kind: pa.DataType) -> Any:
-    """Convert a value without a Debezium type name as SeaTunnel does: by the column type.
+    """Convert a value without a Debezium type name by the column type, like SeaTunnel.
 
-    The magnitude of a number gives the time unit of a time or timestamp.
+    The magnitude of a number determines the unit of a time or timestamp.
     """
     if pa.types.is_decimal(kind):
         if isinstance(value, Mapping):

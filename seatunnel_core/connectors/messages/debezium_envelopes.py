@@ -1,4 +1,4 @@
-"""Encode changed rows as Debezium messages in JSON, for ``format = COMPATIBLE_DEBEZIUM_JSON``.
+"""Encoding of changed rows as Debezium messages in JSON, for ``format = COMPATIBLE_DEBEZIUM_JSON``.
 
 Each message is a row with the columns of ``MESSAGES``, which the sink ``Kafka`` with the same format sends unchanged.
 Values are represented as with Debezium's default settings: bytes and decimals in base64, dates in days, times in
@@ -29,12 +29,12 @@ MESSAGES = pa.schema([("topic", pa.string()), ("key", pa.string()), ("value", pa
 """Columns of the rows that contain messages; the value of a tombstone is null."""
 
 LOGICAL = b"debezium"
-"""Key in the metadata of a field: the name of the logical type of its values."""
+"""Metadata key of a field for the name of its logical type."""
 
 BITS, VARIABLE = "io.debezium.data.Bits", "io.debezium.data.VariableScaleDecimal"
 
 _EXACT = Context(prec=80, traps=[Inexact, InvalidOperation])
-"""Arithmetic for decimals with more digits than Python keeps by default, up to the 76 of ``decimal256``."""
+"""Arithmetic for decimals with more digits than Python's default, up to the 76 of ``decimal256``."""
 
 _CONNECT, _TIME = "org.apache.kafka.connect.data.", "io.debezium.time."
 _NUMBERS = {"ts_ms", "server_id", "pos", "row", "thread", "txId", "lsn", "xmin"}
@@ -211,7 +211,7 @@ class _Envelopes:
         return {"type": "struct", "fields": fields, "optional": False, "name": f"{topic}.Envelope"}
 
     def _old_columns(self) -> pa.Schema:
-        """Return the columns of rows before a change, of which the log of PostgreSQL may have only the key."""
+        """Return the columns of rows before a change. PostgreSQL may log only the key."""
         columns = self._schema.columns
         if self._form.connector != "postgresql":
             return columns
@@ -273,12 +273,7 @@ def _schema_of(kind: pa.DataType) -> dict[str, Any]:
 
 
 def _encoded(batch: Batch, old: pa.BooleanArray) -> pa.RecordBatch:
-    """Return the rows with their values in Debezium's representation.
-
-    Args:
-        batch: The rows.
-        old: True for deleted rows and for rows before updates, in which absent values are null.
-    """
+    """Return the rows in Debezium's representation; in ``old`` rows, absent values become null."""
     arrays = []
     for column, values in zip(batch.rows.schema, batch.rows.columns, strict=True):
         found = _LOGICAL_FORMS.get(_logical(column), _forms)(values)

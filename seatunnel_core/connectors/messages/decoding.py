@@ -1,4 +1,4 @@
-"""Decode messages to rows. ``json``, ``text`` and ``avro`` have one row per message, change formats several kinds."""
+"""Decoding of messages to rows: one row for ``json``, ``text`` and ``avro``, several kinds for change formats."""
 
 import io
 import re
@@ -26,15 +26,13 @@ from seatunnel_core.rows.schema_block import described_table
 from seatunnel_core.rows.values import Converter, converter, row_converter
 
 CONTENT = pa.schema([pa.field("content", pa.string())])
-"""Column of messages if the job declares no columns."""
+"""Column of messages without declared columns."""
 
 
 def declared_or_content(options: Options, table: str | None = None) -> tuple[TableSchema, bool]:
     """Return the columns declared in the option ``schema``, else ``CONTENT``; and True if any are declared.
 
-    Args:
-        options: The options of the source.
-        table: Name of the table if the block does not set one; by default ``plugin_output``.
+    ``table`` is the name of the table if the block does not set one; by default ``plugin_output``.
 
     Raises:
         UsageError: The block is invalid.
@@ -52,7 +50,7 @@ Rows = Sequence[tuple[RowKind, Mapping[str, Any]]]
 
 
 ROW = "row"
-"""Format of messages whose value is already a row: a mapping from column names to values."""
+"""Format of messages with a row as their value: a mapping from column names to values."""
 
 
 @frozen
@@ -82,7 +80,7 @@ class Decoder:
     """Strings that mean null in fields of ``text``."""
 
     ragged: bool = True
-    """True if a message may have more or fewer fields than there are columns."""
+    """True if a message may have more or fewer fields than columns."""
 
     table_filter: Mapping[str, str] = field(factory=dict)
 
@@ -101,7 +99,7 @@ class Decoder:
             yield Batch(table=self.schema.table, rows=rows)
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return a converter. It reads an empty string as null, except in string columns and for bytes in JSON."""
+        """Return a converter that reads an empty string as null, except in string columns and for bytes in JSON."""
         return converter(kind) if pa.types.is_binary(kind) and self.format != "text" else _TEXTS.converter(kind)
 
     def _fast(self, messages: Sequence[Any], context: ReadContext) -> pa.RecordBatch | None:
@@ -154,7 +152,7 @@ class Decoder:
         value = self.value_of(message)
         where = self.place(message)
         if value is None:
-            if self.format in CHANGES:  # A tombstone after each delete, for compacted topics.
+            if self.format in CHANGES:  # A tombstone follows each delete in compacted topics.
                 return []
             raise no_value(where)
         try:
@@ -243,7 +241,7 @@ def no_value(where: str) -> RowError:
 
 
 def json_object(value: bytes) -> dict[str, Any]:
-    """Return the object that a message contains; raise ``ValueError`` if it contains anything else."""
+    """Return the object in a message; raise ``ValueError`` if it contains anything else."""
     found = parsed(value)
     if not isinstance(found, dict):
         raise ValueError(f"expected an object {{…}}, found {type(found).__name__}")

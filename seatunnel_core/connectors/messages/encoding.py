@@ -1,4 +1,4 @@
-"""Encode rows as message values: JSON, text, Avro, and change formats."""
+"""Encoding of rows as message values: JSON, text, Avro, and change formats."""
 
 import io
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _TAKEN: dict[str, tuple[bytes, bytes]] = {
 
 @frozen(kw_only=True)
 class RowFormat:
-    """Format of message values, each of which contains a row; picklable."""
+    """Format of message values with one row each; picklable."""
 
     format: str = "json"
     delimiter: str = ","
@@ -50,7 +50,7 @@ class RowFormat:
             raise SinkError(f"the table {schema.table}: {error}") from None
 
     def lines(self, rows: pa.RecordBatch) -> list[bytes]:
-        """Return rows of any kind as lines of JSON or text, which contain no line breaks."""
+        """Return rows of any kind as lines of JSON or text without line breaks."""
         style = FileStyle(format="json")
         if self.format == "text":
             style = FileStyle(format="text", delimiter=self.delimiter, null=self.null)
@@ -76,7 +76,7 @@ class RowFormat:
         return self.lines(batch.rows)
 
     def refuse_kinds(self, batch: Batch, *kinds: RowKind) -> None:
-        """Raise ``RowError`` if a row has one of these kinds, which the format cannot represent."""
+        """Raise ``RowError`` if a row has a kind that the format cannot represent."""
         if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(kinds, pa.int8()))).as_py():
             raise RowError(
                 f"table {batch.table}: rows are deleted or updated, which {self.format} cannot represent; set "
@@ -117,7 +117,7 @@ def _avro_values(column: pa.Field, values: pa.Array) -> list[Any]:
 
 
 def _avro_value(value: Any, kind: pa.DataType) -> Any:
-    """Return a value with dicts for maps, at any depth; Arrow returns maps as lists of pairs."""
+    """Return a value with dicts for maps, at any depth. Arrow returns maps as lists of pairs."""
     if value is None or not pa.types.is_nested(kind):
         return value
     if pa.types.is_struct(kind):

@@ -1,4 +1,4 @@
-"""Infer undeclared columns from the first messages of each partition."""
+"""Inference of undeclared columns from the first messages of each partition."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ class Sampling:
     """Settings for inferring columns from JSON messages, and for messages that do not fit."""
 
     messages: int
-    """Number of messages to inspect in each partition, from the first message that is read."""
+    """Number of messages to inspect in each partition, from the first read message on."""
 
     contract: SchemaContract
     levels: int
@@ -65,7 +65,7 @@ class Sampling:
 
     @property
     def looked_at(self) -> str:
-        """Description of the sample from which columns are inferred, for messages."""
+        """Description of the sample for inferred columns, for messages."""
         return f"first {self.messages:,} messages of each partition"
 
     def shape(self, found: Iterable[Sequence[Any]]) -> Shape:

@@ -3,8 +3,8 @@
 Each file is in the staging folder of the committable's epoch, and is moved to ``folder`` in the target. For a copy that
 keeps its original name, that name is a third part. A receipt of the file system, if any, is the last part.
 
-A body is read from a checkpoint, whose seal does not prove its origin. Therefore each name must be one that this sink
-gives to files of this unit, and each folder must be below the target, so that a committable cannot reach anything else.
+A body is read from a checkpoint, whose seal does not prove its origin. Therefore each name must be one of this sink for
+files of this unit, and each folder must be below the target.
 """
 
 import re
@@ -26,10 +26,10 @@ def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
 
 
 def staged_copies(committable: Committable, target: Target) -> list[StagedFile]:
-    """Return the files of a committable, for a sink whose files keep their original names.
+    """Return the files of a committable, for a sink that keeps the original names of files.
 
     Raises:
-        CommitError: As ``staged_files``.
+        CommitError: As in ``staged_files``.
     """
     return _files(committable, target, parts=3)
 

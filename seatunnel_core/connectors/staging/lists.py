@@ -40,7 +40,7 @@ class StagedLists(ABC):
     """The lists of one sink of a pipeline, in the epoch of its context.
 
     The name of a list is ``<committable ID>:<attempt>``, and the ID is ``<source>-<epoch>-<unit>``. Every method may
-    raise a ``SinkError``. Methods that change something raise one if the epoch in the target is a different one.
+    raise a ``SinkError``. Methods that change something raise it if the epoch in the target is a different one.
     """
 
     @abstractmethod
@@ -53,10 +53,7 @@ class StagedLists(ABC):
 
     @abstractmethod
     def publish(self, name: str, total: int) -> Published:
-        """Publish the items of a list that are not published yet; ``total`` is the length of the list.
-
-        Raise an error at a bad item.
-        """
+        """Publish the unpublished items of a list of length ``total``; raise an error at a bad item."""
 
     @abstractmethod
     def published(self) -> Mapping[str, int]:
@@ -121,7 +118,7 @@ class ListSink(Sink, SupportsPublishedQuery):
                     raise CommitError(f"{lists}: the staged rows {name}: {LOST}")
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Include lists that are only partly published, because a rewind would publish that part again."""
+        """Return the published IDs, including partly published lists, which a rewind would publish again."""
         return {name.partition(":")[0] for name, count in self.lists(context).published().items() if count}
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
@@ -155,7 +152,7 @@ class ListWriter(SinkWriter):
     def __init__(
         self, sink: ListSink, items: Mapping[str, Callable[[Batch], Iterable[Item]]], context: WriterContext
     ) -> None:
-        """Create a writer. ``items`` contains, for each table, the function that converts its rows to items."""
+        """Create a writer; ``items`` has, for each table, the function that converts its rows to items."""
         self._sink, self._items, self._lists = sink, items, sink.lists(context)
         self._name = f"{context.source_ordinal}-{context.epoch}-{context.unit}:{context.attempt}"
         self._staged = self._rows = self._bytes = 0

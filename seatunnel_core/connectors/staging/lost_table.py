@@ -1,4 +1,4 @@
-"""Reject a table that was dropped or replaced after rows were published to it."""
+"""Detection of tables that were dropped or replaced after rows were published to them."""
 
 import logging
 
@@ -57,7 +57,7 @@ def lost(who: str, table: str, *, exists: bool, what: str = "table") -> str:
 
 
 def gone(context: SinkContext, who: str, table: str) -> str:
-    """Return the message about a table that does not exist when rows are committed to it."""
+    """Return the message about a missing table during a commit."""
     if table in context.published_to:
         return lost(who, table, exists=False)
     return (

@@ -36,9 +36,9 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
 
 
 def moment_pattern(time_format: str) -> str:
-    """Return a regular expression for the string that replaces ``${now}``.
+    """Return a regular expression for exactly the string that replaces ``${now}``.
 
-    It must not match more, or it would treat the beginning of another job's ID as part of the time.
+    If it matched more, the beginning of another job's ID could be treated as part of the time.
     """
     return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
 
@@ -50,8 +50,8 @@ _ID = "A-Za-z0-9._-"
 def own_beginning(expression: str, time_format: str) -> str:
     """Return a regular expression for the string that may precede a job's ID in its file names.
 
-    This is nothing, a string from the current option, or a string from an older value of the option if a character that
-    does not occur in IDs separates it from the ID.
+    This is nothing, a string from the current option, or a string from an older value of the option if a character
+    outside of IDs separates it from the ID.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     said = re.escape(before).replace(re.escape("${now}"), moment_pattern(time_format))
@@ -153,7 +153,7 @@ def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """Split a path into its fixed folder and the rest, which has variables."""
+    """Split a path into its fixed folder, and the rest with variables."""
     before, sign, _ = path.partition("${")
     if not sign:
         return path.rstrip("/") or "/", ""

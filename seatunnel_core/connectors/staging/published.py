@@ -1,4 +1,4 @@
-"""Find a file sink's published files by name, and remove them to roll back published output (rule R10)."""
+"""Published files of a file sink, found by name, and their removal to roll back published output (rule R10)."""
 
 import os
 import re
@@ -27,11 +27,6 @@ class NamePattern:
 def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
     """Remove the files that ``retraction`` selects, durably, and return their number.
 
-    Args:
-        target: Folder of the sink.
-        pattern: Pattern of the sink's file names.
-        retraction: Units to roll back.
-
     Raises:
         SinkError: The files cannot be removed; the message contains the folder and the reason.
     """
@@ -43,9 +38,10 @@ def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int
 
 
 def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
-    """Yield the IDs of the committables whose files are in the target, with a name that matches any of the patterns.
+    """Yield the IDs of the committables with files in the target whose names match any of the patterns.
 
-    The errors are those of ``retract``.
+    Raises:
+        SinkError: As in ``retract``.
     """
     try:
         for _, files in _found(target, patterns):

@@ -1,7 +1,4 @@
-"""The target folder of a file sink: staging, publication and cleanup (protocol rules R8 and R9).
-
-File names are described in ``staged_name``.
-"""
+"""The target folder of a file sink: staging, publication and cleanup (protocol rules R8 and R9)."""
 
 import errno
 import os
@@ -19,8 +16,7 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT}
-"""Failures of a disk or server that may be temporary. This includes a full disk, because other programs may free
-space."""
+"""Failures of a disk or server that may be temporary. A full disk is one, because other programs may free space."""
 
 
 def unique_name(context: WriterContext) -> str:
@@ -103,7 +99,7 @@ class Target:
             for epoch in self._epochs() if unmarked else ():
                 self.files.prepare_staging(self.staging(epoch), self.root)
             self.files.prepare_staging(folder, self.root)
-            self._require_same(context.prepared_in, but=context.epoch)  # It may have been moved meanwhile.
+            self._require_same(context.prepared_in, but=context.epoch)  # The target may have been moved meanwhile.
         except SinkError:
             self.files.unmark(folder)
             raise
@@ -111,7 +107,7 @@ class Target:
             raise self.failed("cannot be written", error, self.root) from error
 
     def _require_same(self, prepared_in: int, but: int = 0) -> None:
-        """Require that this job has prepared the target in an epoch, or in a later epoch other than ``but``.
+        """Check that this job has prepared the target in an epoch, or in a later epoch other than ``but``.
 
         Raises:
             SinkError: The target is a different one.
@@ -123,11 +119,10 @@ class Target:
             raise SinkError(self._lost(self.staging(prepared_in)))
 
     def require(self, epoch: int) -> None:
-        """Check in a task, before it stages, that the driver prepared the staging folder.
+        """Check in a task, before it stages, that the driver prepared the staging folder. A task never creates it.
 
         Raises:
-            SinkError: The folder is a different one, because it was moved or its disk is not mounted. A task never
-                creates it.
+            SinkError: The folder is a different one, because it was moved or its disk is not mounted.
         """
         try:
             found = self.files.is_prepared(self.staging(epoch))
@@ -219,7 +214,7 @@ class Target:
         """Return the path of a staged file, for sinks that do not move files; ``None`` if it is already published.
 
         Raises:
-            CommitError: The file is missing, and nothing proves that it was published.
+            CommitError: The file is missing, and possibly unpublished.
         """
         staged = os.path.join(self.staging(epoch), name)
         if self.files.exists(staged):
@@ -231,7 +226,7 @@ class Target:
         """Move a staged file to the target, and return the folder to sync.
 
         Raises:
-            CommitError: The target exists, or the staged file is missing and nothing proves that it was published.
+            CommitError: The target exists, or the staged file is missing and possibly unpublished.
         """
         staged = os.path.join(self.staging(file.epoch), file.name)
         target = self.path(file.folder, file.published or file.name)
@@ -286,10 +281,9 @@ class Target:
         return found
 
     def clear(self, newest: int) -> None:
-        """Sweep all epochs up to ``newest``, and remove the folders that are empty then.
+        """Sweep all epochs up to ``newest``, and remove empty folders.
 
-        Non-empty folders and their parents remain. In the usual case of a single empty epoch, no other folder is
-        listed.
+        Other folders and their parents remain. In the usual case of a single empty epoch, no other folder is listed.
         """
         if not (self._removed(newest) and self.files.remove_if_empty(self._pipeline_folder)):
             self.sweep(newest + 1, frozenset())

@@ -1,7 +1,6 @@
 """Files inside archives: ``archive_compress_codec``.
 
-An archive is one split. Its members are extracted one by one to an anonymous temporary file, from which any format can
-read. The operating system removes that file when the task ends.
+An archive is one split. Its members are extracted one by one to an anonymous temporary file, which any format can read.
 """
 
 import errno
@@ -87,10 +86,7 @@ class Archived(SourceFormat):
             )
 
     def _members(self, file: OpenFile) -> Iterator["Member"]:
-        """Yield the members, each open until the next is requested.
-
-        Names that start with ``.`` or ``_`` are skipped.
-        """
+        """Yield the members, each open until the next is requested. Skip names that start with ``.`` or ``_``."""
         with file.python_file() as content, _damage_named(file.version.path):
             for name, unpacked in _MEMBERS[self._kind](content, file.version.path):
                 if is_visible(name):
@@ -100,7 +96,7 @@ class Archived(SourceFormat):
 
 
 class Member(LocalOpenFile):
-    """One file of an archive, extracted."""
+    """An extracted file of an archive."""
 
     def __init__(self, archive: OpenFile, name: str, unpacked: IO[bytes]) -> None:
         self._archive = archive

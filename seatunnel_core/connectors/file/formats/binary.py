@@ -1,7 +1,7 @@
 """The format ``binary``: copies files of any kind byte by byte and keeps their names.
 
 A row is one part of a file: ``data``, ``relativePath`` below the source's folder, and ``partIndex`` from 0. The sink
-joins the parts, so they must arrive in order and in one work unit: a split is a whole file.
+joins the parts, which must arrive in order and in one work unit, so a split is a whole file.
 """
 
 import os
@@ -206,7 +206,7 @@ class _Copy:
 
     finished: bool = False
     receipts: list[Any] = field(factory=list)
-    """Further entries of the file in the committable, following its names."""
+    """Further entries of the file in the committable, after its names."""
 
     @property
     def expected(self) -> str:

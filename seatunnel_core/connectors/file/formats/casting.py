@@ -1,4 +1,4 @@
-"""Cast values from typed files to the types of a table, and reject values that would change.
+"""Casts values from typed files to the types of a table, and rejects values that would change.
 
 Arrow checks most casts itself; the others are cast back and compared. Only a declared type may drop a part of a value:
 a timestamp may become its date or its time of day.
@@ -14,13 +14,9 @@ from seatunnel_core.rows.values import plain
 
 
 def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Array:
-    """Cast an array like Arrow, and in addition from string to time and null, for formats that lack these types.
+    """Cast an array like Arrow, and also from string to time and null, for formats that lack these types.
 
-    Args:
-        array: Values from a file.
-        kind: Type of the table.
-        declared: True if the job declares the type. A timestamp, also a nested one, may then become its date or time; a
-            timestamp with a zone is first converted to UTC.
+    If the job declares the type, a timestamp may become its date or time, after a conversion to UTC.
 
     Raises:
         ValueError: A value would change.
@@ -40,7 +36,7 @@ def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Ar
 
 
 def _in_utc(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert timestamps that are cast to dates or times to UTC and remove their zone, which Arrow would apply."""
+    """Convert timestamps to UTC and remove their zone before a cast to dates or times; Arrow would apply the zone."""
     if of.is_timestamp(array.type) and array.type.tz and (of.is_date(kind) or of.is_time(kind)):
         return array.cast(pa.timestamp(array.type.unit))
     return array
@@ -107,7 +103,9 @@ def _counts(found: pa.DataType, made: pa.DataType) -> bool:
 def _way_back(found: pa.DataType, made: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
     """Return the inverse of a cast; ``None`` if Arrow itself rejects values that would change."""
     if of.is_floating(made) and (of.is_float64(found) or of.is_decimal(found)):
-        return lambda values: values.cast(pa.string()).cast(found)  # With the fewest digits that identify it.
+        return lambda values: values.cast(pa.string()).cast(
+            found
+        )  # Strings have the fewest digits that identify a number.
     if of.is_timestamp(found) and of.is_time(made):
         return lambda values: values.cast(pa.time64("us")).view(pa.timestamp("us")).cast(found)
     if (of.is_timestamp(found) and of.is_date(made)) or (of.is_boolean(made) and not of.is_boolean(found)):

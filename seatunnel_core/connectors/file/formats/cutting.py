@@ -18,10 +18,10 @@ SAMPLE_BYTES = 1 << 20
 """Size of the sample from which the length of rows is estimated, in bytes."""
 
 WORTH_READING_TWICE = 2
-"""Minimum number of splits for which a file with quotes is examined; examining costs about a third of reading."""
+"""Minimum number of splits for which a file with quotes is examined. Examining takes a third of the time of reading."""
 
 SMALLEST_PIECE = 4 << 10
-"""Minimum size of a split, in bytes, to which a rate limit can reduce it."""
+"""Minimum size of a split with a rate limit, in bytes."""
 
 
 def piece(split_size: int, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
@@ -66,7 +66,7 @@ class SplitPlan:
         )
 
     def chunks(self, version: FileVersion, planning: PlanningContext) -> list[tuple[int, int]]:
-        """Return the byte ranges to examine, each in a separate task."""
+        """Return the byte ranges to examine, one per task."""
         if not (self.quoted and self.must_examine(version, planning)):
             return [(0, version.size)]
         return [(start, min(start + CHUNK_BYTES, version.size)) for start in range(0, version.size, CHUNK_BYTES)]
@@ -106,11 +106,7 @@ def file_ranges(
 ) -> list[tuple[int, int]]:
     """Return the byte ranges into which a text file is divided; a single range if it cannot be divided.
 
-    Args:
-        plan: The settings.
-        version: The file.
-        examined: The results of ``SplitPlan.examine`` for its chunks, in order; empty if the file was not examined.
-        planning: The engine's planning context.
+    ``examined`` contains the results of ``SplitPlan.examine``, in order; it is empty if the file was not examined.
     """
     if not plan.splittable:
         return [(0, version.size)]

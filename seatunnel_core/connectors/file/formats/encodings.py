@@ -23,7 +23,7 @@ def is_text_encoding(name: str) -> bool:
 
 
 def no_characters(encoding: str) -> str:
-    """Return the end of a message about undecodable bytes: the problem, and how to correct it."""
+    """Return the end of an error message about undecodable bytes, with a remedy."""
     return (
         f"has bytes that are not valid {encoding}; set the encoding of the file, for example encoding = "
         "ISO-8859-1 or encoding = GBK"
@@ -31,10 +31,7 @@ def no_characters(encoding: str) -> str:
 
 
 def as_utf8(stream: pa.NativeFile, encoding: str, path: str) -> pa.NativeFile:
-    """Convert a stream to UTF-8.
-
-    Undecodable bytes become a byte that is invalid in UTF-8, so that the reader rejects the row.
-    """
+    """Convert a stream to UTF-8. Undecodable bytes become invalid UTF-8, so that the reader rejects the row."""
     decoder = codecs.getincrementaldecoder(encoding)(_MARKED)
 
     def transcoded(piece: bytes) -> bytes:

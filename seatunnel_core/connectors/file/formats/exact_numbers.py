@@ -1,4 +1,4 @@
-"""Numbers in text, and checks that an inferred type preserves all their digits."""
+"""Numbers in text, and checks for inferred types that would lose digits."""
 
 import functools
 import math
@@ -75,7 +75,7 @@ def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers; the result is infinite only if the string says so.
+    """Parse numbers; only a string for infinity is infinite.
 
     Raises:
         pa.ArrowInvalid: A string is not a number, or is too large for the type.
@@ -90,7 +90,7 @@ def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers as Arrow's text parser does, but reject strings that would lose digits.
+    """Parse numbers like Arrow's text parser, but reject strings that would lose digits.
 
     Raises:
         pa.ArrowInvalid: A string is not a number, or would lose digits in the type.
@@ -112,7 +112,7 @@ def _numbers(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def _doubtful(texts: pa.Array, numbers: pa.Array) -> Iterator[str]:
-    """Yield the strings that may lose digits as numbers, for a check by Python; usually few."""
+    """Yield the (usually few) strings that may lose digits as numbers, for an exact check."""
     some = texts.filter(functools.reduce(pc.or_, (pc.starts_with(texts, first) for first in ("0", "-0", "+"))))
     yield from some.filter(pc.match_substring_regex(some, r"^(-?0[0-9xX]|\+[0-9]+$)")).to_pylist()
     if pa.types.is_floating(numbers.type):

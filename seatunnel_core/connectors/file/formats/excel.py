@@ -49,8 +49,7 @@ class Excel(DeclaredFormat):
     """One split per file.
 
     An ``.xlsx`` file is read row by row, with the shared strings in memory; an ``.xls`` file is in memory as a whole.
-
-    Both libraries are written in Python: damaged bytes raise an exception and cannot crash the task.
+    Both libraries are written in Python, so damaged bytes raise an exception and cannot crash the task.
     """
 
     task_modules = ("openpyxl", "xlrd")
@@ -86,7 +85,7 @@ class Excel(DeclaredFormat):
                 raise SourceError(f"{path} has no sheet {error}") from None
             except (GeneratorExit, ConnectorError):
                 raise
-            except Exception as error:  # Anything that the libraries raise for unexpected bytes.
+            except Exception as error:  # The libraries raise arbitrary errors for unexpected bytes.
                 raise SourceError(
                     f"{path} is not an Excel file, or is damaged: {type(error).__name__}: {error}"
                 ) from error
@@ -102,7 +101,8 @@ class Excel(DeclaredFormat):
         """Return a cell in the form that ``Texts`` accepts.
 
         A cell without a value is null; so is an empty string, except in a string column. In a string column, a number
-        whose format cannot be rendered has up to 15 digits, as Excel shows it in a wide column.
+        in a
+        format that cannot be rendered has up to 15 digits, as in a wide column of Excel.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None
@@ -137,7 +137,7 @@ class Excel(DeclaredFormat):
         return json.loads(text) if text and pa.types.is_nested(kind) and text[0] in "{[" else value
 
     def _parts(self, text: str, kind: pa.DataType) -> Iterator[str]:
-        """Yield the strings between delimiters. The JSON of a map, an array or a row may itself contain delimiters."""
+        """Yield the strings between delimiters. JSON of a map, an array or a row may contain delimiters."""
         at, number = 0, 0
         while True:
             end = at
@@ -167,7 +167,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
-    """Return True if a cell is a JSON object with the fields of a row, and not fields separated by delimiters."""
+    """Return True if a cell is a row as JSON, and not as fields between delimiters."""
     text = str(cell).strip()
     if not text.startswith("{"):
         return False
@@ -179,7 +179,7 @@ def _is_json_row(cell: Any, kind: pa.DataType) -> bool:
 
 
 def _json_end(text: str, at: int) -> int:
-    """Return the end of the JSON value at a position, or the position itself if there is none."""
+    """Return the end of the JSON value at a position, or the position if there is none."""
     try:
         return json.JSONDecoder().raw_decode(text, at)[1] if text[at : at + 1] in ("{", "[") else at
     except ValueError:
@@ -236,10 +236,10 @@ class ExcelFileWriter(FileWriter):
 
 
 def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
-    """Add an empty string to each row without cells, because readers skip such rows.
+    """Add an empty string to each row without cells, because readers skip empty rows.
 
     Raises:
-        RowError: All columns are strings, where an empty string is not null.
+        RowError: All columns are strings, and an empty string in them is not null.
     """
     bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
     if not pc.any(bare).as_py():
@@ -294,7 +294,7 @@ def _number(value: float) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    few = len(f"{value:f}".replace(".", "").strip("-0")) <= _DIGITS  # No arithmetic, which would round.
+    few = len(f"{value:f}".replace(".", "").strip("-0")) <= _DIGITS  # Without arithmetic, which would round.
     return xlsx.number(float(value)) if few else _text(f"{value:f}")
 
 

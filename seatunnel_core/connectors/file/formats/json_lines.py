@@ -1,4 +1,4 @@
-"""Read JSON lines: one object per line, with fields by name; missing fields are null.
+"""Reader of JSON lines: one object per line, with fields by name; missing fields are null.
 
 If the job declares its columns, unknown fields are ignored; if columns are inferred, the schema contract decides.
 """
@@ -35,7 +35,7 @@ class JsonLinesReader:
     """Reads ranges of one file."""
 
     dialect: Dialect
-    """Encoding and compression; the other fields have no meaning for JSON."""
+    """Encoding and compression; other fields are unused."""
 
     columns: pa.Schema
     texts: Texts
@@ -57,7 +57,7 @@ class JsonLinesReader:
         """Yield the rows between the byte offsets ``start`` and ``end``, each at a line end or an end of the file."""
         lines_before_start = cache(
             lambda: self._lines_to(start)
-        )  # Reads all of them, which is justified only for an error.
+        )  # This reads all lines before, which only an error justifies.
         convert = exact_converter if self.fitting is not None else self._converter
         native = NativeJson(self.columns, convert, complete=self.sampled)
         lines_before = 0
@@ -79,7 +79,7 @@ class JsonLinesReader:
     def _ids(self, piece: bytes, start: int) -> list[str]:
         """Return an id for each line of a piece that starts at ``start`` in the text of the file.
 
-        The id depends on the text of the line, because a rewritten file may have another row at the same position.
+        It depends on the text of the line, because a rewritten file may have another row at the same position.
         """
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
         lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
@@ -87,7 +87,7 @@ class JsonLinesReader:
         return [row_id(path, start + place, line) for place, line in zip(starts, lines, strict=True)]
 
     def _places(self, lines_before: int, lines_before_start: Callable[[], int]) -> Callable[[int], str]:
-        """Return a function that formats the location of a row of a piece, given the row's number from 0."""
+        """Return a function that formats the location of a row, given its number in a piece, from 0."""
         return lambda row: f"{self.file.version.path}, line {lines_before_start() + lines_before + row + 1}"
 
     def _lines_to(self, start: int) -> int:
@@ -101,7 +101,7 @@ class JsonLinesReader:
         ids: list[str] | None,
         unread: UnreadKeys,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one piece, which starts on line ``line`` of the range; bad rows go to ``context.skip``."""
+        """Yield the rows of a piece that starts on line ``line`` of the range; bad rows go to ``context.skip``."""
         convert = row_converter(self.columns, self._converter)
         columns = self.columns if ids is None else pa.schema([pa.field(ROW_ID, pa.string()), *self.columns])
         rows: list[dict[str, Any]] = []
@@ -199,7 +199,7 @@ _LINES = Dialect(delimiter="\x00", quote="")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 _OFFSET = re.compile(rb'\d[+-]\d\d:?(?:\d\d)?"')
-"""Pattern of a string that ends with a zone offset, which Arrow's timestamps do not preserve."""
+"""Pattern of a string with a zone offset at the end, which Arrow's timestamps do not preserve."""
 
 
 def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
@@ -208,5 +208,5 @@ def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
 
 
 def _may_change(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Return True if a value in the lines may have lost information in the parsed rows."""
+    """Return True if the parsed rows may have lost information of the lines."""
     return may_shorten(rows, lines) or _OFFSET.search(lines) is not None

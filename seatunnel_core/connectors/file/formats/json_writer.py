@@ -1,4 +1,4 @@
-"""Write ``json``: one object per line."""
+"""Writer of ``json``: one object per line."""
 
 from typing import ClassVar
 
@@ -8,10 +8,7 @@ from seatunnel_core.connectors.file.formats.writer import FileStyle, FileWriter
 
 
 class JsonFileWriter(FileWriter):
-    """Writes one object per line.
-
-    Decimals are numbers with all their digits, dates and times ISO strings, bytes base64.
-    """
+    """Writer of one object per line. Decimals have all digits; dates and times are ISO strings, bytes base64."""
 
     suffix: ClassVar[str] = ".json"
 

@@ -1,7 +1,6 @@
-"""File formats by name.
+"""File formats by name, with separate modules for the source and the sink.
 
-Each has a class for the source and one for the sink, in separate modules. A module is imported only when a job uses the
-format, so no job loads the packages of other formats.
+A module is imported only when a job uses the format, so no job loads the packages of other formats.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Compress and decompress text files with Arrow's codecs and three others.
+"""Compression of text files with Arrow's codecs and three others.
 
 ``zlib`` is the format of RFC 1950. ``snappy`` is the framing format of Snappy. ``lzo`` is the container format of lzop:
 a header, and blocks of up to 64 MiB, each with a checksum.
@@ -22,7 +22,7 @@ SUFFIXES: Mapping[str, str] = {
     "bz2": ".bz2",
     "lzo": ".lzo",
 }
-"""The codecs, and the suffixes of their files."""
+"""Suffixes of files, by codec."""
 
 BLOCK_BYTES = 256 << 10
 
@@ -36,10 +36,7 @@ def modules(codec: str | None) -> tuple[str, ...]:
 
 
 def unpacked(stream: pa.NativeFile, codec: str) -> pa.NativeFile:
-    """Return a stream of the decompressed content.
-
-    Damaged data raises an ``OSError`` without an error number, as in Arrow.
-    """
+    """Return a stream of the decompressed content; damaged data raises an ``OSError`` without a number, as in Arrow."""
     if codec in _UNPACKED:
         return pa.PythonFile(_Pieces(_UNPACKED[codec](stream)), mode="r")
     return pa.CompressedInputStream(stream, codec)
@@ -74,7 +71,7 @@ class _Pieces(io.RawIOBase):
 
 
 def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
-    """Decompress consecutive streams, as concatenated files contain them."""
+    """Decompress consecutive streams, which concatenated files contain."""
     parser, piece = zlib.decompressobj(), stream.read(_PIECE_BYTES)
     try:
         while piece:
@@ -181,9 +178,9 @@ class _Packer(ABC):
 
 
 class _Packed:
-    """A file object that collects data into blocks.
+    """File object that collects data into blocks.
 
-    It does not derive from Python's file classes, whose destructor would complete an abandoned file.
+    It does not derive from Python's file classes, because their destructor would complete an abandoned file.
     """
 
     def __init__(self, stream: pa.NativeFile, packer: _Packer) -> None:

@@ -19,13 +19,12 @@ BATCH_ROWS = 65_536
 
 ROW_GROUP_BYTES = 16 << 20
 """Size of a row group as Arrow data, in bytes: about 100,000 rows of a typical table. Four times as much needs 70 MB
-more memory per task, and reading is not measurably faster.
-"""
+more memory per task without measurably faster reading."""
 
 ROW_GROUP_ROWS = 1 << 20
 
 SAMPLE_ROWS = 16_384
-"""Number of rows examined to choose the columns that get a dictionary."""
+"""Number of sampled rows that determine which columns get a dictionary."""
 
 MOST_DISTINCT = 0.2
 """Maximum ratio of distinct values in the sample for which a dictionary pays off."""
@@ -107,7 +106,7 @@ class ParquetFileWriter(FileWriter):
 
 
 def _worth_a_dictionary(table: pa.Table) -> bool | list[str]:
-    """Return the columns with repeated values; for others, a dictionary would cost time and finally be discarded."""
+    """Return the columns with repeated values; for others, Arrow would build a dictionary and then discard it."""
     if table.num_rows < SAMPLE_ROWS or any(pa.types.is_nested(column.type) for column in table.schema):
         return True
     sample = table.slice(0, SAMPLE_ROWS)

@@ -1,4 +1,4 @@
-"""Build batches of rows from single values, such as cells of a sheet or elements of an XML file."""
+"""Batches of rows from single values, such as cells of a sheet or elements of an XML file."""
 
 import datetime as dt
 import re
@@ -29,7 +29,7 @@ class Texts:
 
     @classmethod
     def of(cls, options: Options) -> "Texts":
-        """Return the parser that the options of a source define.
+        """Return the parser for the options of a source.
 
         Raises:
             SourceError: A format is invalid.
@@ -45,12 +45,12 @@ class Texts:
         An empty string is null, except in a string column.
 
         Raises:
-            ValueError: The message contains the value and what was expected.
+            ValueError: The message contains the value and the expected form.
         """
         return self.converter(kind)(found)
 
     def converter(self, kind: pa.DataType) -> Converter:
-        """Return a function that does the same as ``value`` for one type."""
+        """Return a function like ``value`` for one type."""
         convert, written = converter(kind), self._format(kind)
         own = reading_format(written) if written and not ISO_LIKE.fullmatch(written) else None
         if pa.types.is_string(kind):
@@ -65,7 +65,7 @@ class Texts:
             try:
                 if own is None or _ISO.match(text):
                     return convert(text)
-                moment = dt.datetime.strptime(text, own)  # No other form, in which day and month may be swapped.
+                moment = dt.datetime.strptime(text, own)  # ISO 8601 is not tried, because day and month may be swapped.
             except ValueError as error:
                 said = str(error) if own is None or _ISO.match(text) else f"{text!r} is not of type {type_name(kind)}"
                 raise ValueError(f"{said}, in the format {written}" if written else said) from None
@@ -85,8 +85,8 @@ class RowBatches:
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]
-    """Function that returns the converter of a type, such as ``Texts.converter``. A converter returns a value in a form
-    that Arrow accepts, or raises ``ValueError``."""
+    """Function that returns the converter of a type, such as ``Texts.converter``. A converter returns a value in a
+    form that Arrow accepts, or raises ``ValueError``."""
 
     context: ReadContext = field(repr=False)
 

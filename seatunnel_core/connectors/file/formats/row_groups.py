@@ -1,6 +1,6 @@
 """File formats with row groups and an index at the end: ``parquet`` and ``orc``.
 
-A split has ``groups``, the numbers of consecutive row groups, which ORC calls stripes.
+A split has ``groups``, the numbers of consecutive row groups (stripes of ORC).
 """
 
 import sys
@@ -151,7 +151,7 @@ class RowGroups(SourceFormat):
 def _conform(
     placed: Placed, wanted: pa.Schema, path: str, context: ReadContext, *, declared: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Cast columns to the wanted types where no value changes; bad rows are skipped."""
+    """Cast columns to the wanted types without changing values; skip bad rows."""
     rows = placed.rows.select(wanted.names)
     try:
         try:
@@ -166,7 +166,7 @@ def _conform(
             arrays = [
                 _fit(array, column, declared=declared) for array, column in zip(rows.columns, wanted, strict=True)
             ]
-    except pa.ArrowNotImplementedError as error:  # The types, not a row, are the problem.
+    except pa.ArrowNotImplementedError as error:  # Caused by the types and not by a row.
         pairs = zip(rows.schema, wanted, strict=True)
         differ = [f"column {to.name!r}: {_kinds(own.type, to.type)}" for own, to in pairs if own.type != to.type]
         raise RowError(f"{path}, {'; '.join(differ)}: {error}") from error
@@ -175,10 +175,10 @@ def _conform(
 
 
 def _fit(array: pa.Array, column: pa.Field, *, declared: bool) -> pa.Array:
-    """Return the values in the type of a column.
+    """Cast the values to the type of a column.
 
     Raises:
-        ValueError: a value does not fit the type, or is null in a column without null.
+        ValueError: A value does not fit the type, or is null in a column without null.
     """
     found = array if array.type == column.type else cast(array, column.type, declared=declared)
     if found.null_count and not column.nullable:

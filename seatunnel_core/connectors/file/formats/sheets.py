@@ -1,4 +1,4 @@
-"""Read sheets of ``.xlsx`` and ``.xls`` files as rows of Python values.
+"""Sheets of ``.xlsx`` and ``.xls`` files as rows of Python values.
 
 In string columns, a number, date or duration is returned as the sheet displays it.
 """
@@ -31,7 +31,7 @@ def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -
     Args:
         content: The file.
         wanted: The name of the sheet; ``None`` for the first one.
-        texts: Indexes of the columns whose numbers are returned as displayed.
+        texts: Indexes of the columns in which numbers are returned as displayed.
 
     Raises:
         NoSheetError: The sheet does not exist.
@@ -54,7 +54,7 @@ def _chosen(name: str | None, names: Sequence[str]) -> str:
 
 @contextmanager
 def _xlsx(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Iterator[Sheet]:
-    """Open a file and yield the sheet's name and its rows; numbers in the columns of ``texts`` are as displayed."""
+    """Open a file, and yield the sheet's name and its rows."""
     import openpyxl
 
     with warnings.catch_warnings(action="ignore"):  # Ignored parts: filters, validations, pictures.
@@ -82,7 +82,7 @@ def _as_text(value: Any, code: str) -> Any:
 
 
 def _unescaped(cell: Any) -> Any:
-    """Return the string in a cell with escapes such as ``_x000D_`` decoded, which openpyxl does not do."""
+    """Decode escapes such as ``_x000D_`` in a cell, which openpyxl does not decode."""
     if not isinstance(cell, str) or "_x" not in cell:
         return cell
     found = _ESCAPED.sub(lambda sign: chr(int(sign[1], 16)), cell)
@@ -91,7 +91,7 @@ def _unescaped(cell: Any) -> Any:
 
 @contextmanager
 def _xls(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Iterator[Sheet]:
-    """Do the same as ``_xlsx`` for an ``.xls`` file."""
+    """Open an ``.xls`` file, and yield the sheet's name and its rows."""
     import xlrd
 
     file = {"file_contents": content.read(), "formatting_info": True}

@@ -1,7 +1,7 @@
-"""Render a number, date or duration as a sheet displays it, from the format code of its cell (ECMA-376, 18.8.31).
+"""Text that a sheet displays for a number, date or duration, from the format code of its cell (ECMA-376, 18.8.31).
 
-Colours, the width of spaces and the padding of fractions are omitted. A code is not rendered if its month names are not
-English, or if it depends on the machine's settings; the value then has its default form.
+Colours, the width of spaces and the padding of fractions are omitted. A value has its default form if the month names
+of the code are not English, or if the code depends on the machine's settings.
 """
 
 import datetime as dt
@@ -48,13 +48,13 @@ class _Token:
 
 
 class _NotRenderedError(Exception):
-    """The format code, or a value with this code, is not rendered; the value has its default form."""
+    """The format code, or a value with this code, is not rendered."""
 
 
 def shown(value: Cell, code: str) -> str | None:
     """Return the string that a sheet displays for a value; ``None`` if the value has its default form."""
     if isinstance(value, dt.datetime) and code.lower() == "m/d/yy h:mm":
-        return value.isoformat(" ")  # With its time, in the format of this machine.
+        return value.isoformat(" ")  # The format of the date depends on the machine.
     try:
         sections = _sections(code)
         if any(token.kind in ("date", "elapsed", "half") for token in sections[0]):
@@ -68,11 +68,7 @@ def shown(value: Cell, code: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _sections(code: str) -> tuple[tuple[_Token, ...], ...]:
-    """Return the sections of a code, which semicolons separate, without colours.
-
-    Raises:
-        _NotRenderedError: A section cannot be rendered.
-    """
+    """Return the sections of a code, which semicolons separate, without colours."""
     if _LOCAL.search(code):
         raise _NotRenderedError
     sections: list[list[_Token]] = [[]]
@@ -105,7 +101,7 @@ def _read(kind: str, text: str) -> list[_Token]:
 
 
 def _signed(number: Decimal, sections: Sequence[Sequence[_Token]]) -> str:
-    """Return a number formatted by the section for its sign, or by the first section whose condition is met.
+    """Return a number formatted by the section for its sign, or by the first section with a satisfied condition.
 
     The sections are for positive numbers, negative numbers, and zero; with a single section, the minus sign is added.
     """
@@ -119,7 +115,7 @@ def _signed(number: Decimal, sections: Sequence[Sequence[_Token]]) -> str:
         sign, limit = usual[min(at, 1)] if given is None else _condition(given)
         if _COMPARED[sign](number, limit):
             return _number_with_sign(number, tokens, negative=sign in ("<", "<=") and limit <= 0)
-    raise _NotRenderedError  # A sheet displays #######.
+    raise _NotRenderedError  # A sheet displays ####### instead.
 
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -1,4 +1,4 @@
-"""Interface of a file format for the source: divide files into splits, infer their columns, and read them."""
+"""Interface of a file format for the source: division of files into splits, inference of columns, and reading."""
 
 import math
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ Piece = tuple[dict[str, Any], int, int]
 
 
 class SourceFormat(ABC):
-    """A file format with the options of one source. Picklable: it is sent to tasks.
+    """A file format with the options of one source. Picklable, because it is sent to tasks.
 
     A format that overrides only ``infer`` and ``read`` has one split per file.
     """
@@ -33,7 +33,7 @@ class SourceFormat(ABC):
     """True if files declare the types of their columns, so that no types are inferred from values."""
 
     files: FileSystem = LocalFileSystem()
-    """File system that contains the files."""
+    """File system of the files."""
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
@@ -45,12 +45,12 @@ class SourceFormat(ABC):
         self.may_lack = names
 
     def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
-        """Return the wanted columns that exist in a file.
+        """Return the wanted columns that a file has.
 
         Args:
             wanted: The columns to read.
             names: The columns of the file.
-            problem: The message for a missing column, up to its name: ``"/data/a.csv: its header has no column"``.
+            problem: Start of the message about a missing column: ``"/data/a.csv: its header has no column"``.
 
         Raises:
             SourceError: A required column is missing, or all columns are.
@@ -65,9 +65,7 @@ class SourceFormat(ABC):
         return pa.schema([column for column in wanted if column.name in known])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        """Return the columns of the files as far as the options define them.
-
-        These are the ``declared`` columns, unless the format has fixed columns.
+        """Return the columns of the files as far as the options define them: the declared or the fixed ones.
 
         Raises:
             SourceError: The format cannot represent a declared column.
@@ -82,24 +80,17 @@ class SourceFormat(ABC):
         return False
 
     def chunks(self, version: FileVersion, planning: PlanningContext) -> Sequence[tuple[int, int]]:
-        """Return the byte ranges to examine, each in a separate task."""
+        """Return the byte ranges to examine, one per task."""
         return [(0, version.size)]
 
     def examine(self, file: OpenFile, start: int, end: int, planning: PlanningContext) -> dict[str, Any]:
-        """Examine one chunk, and return JSON values for ``pieces``. Runs in a task, if ``must_inspect`` is true."""
+        """Examine one chunk in a task if ``must_inspect`` is true, and return JSON values for ``pieces``."""
         return {}
 
     def pieces(
         self, version: FileVersion, examined: Sequence[Mapping[str, Any]], columns: pa.Schema, planning: PlanningContext
     ) -> Iterator[Piece]:
-        """Yield the splits of one file.
-
-        Args:
-            version: The file.
-            examined: The results of ``examine`` for its chunks, in order.
-            columns: All columns of the file.
-            planning: The engine's planning context.
-        """
+        """Yield the splits of one file; ``examined`` contains the results of ``examine``, in order."""
         if version.size:
             yield {}, version.size, math.ceil(version.size / typical_row_bytes(columns))
 
@@ -108,7 +99,7 @@ class SourceFormat(ABC):
         return {}
 
     def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
-        """Describe, for messages, the part of a file that some consecutive splits cover."""
+        """Return a description of the part of a file in some consecutive splits, for messages."""
         return "the whole file"
 
     # -- in tasks -------------------------------------------------------------------------------------------------
@@ -118,11 +109,11 @@ class SourceFormat(ABC):
         """Return the columns of a file.
 
         Raises:
-            SourceError: They cannot be inferred.
+            SourceError: The columns cannot be inferred.
         """
 
     def doubt(self, file: OpenFile) -> str:
-        """Return a warning about a probable mistake in a file whose columns are inferred; ``""`` if there is none.
+        """Return a warning about a probable mistake in a file with inferred columns; ``""`` if there is none.
 
         Runs in a task, after ``infer``.
         """
@@ -138,7 +129,7 @@ class SourceFormat(ABC):
     def columns_found(self, found: Sequence[Any]) -> pa.Schema:
         """Return the columns of all files, from the results of ``found`` for their chunks, in order.
 
-        Without a ``sample``, each result is the columns of a file, as a string.
+        Without a ``sample``, each result contains the columns of a file, as a string.
 
         Raises:
             SourceError: Two files have incompatible types for a column.
@@ -146,10 +137,7 @@ class SourceFormat(ABC):
         return together([schema_from_text(each) for each in found], typed=self.typed)
 
     def sample(self) -> str:
-        """Return a description of the sample for inference, if it is more than the beginning of each file.
-
-        For messages: ``"all rows of all files"``.
-        """
+        """Return a description of the sample, such as ``"all rows of all files"``; empty for the beginning of files."""
         return ""
 
     @abstractmethod
@@ -162,18 +150,17 @@ class SourceFormat(ABC):
             file: File of the split.
             body: Body of the split.
             columns: All columns of the file, in its order.
-            wanted: Columns to read: the schema of the result, except columns in ``may_lack`` that are missing in the
-                file.
+            wanted: Schema of the result, which lacks columns that may be and are missing in the file.
             context: Receives bad rows.
 
         Raises:
-            RowError: A value is invalid; the message contains file, position, column, value and what was expected.
+            RowError: A value is invalid; the message contains file, position, column, value and expected form.
             SourceError: The file is damaged.
         """
 
 
 class DeclaredFormat(SourceFormat):
-    """A format whose files have no column names, so that the job must declare them."""
+    """A format without column names in its files, so that the job must declare them."""
 
     names: ClassVar[str]
     """Meaning of the names in the schema, such as ``the names of elements``."""
@@ -191,16 +178,12 @@ class DeclaredFormat(SourceFormat):
 
 
 def typical_row_bytes(columns: pa.Schema) -> float:
-    """Return the assumed size of a row in a file that was not examined; used for estimates only."""
+    """Return the assumed size of a row in a file that was not examined, for estimates."""
     return 8.0 * max(len(columns), 1)
 
 
 def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
-    """Merge the columns of several files into one table's columns.
-
-    Args:
-        found: The columns of each file.
-        typed: True if files declare their types, so that incompatible types are an error.
+    """Merge the columns of several files; incompatible types are an error if files declare their types (``typed``).
 
     Raises:
         SourceError: Two files have incompatible types for a column.

@@ -1,4 +1,4 @@
-"""Derive the style of written files from the options of a sink."""
+"""Style of written files, from the options of a sink."""
 
 import codecs
 

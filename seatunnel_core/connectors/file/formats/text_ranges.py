@@ -42,7 +42,7 @@ LOOKED_AT_BYTES = 8 << 20
 _WINDOW = 64 << 10
 
 _NEVER = "\x1c"
-"""Delimiter for text that is read as whole lines: a character that does not occur in it."""
+"""Delimiter for text that is read as whole lines: a character that does not occur in text."""
 
 
 class TextRanges(SourceFormat):
@@ -57,7 +57,7 @@ class TextRanges(SourceFormat):
 
     @property
     def _infers_columns(self) -> bool:
-        """True if columns are inferred from the files and not declared by the job."""
+        """True if columns are inferred from files instead of declared by the job."""
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is None
 
     @abstractmethod
@@ -101,7 +101,7 @@ class TextRanges(SourceFormat):
     # -- in tasks -------------------------------------------------------------------------------------------------
 
     def _aligned(self, file: OpenFile, body: Mapping[str, Any], first: int) -> tuple[int, int]:
-        """Return the range of the lines that start in the range of a split; the file's first row is at ``first``."""
+        """Return the range of the lines that start in a split; the file's first row is at ``first``."""
         end = stored.number(body, "end")
         if not self.dialect.seekable:
             return first, end
@@ -163,7 +163,7 @@ class JsonLines(TextRanges):
     # -- columns --------------------------------------------------------------------------------------------------
 
     def _fitting(self, read: pa.Schema, columns: pa.Schema) -> Fitting:
-        """Return the converter for the columns that are read, among all inferred columns."""
+        """Return the converter for the columns to read, among all inferred columns."""
         return Fitting(
             read,
             self.options[SCHEMA_CONTRACT],
@@ -212,7 +212,7 @@ class Text(TextRanges):
     """Values between delimiters; without a schema, each line is one value."""
 
     header_option: ClassVar[str] = "skip_header_row_number = 1"
-    """Option to set for files that start with the column names, for messages."""
+    """Option that declares a header, for messages."""
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
         problem = nested_text.unfit(declared) if declared is not None else None
@@ -303,7 +303,7 @@ class Csv(Text):
         return Dialect(
             delimiter=check_delimiter(self.options[opt.FIELD_DELIMITER] or ",", several=several),
             quote=quote,
-            escape="" if escape == quote else escape,  # A quote that escapes the next one is a doubled quote.
+            escape="" if escape == quote else escape,  # If a quote escapes the next one, it is a doubled quote.
             header=self.options[opt.USE_HEADER],
             **self._shared(),
         )

@@ -65,10 +65,10 @@ class FileStyle:
         return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
     def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
-        """Start a file that is written to ``stream``; closing the writer also closes the stream.
+        """Start a file in ``stream``; closing the writer also closes the stream.
 
         Raises:
-            SinkError: The format cannot represent a column; the message contains it.
+            SinkError: The format cannot represent a column, which the message contains.
         """
         return self.writer(self, stream, columns)
 
@@ -86,16 +86,16 @@ class FileWriter(ABC):
     """Codec if the job does not set one."""
 
     packs_itself: ClassVar[bool] = False
-    """True if the format compresses its data, so that the stream must not be compressed."""
+    """True if the format compresses its data itself, so that the stream must not be compressed."""
 
     is_text: ClassVar[bool] = True
-    """True if the files are text, and thus have an encoding and date formats."""
+    """True if the files are text, with an encoding and date formats."""
 
     most_rows: ClassVar[int] = 2**62
     """Maximum number of rows in a file."""
 
     keeps_names: ClassVar[bool] = False
-    """True if the files are copies, whose names are in the rows."""
+    """True if the files are copies with the names in the rows."""
 
     def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
         self.style = style
@@ -126,7 +126,7 @@ class FileWriter(ABC):
 
     @abstractmethod
     def write(self, rows: pa.RecordBatch) -> None:
-        """Write rows returned by ``prepared``; before that, they had the schema ``columns``."""
+        """Write rows that ``prepared`` has returned."""
 
     def close(self) -> None:
         """Write the end of the file, and close its stream."""

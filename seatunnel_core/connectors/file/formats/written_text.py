@@ -89,10 +89,10 @@ class Forms:
 
 
 class Encoded:
-    """A file object for Arrow that accepts UTF-8 and writes another encoding.
+    """File object for Arrow that accepts UTF-8 and writes another encoding.
 
-    ``write`` may raise ``UnicodeEncodeError``. It does not derive from Python's file classes, whose destructor would
-    complete an abandoned file.
+    ``write`` may raise ``UnicodeEncodeError``. It does not derive from Python's file classes, because their destructor
+    would complete an abandoned file.
     """
 
     def __init__(self, stream: pa.NativeFile, encoding: str) -> None:

@@ -1,6 +1,6 @@
-"""Write a single sheet as an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
+"""Writer of a single sheet as an ``.xlsx`` file, row by row, with only the parts of ECMA-376 that readers need.
 
-Strings are stored inline in their cells, so nothing has to be buffered until the end.
+Strings are stored inline in their cells, so nothing is buffered until the end.
 """
 
 import datetime as dt
@@ -30,21 +30,21 @@ _HIDDEN = re.compile("_x(?=[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ufffe\uffff]")
 
 
 class SheetFile:
-    """An ``.xlsx`` file with one sheet, to which rows are added until ``close``."""
+    """An ``.xlsx`` file with one sheet. Rows are added until ``close``."""
 
     def __init__(self, stream: pa.NativeFile, sheet_name: str) -> None:
         self._zip = zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=4)
         for path, text in _parts(sheet_name).items():
             self._zip.writestr(path, _HEAD + text)
         self._sheet = self._zip.open("xl/worksheets/sheet1.xml", "w", force_zip64=True)
-        # An abandoned file gets no end, which Python would write on garbage collection.
+        # Not in a destructor: Python would complete an abandoned file on garbage collection.
         self._ends = (self._sheet.close, self._zip.close)
         vars(self._sheet)["close"] = vars(self._zip)["close"] = object
         self._write(f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>')
         self._row = 0
 
     def add(self, cells: list[str]) -> None:
-        """Add a row of cells as returned by the functions of this module; an empty string is an empty cell."""
+        """Add a row of cells that functions of this module have returned; an empty string is an empty cell."""
         self._row += 1
         at = self._row
         placed = (f'<c r="{letters(place)}{at}"{cell[2:]}' for place, cell in enumerate(cells) if cell)

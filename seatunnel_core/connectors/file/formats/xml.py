@@ -64,10 +64,7 @@ class Xml(DeclaredFormat):
         file.check()
 
     def _converter(self, kind: pa.DataType) -> Converter:
-        """Return the converter of a type. For bytes, an empty element is an empty value and not null.
-
-        An array is the JSON of one element, or a string for each element.
-        """
+        """Return the converter of a type. An array is JSON or several elements; empty bytes are not null."""
         convert = self._texts.converter(kind)
         if pa.types.is_list(kind):
             return lambda found: convert([found] if isinstance(found, str) and _is_item(found) else found)
@@ -95,11 +92,11 @@ class Xml(DeclaredFormat):
 
 
 _Values = Mapping[str, str | list[str | None] | None]
-"""Values of a row by name; a list for an element that occurs more than once."""
+"""Values of a row by name; a list for a repeated element."""
 
 
 def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) -> _Values:
-    """Return the values of a row; of a repeated element that is not an array, only the last value is kept."""
+    """Return the values of a row; of repeated elements without an array type, only the last value is kept."""
     found = {}
     for name, value in values.items():
         if isinstance(value, list) and name in wanted.names and not pa.types.is_list(wanted.field(name).type):
@@ -181,7 +178,7 @@ class _Rows:
             self._texts = []
 
     def _column(self, name: str) -> str:
-        """Return the column of an element or attribute: its name, without its prefix unless a column has it."""
+        """Return the column of an element or attribute: its name, without its prefix unless a column has the prefix."""
         return name if name in self._columns else name.rpartition(":")[2]
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Files on servers that have an fsspec client and rename files atomically.
+"""Files on servers that rename files atomically and have an fsspec client.
 
-fsspec's clients keep their connections for the life of a process, one for each thread and set of options.
+These clients keep their connections for the life of a process, one per thread and set of options.
 """

@@ -1,4 +1,4 @@
-"""Connections of fsspec clients, one for each thread and set of options, and the translation of their errors."""
+"""Connections of fsspec clients, one per thread and set of options, and the translation of their errors."""
 
 import errno
 import ftplib
@@ -15,7 +15,7 @@ from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connectors.filesystems.fsspec.protocols import PROTOCOLS
 
 _connected = threading.local()
-"""Connections of the current thread. Other threads use them only for files that were opened on them."""
+"""Connections of the current thread. Other threads use them only for files that were opened with them."""
 
 
 @define(eq=False)
@@ -34,7 +34,7 @@ class Connection:
         """Mark the connection as lost, so that the next request opens a new one."""
         self.lost = True
         if isinstance(connection := getattr(self.client, "ftp", None), ftplib.FTP):
-            connection.close()  # Close without a message to the server; otherwise Python would warn of an open socket.
+            connection.close()  # Sends nothing; prevents a warning of Python about an open socket.
 
 
 def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connection:
@@ -63,9 +63,7 @@ def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connec
 def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
     """Translate errors of fsspec and its packages into ``OSError``, with the connector's path.
 
-    Args:
-        path: The path of the request.
-        hint: While connecting, the login options that an error suggests correcting.
+    While connecting, ``hint`` contains the login options to correct.
     """
     try:
         yield

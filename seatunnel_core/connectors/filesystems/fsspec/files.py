@@ -91,10 +91,7 @@ class FsspecFileSystem(RemoteFileSystem):
             return self.top + real(client, self.within(path))
 
     def _listed(self, folder: str) -> dict[str, Mapping[str, Any]]:
-        """Return fsspec's entries of a folder by name.
-
-        For a link this is the entry of its target, unless the link is broken.
-        """
+        """Return fsspec's entries of a folder by name; for a link that is not broken, the entry of its target."""
         with self.asking(folder) as client:
             found = client.ls(self.within(folder), detail=True)
             return {info["name"].rstrip("/").rpartition("/")[2]: _followed(client, info) for info in found}
@@ -139,7 +136,7 @@ class FsspecFileSystem(RemoteFileSystem):
         try:
             with self.asking(folder) as client:
                 client.rmdir(self.within(folder))
-        except Exception:  # It is not empty, or does not exist, or the server is unreachable.
+        except Exception:  # The folder is not empty or does not exist, or the server is unreachable.
             return False
         return True
 
@@ -176,7 +173,7 @@ class FsspecFileSystem(RemoteFileSystem):
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Rename the file after checking that the target does not exist, because the rename would replace it.
 
-        In between, this engine cannot create the target, because its file names are unique.
+        This engine cannot create the target in between, because its file names are unique.
         """
         if self.exists(target):
             if not self.exists(staged):
@@ -259,7 +256,7 @@ class _StagedFile:
     """A file object that shares its connection with other requests.
 
     It does not derive from the classes of ``io``, which Python closes on garbage collection: that would send a request,
-    possibly in the middle of another request of the same thread, whose response would be lost.
+    possibly in the middle of another request of the same thread, and the response to that would be lost.
     """
 
     def __init__(self, files: FsspecFileSystem, path: str, connection: Connection) -> None:

@@ -14,11 +14,11 @@ class Protocol:
 
     module: str
     kind: str
-    """Class in the module. Not looked up in fsspec's registry, where other packages may replace it."""
+    """Class in the module. fsspec's registry is not used, because other packages may replace the class there."""
 
     rename: Callable[[Any, str, str], None] = field(repr=False)
-    """Function that renames a path, called with an instance of the class. ``mv`` is not used: fsspec's default copies
-    and deletes."""
+    """Function that renames a path, called with an instance of the class. fsspec's default ``mv`` copies and
+    deletes."""
 
     package: str = "fsspec"
     """Required package, given as the name of its module."""
@@ -31,8 +31,7 @@ class Protocol:
 
     shared: bool = True
     """True if a connection can serve other requests while files are open. A file may be opened in one thread and
-    finished in another; the two threads then take turns, because clients do not assign responses to threads.
-    """
+    finished in another; the two threads then take turns, because clients do not assign responses to threads."""
 
 
 def _rename_in_memory(client: Any, old: str, new: str) -> None:

@@ -40,7 +40,7 @@ class ObjectFileSystem(RemoteFileSystem):
 
     store: ObjectStore
     gone_is_published: bool = False
-    """True to treat a staged object as published if both it and its copy are missing; set by the user."""
+    """True to treat a staged object as published if the object and its copy are missing; set by the user."""
 
     has_folders: ClassVar[bool] = False
     gives_receipts: ClassVar[bool] = True
@@ -76,13 +76,13 @@ class ObjectFileSystem(RemoteFileSystem):
             found = self.store.head(key)
         except FileNotFoundError:
             return None
-        except PermissionError:  # No warning here: a rejected listing reports the reason.
+        except PermissionError:  # A rejected listing reports the reason.
             self.is_folder(path)
             raise
         return self._version(found)
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
-        """Yield the matching files from one recursive listing, whose pages are sorted by key."""
+        """Yield the matching files from one recursive listing with pages in the order of keys."""
         begin = len(folder.rstrip("/")) + 1
         deep = walk.pattern.recursive or bool(walk.pattern.names)
         for path, of_folder in groupby(self._objects(folder, deep=deep), key=lambda each: each.path.rpartition("/")[0]):
@@ -96,7 +96,7 @@ class ObjectFileSystem(RemoteFileSystem):
     def _objects(self, folder: str, *, deep: bool) -> Iterator[FileVersion]:
         for page in self._pages(folder, deep=deep):
             for found in page.objects:
-                if not found.key.endswith("/"):  # Placeholder of a folder, written by some programs.
+                if not found.key.endswith("/"):  # Some programs write an object as a placeholder of a folder.
                     yield self._version(found)
 
     def _version(self, found: Found) -> FileVersion:
@@ -200,8 +200,9 @@ class ObjectFileSystem(RemoteFileSystem):
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Copy the staged object, and remove it once the copy exists.
 
-        No data is lost if the process or server is killed in between. If both objects exist, an earlier request whose
-        response was lost, or an earlier process, made the copy.
+        No data is lost if the process or server is killed in between. If both objects exist, the copy was made by an
+        earlier
+        process, or by an earlier request with a lost response.
         """
         size = stored.number(receipt, "size")
         there = self._is(staged, target, size)
@@ -276,10 +277,10 @@ class ObjectFileSystem(RemoteFileSystem):
         return f"{target} exists and is not the object that was staged as {staged}; move it"
 
     def discard(self, staged: str) -> bool:
-        """Remove a staged object, and the unfinished upload of a task that died."""
+        """Remove a staged object, and the unfinished upload of a failed task."""
         key = self.key(staged)
         for upload in list(self.store.uploads(key)):
-            with suppress(FileNotFoundError):  # It was completed, or another process was faster.
+            with suppress(FileNotFoundError):  # The upload was completed, or another process was faster.
                 self.store.abort(key, upload)
         return self.remove(staged)
 

@@ -1,8 +1,8 @@
 """Staging in an object store, as an object below ``<target>/.seatunnel/<job>/…``.
 
-A small object is written in one request, a larger one is uploaded in parts. Until such an upload is complete, a small
-note object has its key. A cleanup needs the notes to find the uploads of tasks that died, because not every server
-lists uploads by key prefix (MinIO only lists those of a single key).
+A small object is written in one request, a larger one is uploaded in parts. Until the upload is complete, a small
+note object has its key. A cleanup needs the notes to find the uploads of failed tasks, because some servers (MinIO)
+cannot list uploads by key prefix.
 """
 
 import errno
@@ -15,11 +15,11 @@ from seatunnel_core.connectors.filesystems.filesystem import Receipt, StagedOutp
 from seatunnel_core.connectors.filesystems.objects.store import ObjectStore
 
 PART_BYTES = 8 << 20
-"""Size of the first thousand parts of an upload, in bytes; it doubles with each further thousand. Stores accept 10,000
-parts."""
+"""Size of the first thousand parts of an upload, in bytes; it doubles with each further thousand. Stores accept
+10,000 parts."""
 
 NOTE = b"\n"
-"""Content of a note: one byte, because a bucket without remaining quota rejects it, unlike an empty object."""
+"""Content of a note. A bucket without remaining quota rejects one byte, but not an empty object."""
 
 
 def mark(staged: str) -> str:
@@ -67,8 +67,7 @@ def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], si
     """Complete an upload, and check that the object exists.
 
     A server that is killed during the request may lose parts, or report success without storing the object. If only its
-    response was lost, it reports that the upload does not exist. ``docs/design/decisions/object-stores.md`` has the
-    measurements.
+    response was lost, it reports that the upload does not exist. See ``docs/design/decisions/object-stores.md``.
 
     Raises:
         FileExistsError: The object must be ``new``, but another one exists.
@@ -94,7 +93,7 @@ def _receipt(size: int) -> Receipt:
 
 
 class _Sink:
-    """A file object that does not derive from Python's file classes, which close themselves on garbage collection."""
+    """A file object outside of Python's file classes, which close themselves on garbage collection."""
 
     def __init__(self, output: StagedObject) -> None:
         self._output = output

@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 
 MARK = "seatunnel-staged"
-"""Metadata key that records from which staged object an object was copied."""
+"""Metadata key for the path of the staged object from which an object was copied."""
 
 LARGEST_COPY = 1 << 30
 """Maximum number of bytes to copy in one request; every store can copy this many before the client times out."""
@@ -42,10 +42,11 @@ class Page:
 
 
 class ObjectStore(ABC):
-    """One bucket, accessed as one user. Picklable: it is sent to tasks, and connects on first use. Thread-safe.
+    """One bucket, accessed as one user. Picklable, because it is sent to tasks; it connects on first use. Thread-safe.
 
-    All methods raise ``OSError`` with the address concerned: ``FileNotFoundError`` if the object or upload does not
-    exist, ``PermissionError`` for a denied request, and ``EIO`` for failures that may be temporary.
+    All methods raise ``OSError`` with the requested address: ``FileNotFoundError`` if the object or upload does not
+    exist,
+    ``PermissionError`` for a denied request, and ``EIO`` for failures that may be temporary.
     """
 
     task_modules: ClassVar[tuple[str, ...]]
@@ -126,12 +127,8 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def require_writable(self, folder: str) -> None:
-        """Raise ``OSError`` if objects cannot be staged or published, as far as requests can determine.
-
-        Args:
-            folder: The prefix of the staging folder.
-        """
+        """Raise ``OSError`` if objects cannot be staged in ``folder`` or published, as far as requests show."""
 
     @abstractmethod
     def days_of_objects(self, prefix: str) -> Sequence[int]:
-        """Return the numbers of days after which lifecycle rules of the bucket remove objects below a prefix."""
+        """Return the ages in days at which lifecycle rules of the bucket remove objects below a prefix."""

@@ -147,10 +147,7 @@ class OssStore(ObjectStore):
             after = {"key_marker": page.next_key_marker, "upload_id_marker": page.next_upload_id_marker}
 
     def require_writable(self, folder: str) -> None:
-        """Check that a second put to the same key is rejected.
-
-        In a bucket with versioning, a copy would replace an object.
-        """
+        """Check that a second put to a key is rejected. With versioning, a copy would replace an object."""
         name = f"{folder}{PROBE}{secrets.token_hex(8)}"
         try:
             self._ask(name, lambda client: client.put_object(name, b"\n", headers=_NEW))
@@ -158,7 +155,7 @@ class OssStore(ObjectStore):
         except FileExistsError:
             return
         finally:
-            with suppress(OSError):  # The cleanup removes it.
+            with suppress(OSError):  # The cleanup removes the object.
                 self.delete([name])
         raise PermissionError(
             errno.EACCES,
@@ -170,7 +167,7 @@ class OssStore(ObjectStore):
     def days_of_objects(self, prefix: str) -> Sequence[int]:
         try:
             rules = self._ask("", lambda client: client.get_bucket_lifecycle().rules)
-        except OSError:  # There are none, or the user may not read them.
+        except OSError:  # The bucket has no rules, or the user may not read them.
             return []
         found = []
         for rule in rules:
@@ -182,5 +179,5 @@ class OssStore(ObjectStore):
 
 
 def _number(error: CheckpointStorageError) -> int | None:
-    """Return the ``errno`` for an error response that concerns the key."""
+    """Return the ``errno`` for an error response about the key."""
     return _CODES.get(str(getattr(error.__cause__, "code", "")))

@@ -20,7 +20,7 @@ _PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
 """Retry limit of half a minute, enough for a server to restart."""
 
 _answered: set[int] = set()
-"""Clients, as ``id``, whose server has responded at least once."""
+"""Clients, as ``id``, that have received a response."""
 
 OPTION_NAMES = {
     "fs.s3a.access.key": "access_key",
@@ -79,8 +79,7 @@ class S3Store(ObjectStore):
     def _ask(self, key: str, question: Callable[[Any], Answer]) -> Answer:
         """Send a request about a key, and retry it while the failure may be temporary.
 
-        There are only few retries until the server has responded once, because the address may be wrong and the user is
-        waiting.
+        There are few retries until the first response, because the address may be wrong and the user is waiting.
         """
         from seatunnel_core.clients.s3.answers import translated
 
@@ -89,7 +88,7 @@ class S3Store(ObjectStore):
                 with translated():
                     return question(client)
             except StorageUnavailableError as error:
-                if _number(error):  # A missing object, or a full server: a retry does not help.
+                if _number(error):  # Retries do not help if an object is missing or a server is full.
                     raise StorageAccessError(str(error)) from error.__cause__
                 raise
 
@@ -169,7 +168,7 @@ class S3Store(ObjectStore):
         self._ask(key, lambda client: client.abort_multipart_upload(Bucket=self.bucket, Key=key, UploadId=upload))
 
     def uploads(self, key: str) -> Iterator[str]:
-        """Yield the uploads of exactly this key; see ``objects.staged`` for servers that can only list these."""
+        """Yield the uploads of exactly this key. Some servers cannot list others, see ``objects.staged``."""
         given = {"Bucket": self.bucket, "Prefix": key}
         pages = self._ask(key, lambda client: list(client.get_paginator("list_multipart_uploads").paginate(**given)))
         for page in pages:
@@ -178,7 +177,7 @@ class S3Store(ObjectStore):
     def require_writable(self, folder: str) -> None:
         self.page(folder, deep=True, most=1)  # its message for a missing bucket is clearer than a put's
         probe = f"{folder}{PROBE}{secrets.token_hex(8)}"
-        self.put(probe, b"\n")  # With one byte, which a bucket without remaining quota rejects.
+        self.put(probe, b"\n")  # A bucket without remaining quota rejects one byte, but not an empty object.
         try:
             self.copy(probe, f"{probe}-copy")
         finally:
@@ -188,7 +187,7 @@ class S3Store(ObjectStore):
     def days_of_objects(self, prefix: str) -> Sequence[int]:
         try:
             answer = self._ask("", lambda client: client.get_bucket_lifecycle_configuration(Bucket=self.bucket))
-        except OSError:  # There are none, or they may not be read, or the server does not support them.
+        except OSError:  # The bucket has no rules, they may not be read, or the server does not support them.
             return []
         found = []
         for rule in answer.get("Rules", ()):

@@ -13,7 +13,7 @@ _SIGN = re.compile(
     r"|\[(?P<s>[^\\\]^])\]|(?P<c>[^\\.^$|?*+()\[{])"
 )
 _WRITTEN = r"[\\\[(]"
-"""Characters that occur only in delimiters meant as regular expressions."""
+"""Characters that mark a delimiter as a regular expression."""
 
 
 def text_or_pattern(written: str) -> tuple[str, str]:

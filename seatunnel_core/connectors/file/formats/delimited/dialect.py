@@ -38,7 +38,7 @@ class Dialect:
     """Regular expression of the delimiter; empty for a literal delimiter."""
 
     quote: str = '"'
-    """Quote character; if empty, values are not quoted and every line break ends a row."""
+    """Quote character; if empty, every line break ends a row."""
 
     escape: str = ""
     null_marker: str | None = None
@@ -56,7 +56,7 @@ class Dialect:
 
     @property
     def seekable(self) -> bool:
-        """True if offsets in the file are offsets in its text, so that a range can be read separately."""
+        """True if an offset in the file is also an offset in its text, so that a range can be read separately."""
         return self.compression is None and self.is_utf8
 
     @property
@@ -81,7 +81,7 @@ class Dialect:
 
     @property
     def without_pattern(self) -> "Dialect":
-        """Dialect for lines in which ``BETWEEN`` replaces each match of the delimiter's expression."""
+        """Dialect of lines after ``BETWEEN`` has replaced each delimiter."""
         return evolve(self, delimiter=BETWEEN, pattern="") if self.pattern else self
 
     @property
@@ -106,10 +106,7 @@ class Dialect:
         return [csv.ISO8601, *(reading_format(each) for each in formats if not ISO_LIKE.fullmatch(each))]
 
     def parsed_type(self, wanted: pa.DataType) -> pa.DataType:
-        """Return the type as which Arrow's parser reads a column.
-
-        The parser supports dates only in ISO form, no nested types, and decimals of at most 38 digits.
-        """
+        """Return the type for Arrow's parser, which supports ISO dates only, no nested types, and at most 38 digits."""
         if pa.types.is_date32(wanted) and not ISO_LIKE.fullmatch(self.date_format):
             return pa.timestamp("s")
         return pa.string() if pa.types.is_nested(wanted) or pa.types.is_decimal256(wanted) else wanted
@@ -139,7 +136,7 @@ class Dialect:
         """Return the text and the dialect with a one-character delimiter, which Arrow's parser requires.
 
         Raises:
-            pa.ArrowInvalid: The text contains every control character, so that none can replace the delimiter.
+            pa.ArrowInvalid: The text contains every control character, so none can replace the delimiter.
         """
         if self.is_one_character:
             return text, self
@@ -168,7 +165,7 @@ class Dialect:
         return stream
 
     def blocks(self, file: OpenFile, start: int, end: int, block_bytes: int) -> Iterator[bytes]:
-        """Yield the text between two offsets in blocks; for a file that is not seekable, all text after ``start``."""
+        """Yield the text between two offsets in blocks; if the file is not seekable, all text after ``start``."""
         if self.seekable:
             for place in range(start, end, block_bytes):
                 yield file.read_range(place, min(place + block_bytes, end))
@@ -178,11 +175,7 @@ class Dialect:
                 yield block
 
     def check(self) -> None:
-        """Check the encoding and the date formats.
-
-        Raises:
-            SourceError: The encoding or a date format is unknown.
-        """
+        """Raise ``SourceError`` if the encoding or a date format is unknown."""
         if not is_text_encoding(self.encoding):
             raise SourceError(f"the encoding {self.encoding!r} is unknown; use UTF-8, GBK or ISO-8859-1")
         for each in (self.date_format, self.datetime_format):
@@ -242,10 +235,7 @@ class Dialect:
         return names
 
     def _values(self, line: bytes) -> list[str]:
-        """Return the values in a header line.
-
-        Arrow's parser, which is slow to start, is used only for quoted values.
-        """
+        """Return the values in a header line. Arrow's parser starts slowly, so it is used for quoted values only."""
         if not line.strip():
             raise pa.ArrowInvalid("it is empty")
         text = line.decode()
@@ -253,7 +243,7 @@ class Dialect:
             return text.rstrip("\r\n").split(self.delimiter)
         options = csv.ReadOptions(autogenerate_column_names=True, use_threads=False)
         parse = self.parse_options(multiline=True)
-        # Arrow infers types, and a name "1.50" would become 1.5: so count the columns first, then read all as strings.
+        # Arrow infers types, which would turn a name "1.50" into 1.5. So count the columns first, then read strings.
         number = csv.read_csv(pa.BufferReader(line), options, parse).num_columns
         convert = csv.ConvertOptions(null_values=[], column_types={f"f{each}": pa.string() for each in range(number)})
         return [column[0].as_py() for column in csv.read_csv(pa.BufferReader(line), options, parse, convert).columns]
@@ -262,10 +252,8 @@ class Dialect:
 def reading_format(java: str) -> str:
     """Convert a date format to one for ``strptime`` that also accepts single digits where two are usual.
 
-    Fractions of a second are supported only in ISO 8601.
-
     Raises:
-        SourceError: The format is invalid, or its values could be ISO 8601 with another meaning.
+        SourceError: The format is invalid, has fractions of a second without being ISO 8601, or is ambiguous with it.
     """
     if re.match("yyyy-d+-M", java):
         raise SourceError(f"texts in the format {java!r} look like ISO 8601, yyyy-MM-dd, which is always accepted")
@@ -278,11 +266,9 @@ SINGLE = re.compile(r"(?<!M)M(?!M)|(?<!d)d(?!d)|(?<!H)H(?!H)")
 
 
 def check_delimiter(delimiter: str, *, several: str = "") -> str:
-    """Return the delimiter, with its escapes replaced.
+    """Replace the escapes in a delimiter, and return it.
 
-    Args:
-        delimiter: The delimiter in the options.
-        several: Advice for the error about a delimiter of several characters; empty if such a delimiter is allowed.
+    ``several`` is advice for the error about a delimiter of several characters; empty if these are allowed.
 
     Raises:
         SourceError: The delimiter contains a line break, or is not a single ASCII character although this is required.
@@ -308,7 +294,7 @@ def _after_line(text: bytes, position: int) -> int:
 
 
 def unify(found: Sequence[pa.DataType]) -> pa.DataType:
-    """Return the narrowest type that holds the values of all types: numbers are widened, others become strings."""
+    """Return the narrowest common type: numbers are widened, other types become strings."""
     kinds = list(dict.fromkeys(found))
     if len(kinds) == 1:
         return kinds[0]

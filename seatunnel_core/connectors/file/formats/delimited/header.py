@@ -1,4 +1,4 @@
-"""Detect column names in the first line of files that are read without a header."""
+"""Detection of column names in the first line of files that are read without a header."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.file.formats.delimited.inference import infer
 
 LOOKED_AT_BYTES = 64 << 10
-"""Number of bytes at the beginning of a file against which its first line is compared."""
+"""Number of bytes at the beginning of a file in which later lines are compared with the first one."""
 
 
 def seems_header(text: bytes, dialect: Dialect) -> bool:
@@ -20,7 +20,7 @@ def seems_header(text: bytes, dialect: Dialect) -> bool:
         return False
     try:
         names, rows = infer(first + end, None, dialect), infer(rest, None, dialect)
-    except RowError:  # Lines of other lengths, or a value of several lines.
+    except RowError:  # Lines of different lengths, or a value with line breaks.
         return False
     alike = len(names) == len(rows) and all(map(_is_text, names.values()))
     return alike and not all(map(_is_text, rows.values()))
@@ -33,7 +33,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def noting_names(
     rows: Iterator[pa.RecordBatch], path: str, what_to_write: str, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file from its first line on; add a note if that line seems to contain column names."""
+    """Yield the rows of a file from its first line on; warn if that line seems to contain column names."""
     for number, batch in enumerate(rows):
         if number == 0 and batch.num_rows and _holds_names(batch):
             context.note(

@@ -1,4 +1,4 @@
-"""Infer columns and their types from the beginning of delimited text."""
+"""Inference of columns and their types from the beginning of delimited text."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _DIGIT = re.compile("[0-9]")
 def infer(
     text: bytes, names: Sequence[str] | None, dialect: Dialect, *, ragged: bool = False
 ) -> Mapping[str, pa.DataType]:
-    """Return the columns and types inferred from whole lines of text; a column without values has the type ``null``.
+    """Infer the columns and types from whole lines of text; a column without values has the type ``null``.
 
     Args:
         text: The lines.
@@ -66,9 +66,9 @@ def _parser(
 
 
 def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield numeric columns to keep as strings: the type would lose part of a value, or no value contains a digit.
+    """Yield numeric columns to keep as strings, because values would lose digits, or none contains a digit.
 
-    ``nan`` and ``inf`` count as numbers only next to other numbers; alone they may be words.
+    ``nan`` and ``inf`` count as numbers only next to other numbers, because they may be words.
     """
     for name in as_written.column_names:
         kind, found = table.column(name).type, as_written.column(name).unique().drop_null().to_pylist()

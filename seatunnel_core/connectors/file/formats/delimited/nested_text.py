@@ -18,7 +18,7 @@ SEPARATORS = "\x02\x03\x04\x05\x06\x07"
 
 
 def unfit(columns: pa.Schema) -> str | None:
-    """Return the end of a message about the first unsupported column; ``None`` if all are supported."""
+    """Return the end of an error message about the first unsupported column; ``None`` if all are supported."""
     for column in columns:
         levels = _levels(column.type)
         if levels is None or levels > len(SEPARATORS):
@@ -42,11 +42,10 @@ def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
 
 
 def written(values: pa.Array, forms: Forms) -> pa.Array:
-    """Return the string forms of nested values.
+    """Return nested values as strings.
 
     Raises:
-        ValueError: A nested string contains a control character that is used as a separator, or bytes that are not
-            UTF-8.
+        ValueError: A nested string contains a separator, or bytes that are not UTF-8.
     """
     found = [None if value is None else _text(value, values.type, forms, 0) for value in values.to_pylist()]
     return pa.array(found, pa.string())

@@ -1,11 +1,10 @@
-"""Find positions at which a CSV file can be divided, from one chunk and without reading what precedes it.
+"""Positions at which a CSV file can be divided, from one chunk and without reading the text before it.
 
 A line break ends a row unless it is inside quotes, which depends on all preceding text. If quotes only enclose values
 (and are doubled inside them), a position is inside quotes if an odd number of quotes precedes it. Therefore a chunk is
 examined twice: assuming that it starts outside quotes, and assuming that it starts inside. The parities of the
-preceding chunks then select the correct result (as D. Ge et al., "Speculative Distributed CSV Data Parsing for Big Data
-Analytics", SIGMOD 2019, do for whole files). The module uses numpy, because the first call of a ``pyarrow.compute``
-function in a process loads all of them, which takes 0.17 s and 48 MB.
+preceding chunks then select the correct result (as in D. Ge et al., "Speculative Distributed CSV Data Parsing for Big
+Data Analytics", SIGMOD 2019). The module uses numpy, because loading ``pyarrow.compute`` takes 0.17 s and 48 MB.
 
 A file with a quote inside an unquoted value (``5" pipe``) violates this assumption and is not divided.
 """
@@ -21,9 +20,7 @@ Places = NDArray[np.int64]
 """Ascending offsets in a chunk."""
 
 _LONGEST_SEARCH = 4096
-"""Maximum number of quotes examined after a wanted offset; under the wrong assumption, no line break might ever be
-found.
-"""
+"""Maximum number of quotes to examine after a wanted offset; under the wrong assumption, no line break may be found."""
 
 OUTSIDE, INSIDE = 0, 1
 """The two assumptions about the start of a chunk, as indexes of their results."""
@@ -34,15 +31,14 @@ class ChunkQuotes:
     """Result of examining one chunk."""
 
     odd: bool
-    """True if the chunk contains an odd number of quotes, so that its end is inside quotes if its start is not."""
+    """True if the chunk contains an odd number of quotes."""
 
     sound: tuple[bool, bool]
     """For each assumption, True if every opening quote is at the beginning of a value."""
 
     cuts: tuple[tuple[int | None, ...], tuple[int | None, ...]]
-    """For each assumption and wanted offset, the file offset after the next line break that ends a row; ``None`` if the
-    chunk has none.
-    """
+    """For each assumption and wanted offset, the file offset after the next line break that ends a row; ``None``
+    without one."""
 
     def body(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -61,13 +57,13 @@ def examine(
     """Examine the chunk ``data``, which starts at ``offset`` of the file.
 
     Args:
-        data: Bytes of the chunk.
+        data: Bytes of the chunk. A run of quotes at its end must be complete.
         offset: Start of the chunk in the file.
-        wanted: Offsets in the file, ascending, near which to divide it.
+        wanted: Ascending offsets in the file near which to divide it.
         quote: Quote character, empty for none.
         delimiter: Field delimiter.
         before: Byte before the chunk, empty at the beginning of the file. A run of quotes that started there belongs to
-            the previous chunk; one that reaches the end of ``data`` must be complete.
+            the previous chunk.
     """
     if not quote or quote not in data:
         cuts = tuple(_next_line(data, offset, place) for place in wanted)

@@ -1,4 +1,4 @@
-"""Resize lines with too few or too many values: missing values become null, surplus ones are dropped."""
+"""Adjustment of lines with too few or too many values: missing values become null, surplus ones are dropped."""
 
 from attrs import evolve
 
@@ -9,7 +9,7 @@ from seatunnel_core.connectors.file.formats.delimited.records import Record, val
 def resized(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
     """Return the record with one value per column, and its original number of values.
 
-    The record is unchanged if its values cannot be separated.
+    A record with inseparable values is unchanged.
     """
     body = record.text.rstrip(b"\r\n")
     ends = _ends(body, dialect)

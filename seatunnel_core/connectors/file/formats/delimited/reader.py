@@ -1,4 +1,4 @@
-"""Read delimited text (``csv``, ``text``) with Arrow's parser, and locate bad rows where it fails.
+"""Reader of delimited text (``csv``, ``text``) with Arrow's parser, which locates bad rows where parsing fails.
 
 The fast path parses a range in blocks. If a block cannot be converted, the slow path continues from the first row that
 was not returned: it divides the range into records, and bisects them to find the bad ones. Both paths return the same
@@ -30,7 +30,7 @@ BLOCK_BYTES = 1 << 20
 """Size of the text of a batch, in bytes: enough rows for efficient columns, and small enough for the CPU cache."""
 
 RECORDS_PER_TRIAL = 4096
-"""Number of records that the slow path parses at a time."""
+"""Number of records that the slow path parses together."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -44,10 +44,10 @@ class DelimitedReader:
     """Names of the columns in the order of the file."""
 
     columns: pa.Schema
-    """Columns to read, with their types and in output order; each is one of ``names``."""
+    """Columns to read, with their types and in output order; a subset of ``names``."""
 
     header_option: str
-    """Option to set for files that start with the column names, for messages."""
+    """Option that declares a header, for messages."""
 
     ragged: bool = False
     """True if a line may have more or fewer values than there are names."""
@@ -78,7 +78,7 @@ class DelimitedReader:
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """Parse the range in pieces; from the first piece with a quote on, parse the rest as a whole.
 
-        A line break can belong to a value only inside quotes.
+        Only quotes can make a line break part of a value.
         """
         for text, quoted in self._texts_of(start, end):
             if not self.dialect.is_one_character:
@@ -131,7 +131,7 @@ class DelimitedReader:
             yield from _unmarked(batches, self.names[-1]) if marked else batches
 
     def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of whole lines with a delimiter of several characters."""
+        """Yield the rows of whole lines whose delimiter has several characters."""
         text, dialect = self.dialect.for_arrow(text)
         with pa.BufferReader(b"\n" + text) as stream:  # So that a byte-order mark in it is not removed.
             yield from self._parsed(stream, dialect, BLOCK_BYTES)
@@ -336,8 +336,9 @@ class DelimitedReader:
 class _Quoted(io.RawIOBase):
     r"""Pieces of quoted text as a stream for Arrow's parser.
 
-    A piece ends with ``\r`` only at the end of the text: Arrow drops a ``\n`` at the beginning of a piece when the one
-    before it ended with ``\r``, inside of quotes too, where both are a part of the value.
+    A piece ends with ``\r`` only at the end of the text: Arrow drops a ``\n`` at the beginning of a piece after a
+    ``\r``,
+    even inside quotes, where both are part of the value.
     """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -391,5 +392,5 @@ def _article(name: str) -> str:
 
 
 def _without_bom_trap(data: bytes, start: int) -> bytes:
-    """Keep Arrow from removing a byte-order mark inside a file, where it is part of a value."""
+    """Prevent Arrow from removing a byte-order mark inside a file, where it is part of a value."""
     return b"\n" + data if start and data.startswith(_BOM) else data

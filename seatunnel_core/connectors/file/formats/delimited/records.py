@@ -1,4 +1,4 @@
-"""Divide delimited text into records with line numbers. Slower than a parser; used to find bad records."""
+"""Division of delimited text into records with line numbers. Slower than a parser; used to find bad records."""
 
 import re
 from collections.abc import Iterable, Iterator

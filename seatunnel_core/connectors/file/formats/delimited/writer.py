@@ -1,4 +1,4 @@
-"""Write ``csv`` and ``text``."""
+"""Writers of ``csv`` and ``text``."""
 
 import re
 from collections.abc import Iterator
@@ -157,7 +157,7 @@ def _flat_column(column: pa.Field) -> pa.Field:
 
 @contextmanager
 def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
-    """Convert Arrow's error for invalid UTF-8 to one that contains the column and the bytes."""
+    """Convert Arrow's error for invalid UTF-8 to an error with the column and the bytes."""
     try:
         yield
     except pa.ArrowInvalid as error:
@@ -191,7 +191,7 @@ def _as_text(array: pa.Array) -> pa.Array:
 
 
 def _mixed(exact: pa.Array, micros: pa.Array, array: pa.Array) -> pa.Array:
-    """Return strings with nine fractional digits only for values that need them; sources read at most six."""
+    """Return strings with nine fractional digits only for values that need them, because sources read at most six."""
     return pc.if_else(exact, _moments_as_text(micros), _moments_as_text(array))
 
 

@@ -1,8 +1,8 @@
 """Child process that reads ORC files for a task, so that a damaged file crashes the child and not the task.
 
-ORC has no checksums, and the library that reads it may access invalid memory if bytes are damaged. The child receives
-one open file per request over a socket, and responds with a JSON header and an Arrow stream. It exits when the socket
-is closed. It imports no other module of this package, so it starts as fast as Arrow can be imported.
+ORC has no checksums, and its library may access invalid memory if bytes are damaged. The child receives one open file
+per request over a socket, and responds with a JSON header and an Arrow stream. It exits when the socket is closed. It
+imports no other module of this package, so that it starts quickly.
 """
 
 import json
@@ -87,7 +87,7 @@ def _column(file: orc.ORCFile, descriptor: int, number: int, name: str, kind: pa
 
 
 class _Counted:
-    """Converter of the library's timestamps and dates to the numbers that Arrow uses."""
+    """Converter of pyorc's timestamps and dates to the numbers that Arrow uses."""
 
     @staticmethod
     def from_orc(seconds_or_days: int, nanoseconds: int | None = None, timezone: Any = None) -> int:
@@ -112,7 +112,7 @@ def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> 
 
 
 def microseconds(kind: pa.DataType) -> pa.DataType:
-    """Return a type with its timestamps in microseconds, as in rows; ORC uses nanoseconds."""
+    """Replace the units of timestamps in a type by microseconds, which rows have; ORC has nanoseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     if pa.types.is_map(kind):

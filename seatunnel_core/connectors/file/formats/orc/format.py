@@ -88,7 +88,7 @@ class OrcFileWriter(FileWriter):
 
 
 def _held(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which a column is written."""
+    """Return the type in which a column is stored."""
     return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind
 
 
@@ -104,7 +104,7 @@ def _can_hold(kind: pa.DataType) -> bool:
 
 
 def _cut_off(rows: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
-    """Yield a note, the first affected row and their number, for each column that ``_microseconds`` truncates."""
+    """Yield the note, first affected row and number of rows for each column that ``_microseconds`` truncates."""
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if not _is_exact(column):
             cut = [row for row in range(len(column)) if not _is_exact(column.slice(row, 1))]

@@ -102,7 +102,7 @@ def stripe(file: OpenFile, number: int, names: list[str]) -> pa.RecordBatch:
 def _ask(file: OpenFile, request: dict[str, Any]) -> tuple[dict[str, Any], pa.Buffer]:
     global _child
     with _one_at_a_time:
-        if _child is None or _child.owner != os.getpid():  # A child of the process from which this one was forked.
+        if _child is None or _child.owner != os.getpid():  # A child of the process before a fork.
             _child = _Child()
         try:
             header, rows = _child.ask(file.descriptor(), request)
