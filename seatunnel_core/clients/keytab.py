@@ -25,11 +25,7 @@ class KeytabEntry:
 
 
 def entries(content: bytes) -> tuple[KeytabEntry, ...]:
-    """Return the entries of a keytab, in file order.
-
-    Raises:
-        ValueError: The content is not a complete keytab.
-    """
+    """Return the entries of a keytab, in file order; raise ``ValueError`` if it is incomplete."""
     if not content.startswith(_VERSION):
         raise ValueError("the version bytes at its start are wrong")
     try:

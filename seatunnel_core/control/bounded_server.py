@@ -80,7 +80,6 @@ class DeadlineReader(io.RawIOBase):
         self._until = float("inf") if seconds is None else time.monotonic() + seconds
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:

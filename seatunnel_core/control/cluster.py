@@ -47,10 +47,7 @@ class Signer:
         return nonce, {CLUSTER: self._cluster, BOOT: boot, DIGEST: digest, AUTHORIZATION: f"{nonce} {signature}"}
 
     def is_to_repeat(self, member: str, sent: Mapping[str, str], answer: Answer, boot: str) -> bool:
-        """Return True if a request must be repeated because it was signed for an earlier process of the member.
-
-        ``boot`` is the boot id in the response.
-        """
+        """Return True if a request must be repeated because it was signed for an earlier boot id of the member."""
         if answer.status != 401 or self._secret is None or boot in ("", sent.get(BOOT)):
             return False
         self._boots[member] = boot
@@ -66,15 +63,7 @@ class Signer:
 
 
 class ClusterClient(NodeClient):
-    """Client that sends signed requests to the members of a cluster until one responds.
-
-    Args:
-        members: Possible addresses of nodes, as ``host:port``.
-        cluster: Name of the cluster.
-        secret: Secret of the cluster; ``None`` if it has none.
-        connect_s: Time limit for a node to accept a connection, in seconds.
-        answer_s: Time limit for its response, in seconds.
-    """
+    """Client that sends signed requests to the members of a cluster until one responds."""
 
     def __init__(
         self,

@@ -214,13 +214,7 @@ class Taken(enum.Enum):
 
 
 class ClusterJobs:
-    """The jobs of a cluster.
-
-    Args:
-        client: Client for the cluster's REST.
-        patience_s: Time for which requests are retried while the cluster does not respond or has no leader, in seconds.
-        sleep: Waits for a number of seconds.
-    """
+    """The jobs of a cluster. Requests are retried for ``patience_s`` while it does not respond or has no leader."""
 
     def __init__(
         self, client: NodeClient, *, patience_s: float = PATIENCE_S, sleep: Callable[[float], None] = time.sleep
@@ -342,10 +336,7 @@ def _form(submission: Submission) -> tuple[bytes, str]:
 class Following:
     """Polling of a job until its end, which tolerates failures of nodes.
 
-    Args:
-        jobs: Jobs of the cluster.
-        job_id: Id of a job that the cluster knows.
-        news_s: Minimum interval between two lines of ``news`` if only row counts change, in seconds.
+    If only row counts change, ``news`` returns a line every ``news_s`` seconds.
     """
 
     def __init__(self, jobs: ClusterJobs, job_id: str, *, news_s: float = 10.0) -> None:

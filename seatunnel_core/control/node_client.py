@@ -57,14 +57,7 @@ class Answer:
 
 
 class NodeClient(ABC):
-    """Client that tries the nodes of a cluster until one responds, in parallel, so that dead ones cause no delay.
-
-    Args:
-        members: Possible addresses of nodes, as ``host:port``.
-        called: Name of the cluster in messages.
-        connect_s: Time limit for a node to accept a connection, in seconds.
-        answer_s: Time limit for its response, in seconds.
-    """
+    """Client that tries the nodes of a cluster until one responds, in parallel, so that dead ones cause no delay."""
 
     def __init__(self, members: Sequence[str], called: str, *, connect_s: float, answer_s: float) -> None:
         self._members = tuple(members)
@@ -91,13 +84,7 @@ class NodeClient(ABC):
         return accepted(answer, self._called)
 
     def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        """Return the response of the first node that responds, with any status.
-
-        A response with status 503 (no leader) is returned only if no node responds with another status.
-
-        Raises:
-            PlatformError: No node responds.
-        """
+        """Return the first response with any status, if possible not 503 (no leader), or raise ``PlatformError``."""
         if method != "GET" and len(self._members) > 1 and not self._answered:
             self._find_living()
         last: Answer | None = None
@@ -221,15 +208,12 @@ class _TimedSocket:
         return self._connected
 
     def sendall(self, data: Any) -> None:
-        """Send all bytes."""
         self._limited().sendall(data)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return a reader of the received bytes."""
         return io.BufferedReader(_Received(self._limited, self._connected.makefile("rb", buffering=0)))
 
     def close(self) -> None:
-        """Close the socket."""
         self._connected.close()
 
 

@@ -74,13 +74,7 @@ def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
 
 
 class RestClient(NodeClient):
-    """Client that sends REST v2 requests to the nodes of a cluster until one responds.
-
-    Args:
-        address: Addresses and settings of the cluster.
-        connect_s: Time limit for a node to accept a connection, in seconds.
-        answer_s: Time limit for its response, in seconds.
-    """
+    """Client that sends REST v2 requests to the nodes of a cluster until one responds."""
 
     def __init__(self, address: RestAddress, *, connect_s: float = 3.0, answer_s: float = 30.0) -> None:
         super().__init__(address.nodes, "the cluster", connect_s=connect_s, answer_s=answer_s)

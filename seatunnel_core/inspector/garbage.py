@@ -67,7 +67,7 @@ class Findings:
     """Messages about objects that were not checked, or kept because something was unreadable."""
 
     damaged: bool
-    """True if one of ``spared`` is about damage."""
+    """True if an object was kept because of damage."""
 
     @property
     def size_bytes(self) -> int:

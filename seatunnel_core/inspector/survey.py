@@ -106,11 +106,7 @@ class PipelineSurvey:
         return tuple(info for info in self.listing.checkpoints if self.needs(info))
 
     def find(self, ref: CheckpointRef) -> CheckpointInfo:
-        """Return the checkpoint of this epoch and id.
-
-        Raises:
-            UsageError: The checkpoint does not exist; the message lists the existing ones.
-        """
+        """Return the checkpoint of this epoch and id; raise ``UsageError`` if it does not exist."""
         found = next((info for info in self.listing.checkpoints if info.ref == ref), None)
         if found is None:
             known = ", ".join(str(info.ref) for info in self.listing.checkpoints) or "none"

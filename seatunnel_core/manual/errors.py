@@ -64,7 +64,7 @@ def coded() -> dict[str, Coded]:
 
 
 def error_page(kind: Coded) -> ErrorPage:
-    """Return the parts of a class's docstring."""
+    """Return the help page of an error class, parsed from its docstring."""
     meaning = []
     said = {AGAIN: _again(kind)}
     for paragraph in inspect.cleandoc(kind.__doc__ or "").split("\n\n"):

@@ -24,7 +24,7 @@ class _Warnings(logging.Handler):
 
 @contextmanager
 def heard(warned: Callable[[str], None]) -> Iterator[None]:
-    """While the context is open, also forward the warnings that connectors log in this thread to ``warned``."""
+    """Forward the warnings that connectors log in this thread to ``warned`` while the context is open."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         if _HANDLER not in logger.handlers:

@@ -158,7 +158,7 @@ def splits(view: "PipelineView") -> str:
 
 
 def _rate_of(view: "PipelineView", seconds: float, *, whole: bool) -> str:
-    """Return the rate of a run that has ended; rows of earlier processes would distort it."""
+    """Return the rate of an ended run; empty if the job was resumed, because its rows include earlier runs."""
     return rate(view.rows_read / seconds) if whole and seconds > 0 else ""
 
 

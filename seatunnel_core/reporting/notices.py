@@ -1,4 +1,4 @@
-"""The notices of the protocol: counted, and logged with job, pipeline and checkpoint."""
+"""Counting and logging of the protocol's notices, with job, pipeline and checkpoint."""
 
 import logging
 from collections.abc import Callable, Mapping, MutableMapping, Sequence

@@ -43,7 +43,7 @@ class Sample:
 
     @classmethod
     def from_record(cls, record: Any) -> "Sample":
-        """Restore the value returned by ``record``."""
+        """Restore a sample from the value returned by ``record``."""
         match record:
             case [str(family), str(suffix), dict(labels), int(value) | float(value)]:
                 return cls(family, suffix, {key: stored.text(labels, key) for key in labels}, value)
@@ -56,7 +56,7 @@ Measured = Iterable[tuple[str, Labels, float]]
 
 @frozen
 class Family:
-    """All samples of one name."""
+    """A metric family: all samples with one name."""
 
     name: str
     kind: str
@@ -89,10 +89,7 @@ def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]
 def _counter_by(
     name: str, help: str, label: str, kinds: type[Enum], read: Callable[[PipelineMetrics], Mapping[str, int]]
 ) -> Family:
-    """Return a family that has a sample for each kind from the start.
-
-    Prometheus detects no increase if a sample first appears with the value 1.
-    """
+    """Return a family with a sample of each kind from the start: Prometheus detects no increase to a first value."""
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         counted = read(pipeline)

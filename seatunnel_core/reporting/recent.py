@@ -111,7 +111,7 @@ class RecentFailures:
         self._found.append((wall_clock(), failure))
 
     def listed(self, pipeline: int) -> tuple[RecentFailure, ...]:
-        """Return the failures as those of this pipeline, oldest first."""
+        """Return the failures with the number of their pipeline, oldest first."""
         return tuple(
             RecentFailure(pipeline=pipeline, at=at, message=shortened(failure.message), code=failure.code)
             for at, failure in tuple(self._found)

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import astuple, frozen
 
 LEVELS = ((5.0, 720), (60.0, 1_440), (600.0, 1_008))
-"""Distance between points in seconds, and number of points kept: for the last hour, the last day and the last week."""
+"""Interval between points in seconds, and number of points kept: for the last hour, the last day and the last week."""
 
 MOST_PIPELINES = 20
 """Number of pipelines with a separate series; the sum covers all."""
@@ -51,7 +51,7 @@ class Point:
 
 
 class _Ring:
-    """The last points at one distance, in one array that grows up to its limit."""
+    """Ring buffer of the last points at one interval, in an array that grows up to its limit."""
 
     def __init__(self, every_s: float, most: int) -> None:
         self.every_s = every_s
@@ -96,11 +96,7 @@ class Series:
             ring.add(at, values)
 
     def record(self, since_s: float = 0.0, most: int = POINTS) -> list[list[float]]:
-        """Return points as rows of ``COLUMNS``, oldest first, with the rates since the previous point.
-
-        At most ``most`` points since ``since_s`` (seconds since 1970) are returned, evenly distributed, including the
-        last.
-        """
+        """Return up to ``most`` evenly distributed points since ``since_s``, as rows of ``COLUMNS`` with rates."""
         rows = [row for row in self._finest(since_s) if row[0] >= since_s]
         step = max(1, -(-len(rows) // max(1, most)))
         kept = rows[(len(rows) - 1) % step :: step] if rows else []

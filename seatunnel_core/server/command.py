@@ -226,7 +226,6 @@ def _page_of(pid: int) -> str:
 
 
 def _page_line(config: NodeConfig, page: str) -> str:
-    """Return the message about the web page."""
     if not page:
         return "It serves no web page: seatunnel.yaml configures REST, and http.enable-http is not true."
     if config.http.login is None and config.secret is not None and config.http.port is None:

@@ -68,11 +68,7 @@ def look(name: str) -> Level:
 
 
 def change(name: str, level: str) -> str:
-    """Set the level of a logger until ``reset`` or the end of this process; return the previous effective level.
-
-    Raises:
-        UsageError: There is no such level or logger, or too many have been changed.
-    """
+    """Set the level of a logger until ``reset`` or the end of this process; return the previous effective level."""
     number = LEVELS.get(level.upper())
     if number is None:
         raise UsageError(f"level is {level[:100]!a}: expected one of {', '.join(LEVELS)}")

@@ -39,12 +39,9 @@ class SubmittedJob:
         return cls(record.text, record.format, tuple(record.variables.items()), record.origin)
 
     def read(self, *, loads_sinks: bool = True) -> RawJob:
-        """Parse the text, with the submitted variables and this process's environment.
+        """Parse the text with the submitted variables and this process's environment; raise ``ConfigError`` if invalid.
 
         The event loop of a node runs no plugins, so it sets ``loads_sinks`` to False (see ``Variables.loads_sinks``).
-
-        Raises:
-            ConfigError: The text is invalid; the message lists all problems.
         """
         raw = self._read(loads_sinks=loads_sinks)
         raw.problems.raise_errors()

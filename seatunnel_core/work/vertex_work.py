@@ -36,7 +36,7 @@ class VertexWork:
 
     @classmethod
     def from_record(cls, record: Any) -> "VertexWork":
-        """Restore the value returned by ``record``."""
+        """Restore the work from the value returned by ``record``."""
         match record:
             case [int(rows_in), int(rows_out), int(busy_ms) | float(busy_ms), int(behind_ms) | float(behind_ms)]:
                 return cls(rows_in, rows_out, busy_ms, behind_ms)

@@ -127,7 +127,7 @@ def _refuse_parts(configuration: Mapping[str, str]) -> None:
 
 
 def renewed(provide: Callable[[], Handed | None], method: str) -> Credentials | None:
-    """Return the credentials from ``provide``, called again before they expire; ``None`` if there are none."""
+    """Return credentials that are renewed with ``provide`` before they expire; ``None`` if there are none."""
     first = provide()
     if first is None:
         return None
@@ -251,4 +251,4 @@ KNOWN: Mapping[str, Provider] = {
     "DefaultAWSCredentialsProviderChain": _EVERYTHING,
     "DefaultCredentialsProvider": _EVERYTHING,
 }
-"""Providers by class name without the package: no two packages define different ones of the same name."""
+"""Providers by class name without the package; no name is ambiguous."""

@@ -13,14 +13,7 @@ from seatunnel_core.server.state.records import EndedJob, JobRecord, JobState
 
 
 def overview(jobs: Sequence[JobRecord], history: History, *, workers: int, slots: Slots) -> dict[str, str]:
-    """Return the counts of the cluster, as strings. Dynamic slots are "0", as in SeaTunnel.
-
-    Args:
-        jobs: Jobs that have not ended.
-        history: Jobs that have ended.
-        workers: Number of worker nodes that match the request.
-        slots: Slots of these nodes.
-    """
+    """Return the counts of the cluster, as strings; ``workers`` and ``slots`` are those that match the request."""
     pending = sum(1 for job in jobs if job.state in (JobState.PENDING, JobState.SCHEDULED))
     return {
         "projectVersion": project_version(),
@@ -46,11 +39,7 @@ def running_job(
     metrics: Mapping[str, Any],
     pipelines: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Return a job that has not ended.
-
-    ``state`` is the one reported by the worker process if newer than the record. ``waits_for`` is empty if the job does
-    not wait or the reason is not known yet.
-    """
+    """Return a job that has not ended. ``state`` may be newer than the record; an empty ``waits_for`` is omitted."""
     summary = running_job_summary(job, state=state, waits_for=waits_for, metrics=metrics)
     return {
         **summary,
@@ -102,7 +91,6 @@ def _summary(
 
 
 def _details(job_id: str, described: Description) -> dict[str, Any]:
-    """Return the options and the graph of a job."""
     env = dict(described.env)
     graph = {"pipelineEdges": described.edges, "vertexInfoMap": list(described.vertices)}
     return {"envOptions": env, "jobDag": {"jobId": job_id, **graph, "envOptions": env}, "pluginJarsUrls": []}

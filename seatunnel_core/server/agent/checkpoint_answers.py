@@ -1,7 +1,4 @@
-"""REST responses about checkpoints, in SeaTunnel's format, merged from the storage and from running jobs.
-
-Pure functions of records: the inspector's records of stored pipelines, and ``RecentCheckpoint``.
-"""
+"""REST responses about checkpoints, in SeaTunnel's format, merged from the storage and from running jobs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -76,7 +73,7 @@ def _told(found: Block) -> dict[str, Any]:
 
 
 def _kept(stored: Block | None) -> dict[str, Any]:
-    """Return the fields that the storage knows better than the running job."""
+    """Return the fields of a stored checkpoint that override those reported by the job."""
     return {} if stored is None else {key: stored[key] for key in ("checkpointType", "stateSize", "stored", "live")}
 
 
@@ -95,13 +92,7 @@ def _type(value: str) -> str:
 def overview(
     stored: Sequence[Block], shown: Sequence[Block], recent: Mapping[str, Sequence[Block]]
 ) -> list[dict[str, Any]]:
-    """Return the checkpoint overview of a job's pipelines.
-
-    Args:
-        stored: Pipelines in the storage.
-        shown: Current or final status of the pipelines, as written by ``measured_record``.
-        recent: Last checkpoints of the running job, by pipeline.
-    """
+    """Return the checkpoint overview of pipelines from the storage, their metrics, and the running job's own list."""
     by_number, running = {each["pipeline"]: each for each in stored}, {each["id"]: each for each in shown}
     checkpoints = merged(stored, shown, recent)
     return [

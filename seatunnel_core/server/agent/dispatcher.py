@@ -88,7 +88,7 @@ class Dispatcher:
         """Reason for waiting, by job without a worker process."""
 
     def wake(self) -> None:
-        """Trigger a decision now, because of news."""
+        """Make the next decision now instead of after the pause."""
         self._news.set()
 
     async def run(self) -> None:

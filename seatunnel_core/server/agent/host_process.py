@@ -38,14 +38,7 @@ STARTING_S = 120.0
 
 
 class HostProcess:
-    """A worker process of a member.
-
-    Args:
-        address: Address of the member, by which a later agent finds its worker processes.
-        name: ``SHARED``; for a dedicated process, the ID of the job.
-        spark: Returns the arguments for the Spark backend of the process.
-        clock: Monotonic clock, in seconds.
-    """
+    """A worker process of a member; ``name`` is ``SHARED``, or the ID of the job of a dedicated process."""
 
     def __init__(
         self,
@@ -67,7 +60,7 @@ class HostProcess:
         """Highest term known to the process when it was adopted."""
 
         self.on_end: Callable[[str], object] = lambda _boot: None
-        """Callback with the boot id when a process has ended by itself or is killed as faulty; ``pid`` is still set."""
+        """Callback for a process that has ended by itself or is killed as faulty, with its boot id."""
 
         self._config = config
         self._spark = spark

@@ -92,7 +92,7 @@ class OwnMaster(HostSpark):
 
 
 def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
-    """Return why a worker process has had no executor for ``bare_s`` and must be replaced; empty if it can stay."""
+    """Return why a worker process without an executor for ``bare_s`` must be replaced; empty if it can stay."""
     if state is None or not state.workers:
         return ""
     if application not in state.applications:

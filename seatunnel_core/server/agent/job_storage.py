@@ -39,13 +39,7 @@ class JobStorage:
         return int(wall_clock() * 1000)
 
     async def pipelines(self, job_id: str, job: JobRecord | None) -> list[dict[str, Any]] | None:
-        """Return the stored pipelines of a job, as records of the inspector; ``None`` if there is no such job.
-
-        The record of a running job may configure its own storage.
-
-        Raises:
-            RequestError: The storage fails or does not respond in time, or too many requests are waiting.
-        """
+        """Return the stored pipelines of a job, as records of the inspector; ``None`` if there is no such job."""
         with self._counting:
             if self._waiting >= MOST_WAITING:
                 raise RequestError("the checkpoint storage is busy: try again", status=503, reason="busy")

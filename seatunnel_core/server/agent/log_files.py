@@ -28,14 +28,7 @@ _OF_PROCESS = re.compile(r"seatunnel-engine-.+\.log")
 
 
 class LogFiles:
-    """Retention of job logs and rotation of large process logs.
-
-    Args:
-        keep_s: Retention of a job's log after its last line, in seconds.
-        most: Maximum number of job logs.
-        largest: Size above which a process log is rotated, in bytes.
-        clock: Clock of the files' times, in seconds since 1970.
-    """
+    """Retention of job logs (``keep_s`` after their last line) and rotation of process logs above ``largest`` bytes."""
 
     def __init__(
         self,

@@ -22,14 +22,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Members:
-    """Members during one term of this leader.
-
-    Args:
-        address: Address of the leader.
-        own: Worker processes of the leader's node.
-        timeout_s: Time after which a silent member is lost, in seconds.
-        on_news: Called when the report of a member has changed.
-    """
+    """Members during one term of this leader, lost after ``timeout_s`` of silence. New reports call ``on_news``."""
 
     def __init__(
         self, term: int, address: str, own: OwnHosts, peers: Peers, timeout_s: float, on_news: Callable[[], None]
@@ -99,10 +92,7 @@ class Members:
     # -- orders -----------------------------------------------------------------------------------------------------
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
-        """Send orders to a member in the background, as one round; the first failure ends the round.
-
-        Unchanged orders are repeated only after a pause.
-        """
+        """Send orders to a member in the background until one fails; repeat unchanged orders only after a pause."""
         link = self._links[address]
         now = time.monotonic()
         if link.order(orders, now):

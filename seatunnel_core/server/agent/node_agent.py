@@ -94,12 +94,7 @@ class NodeAgent:
         """Record that a query node is alive, if this node keeps track of the cluster's nodes."""
 
     def welcome(self, _address: str, _slots: int) -> dict[str, Any]:
-        """Record a live worker node and return the response to it: addresses, slots and worker processes.
-
-        Raises:
-            RequestError: The search for worker processes of an earlier agent has not ended, and the worker node must
-                keep its Spark workers for them; or this node is not a master.
-        """
+        """Record a live worker node and return the response to it: addresses, slots and worker processes."""
         raise self._not_for_this_node()
 
     def describe(self) -> dict[str, Any]:

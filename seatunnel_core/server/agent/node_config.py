@@ -269,7 +269,7 @@ def _cluster_of(path: Path | None, role: MemberRole, problems: Problems) -> Clus
 
 
 def _host(files: _Files, members: tuple[str, ...]) -> str:
-    """Return the host under which others reach the node; reject one that needs a secret or is unusable by Spark."""
+    """Return the host under which others reach the node; reject it if Spark or other nodes could not use it."""
     host = own_host(
         files.cluster,
         members,

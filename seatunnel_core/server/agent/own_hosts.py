@@ -57,13 +57,7 @@ class _Watched:
 
 
 class OwnHosts:
-    """Supervisor of this member's worker processes, which forwards orders to them.
-
-    Args:
-        workers: Worker nodes that have joined this node.
-        seen_term: Returns the newest term known to this node.
-        on_news: Called when the status of a worker process has changed.
-    """
+    """Supervisor of this member's worker processes, which forwards orders to them. Status changes call ``on_news``."""
 
     def __init__(
         self,
@@ -258,12 +252,8 @@ class OwnHosts:
     async def carry_out(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
         """Carry out orders of a leader; when this returns, ``report`` shows their effects.
 
-        Orders to one process run in sequence until one fails. A hanging process does not delay others.
-
-        Args:
-            term: Term of the leader.
-            orders: Orders to carry out.
-            as_of: ``clock`` of the report from which they were decided.
+        Orders to one process run in sequence until one fails. A hanging process does not delay others. ``as_of`` is the
+        ``clock`` of the report on which the orders are based.
 
         Raises:
             HostError: An order is rejected, or its process is unreachable; later orders to it are skipped.

@@ -26,17 +26,7 @@ def pending_jobs(
     limit: int,
     pretty: bool,
 ) -> dict[str, Any]:
-    """Return the queue of jobs that have no worker process yet.
-
-    Args:
-        view: View of the leader's last decision; ``None`` if it has not decided yet.
-        waiting: Waiting jobs, in their order.
-        reasons: Reasons why they wait, by job.
-        waits: True if jobs without free slots wait instead of being rejected.
-        job_id: ID of the job to list; empty for all.
-        limit: Maximum number of jobs to list.
-        pretty: True for formatted times instead of milliseconds since 1970.
-    """
+    """Return the queue of jobs without a worker process: the job ``job_id``, or the first ``limit`` jobs if empty."""
     shown = [job for job in waiting if job.job_id == job_id] if job_id else list(waiting[:limit])
     lacking = sum(_requirements(view, job).slots for job in shown)
 

@@ -45,14 +45,7 @@ class _Master:
 
 
 class Joined:
-    """Masters that a worker node has found, and the grace period without them. No I/O.
-
-    Args:
-        address: Address of the worker node.
-        members: Configured addresses of possible masters.
-        grace_s: Grace period without a responding master, in seconds.
-        now: Current time, in monotonic seconds.
-    """
+    """Masters that a worker node has found, and its grace period of ``grace_s`` without any. No I/O."""
 
     def __init__(self, address: str, members: tuple[str, ...], grace_s: float, now: float) -> None:
         self._address = address

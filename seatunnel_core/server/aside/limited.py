@@ -30,11 +30,7 @@ class LimitedRequests(ABC):
         self._waiting = 0
 
     async def ask(self, what: str, request: Mapping[str, Any], *, reason: str = "") -> Any:
-        """Run the request ``what`` and return its response; ``reason`` replaces the error's code if it is rejected.
-
-        Raises:
-            RequestError: The request was rejected, took too long, or too many are waiting.
-        """
+        """Run the request ``what`` and return its response; ``reason`` replaces the error's code if it is rejected."""
         if self._waiting >= self.most_waiting:
             raise RequestError(f"{self.busy}: try again", status=503, reason="busy")
         block = {**request, "do": what, "engine_file": self._engine_file, "limit_s": self.limit_s + 10}

@@ -10,12 +10,9 @@ MOST_BYTES = 1 << 30
 
 
 class BoundedMemory:
-    """Context that limits further memory allocations of this process, on systems that support it (Linux).
+    """Context that limits memory allocations of this process on Linux; more than that raises ``ConfigError``.
 
     All threads share the limit. Child processes would inherit it: start none within the context.
-
-    Raises:
-        ConfigError: The limit was exceeded.
     """
 
     def __init__(self) -> None:

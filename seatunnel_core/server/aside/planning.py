@@ -14,12 +14,9 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 
 
 def plan(request: Any) -> dict[str, Any]:
-    """Return the name of a job and its warnings; ``request`` has the fields of ``SubmittedJob``, and ``engine_file``.
+    """Return the name of a job and its warnings; raise ``ConfigError`` with all warnings and errors if it is invalid.
 
     Sources are not opened: the job may run on another node, and at another time.
-
-    Raises:
-        ConfigError: The job is invalid; the message lists all warnings, then all errors.
     """
     variables = stored.below(request, "variables")
     job = SubmittedJob(

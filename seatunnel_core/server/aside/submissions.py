@@ -24,12 +24,7 @@ _LONGEST_PARAMETER = 1_000
 
 
 def split(request: Any) -> list[dict[str, Any]]:
-    """Return the jobs of a list, each with its ``text`` as JSON and its ``params``.
-
-    Raises:
-        RequestError: The body is not a list of objects, or has too many, or one is too large or has invalid parameters.
-        ConfigError: Parsing needs too much memory.
-    """
+    """Return the jobs of a list, each with its ``text`` as JSON and its ``params``."""
     with BoundedMemory():
         try:
             value = json.loads(stored.text(request, "body"))

@@ -104,12 +104,7 @@ def difference(here: Introduction, there: Introduction) -> str | None:
 
 
 class Joining:
-    """Client and server side of introductions. Blocks; thread-safe.
-
-    Args:
-        address: Address of the node, as ``host:port``.
-        probes: Probes of the storages of a node that can lead, by names that are the same on all nodes.
-    """
+    """Client and server side of introductions. Blocks; thread-safe. ``probes`` have the same names on all nodes."""
 
     def __init__(self, config: NodeConfig, address: str, probes: Mapping[str, StorageProbe]) -> None:
         self._config = config

@@ -64,13 +64,10 @@ class StorageProbe:
         return False
 
     def remove(self, asker: str, answerer: str) -> None:
-        """Remove the probe objects of both members, including those of earlier runs; called by the requester.
-
-        ``seatunnel checkpoints gc`` removes the probe objects of dead nodes after a day.
-        """
+        """Remove the probe objects of both members, including those of earlier runs; called by the requester."""
         self._storage.delete_job(_job(asker, answerer))
 
 
 def _job(asker: str, answerer: str) -> str:
-    """Return the job ID under which the probe objects of a check are stored; checks in both directions differ."""
+    """Return the job ID of the probe objects of a check; the two directions of a check have different IDs."""
     return PROBE_PREFIX + hashlib.sha256(f"{asker} {answerer}".encode()).hexdigest()[:32]

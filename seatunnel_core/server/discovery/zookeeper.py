@@ -40,14 +40,7 @@ def registered(
 
 
 class Register:
-    """Registration of a node in ZooKeeper, and the registered members.
-
-    Args:
-        servers: ZooKeeper servers, as ``host:port,host:port/path``.
-        cluster: Name of the cluster.
-        address: Address of the node, as ``host:port``.
-        changed: Called with all addresses when they have changed, from a thread of this object.
-    """
+    """Registration of a node in ZooKeeper. ``changed`` is called in its thread with all addresses after a change."""
 
     def __init__(
         self,

@@ -41,16 +41,7 @@ class RunningJob(Protocol):
 
 
 class Host:
-    """Handler of requests and orders. Thread-safe.
-
-    Args:
-        make_job: Creates the job of a record; this class starts it.
-        name: Name among the worker processes of the member.
-        boot: Unique id among processes of this name.
-        offered: Number of slots that jobs may hold; 0 for dynamic slots.
-        forget_log: Called with the id of a job that is dropped.
-        look_at_java: Returns the JVM's process id, 0 if unknown, and its metrics.
-    """
+    """Handler of requests and orders. Thread-safe. ``look_at_java`` returns the JVM's pid, or 0, and its metrics."""
 
     def __init__(
         self,

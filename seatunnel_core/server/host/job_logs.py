@@ -34,7 +34,6 @@ class JobLogs(logging.Handler):
         return self._folder / f"job-{job_id}.log"
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record to the file of its job."""
         job_id = getattr(record, "job", None)
         if not isinstance(job_id, str) or not _NAME.fullmatch(job_id) or job_id in (".", ".."):
             return
@@ -59,7 +58,6 @@ class JobLogs(logging.Handler):
             handler.close()
 
     def close(self) -> None:
-        """Close all files."""
         for job_id in tuple(self._files):
             self.forget(job_id)
         super().close()

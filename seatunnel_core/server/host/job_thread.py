@@ -39,10 +39,7 @@ _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses between attempts to claim a job whose storage does not respond, in seconds; the last one repeats."""
 
 MEASURE_S = 1.0
-"""Interval between measurements of a job, in seconds.
-
-All jobs of a process are measured at the same time, so that the report of the process changes only once per interval.
-"""
+"""Interval between measurements, in seconds; equal for all jobs, so that reports change once per interval."""
 
 MOST_SHOWN = 100
 """Maximum number of pipelines to report individually: reports are sent to the leader four times a second."""
@@ -210,11 +207,7 @@ class JobThread:
             run.close()
 
     def _begun(self, raw: RawJob) -> JobRun:
-        """Return the run once it has claimed the job.
-
-        If the storage does not respond, retry until it does, or until the job is cancelled or the leader ends it as
-        failed.
-        """
+        """Return the run once it has claimed the job; while the storage does not respond, retry until cancelled."""
         repeated = self.record.attempt > 1
         for pause_s in chain(_AGAIN_S, repeat(_AGAIN_S[-1])):
             try:

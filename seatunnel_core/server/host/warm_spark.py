@@ -55,15 +55,8 @@ def host_settings(
 ) -> SparkSettings:
     """Return the Spark settings of a worker process, and set the environment variables that PySpark reads.
 
-    Args:
-        cluster: Name of the cluster.
-        name: Name of the process; empty for the shared one.
-        slots: Number of concurrent tasks without a Spark cluster.
-        log_file: Log file of Spark and Java.
-        master: Spark master; empty for embedded Spark.
-        address: Address of the driver for executors; empty for Spark's default.
-        properties: File with the secret of the cluster's own Spark master; ``None`` for another one.
-        own: Options of the job of a dedicated process; they take precedence, and may select another Spark cluster.
+    The options of a dedicated process's job (``own``) take precedence, and may select another Spark cluster. An empty
+    ``master`` is embedded Spark; ``properties`` contains the secret of the cluster's own Spark master.
     """
     elsewhere = "spark.master" in own
     secured = properties is not None and not elsewhere
@@ -110,12 +103,7 @@ START_S = 300.0
 
 
 class WarmSpark:
-    """Spark backend that is started and monitored in the background. ``look`` never blocks for long.
-
-    Args:
-        backend: Backend that is not started yet.
-        slots: Number of concurrent tasks without a Spark cluster.
-    """
+    """Spark backend that is started and monitored in the background. ``look`` never blocks for long."""
 
     def __init__(self, backend: SparkBackend, slots: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._backend = backend

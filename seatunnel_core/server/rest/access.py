@@ -48,16 +48,10 @@ def is_signed(request: Request) -> bool:
 
 
 def refusal(agent: Agent, request: Request, *, signed: bool, policy: AuthPolicy = LOCAL) -> str | None:
-    """Return why a request is rejected; ``None`` if it is allowed.
+    """Return why a request is rejected by its headers; ``None`` if it is allowed.
 
     Requests from pages of other sites are rejected by their ``Origin``. Without authentication, DNS rebinding is
-    prevented by checking the ``Host`` header, too.
-
-    Args:
-        agent: Agent of this node.
-        request: Request; only its headers are read.
-        signed: True if the cluster's signature is required.
-        policy: Access rules of the port.
+    prevented by checking the ``Host`` header, too. ``signed`` requires the cluster's signature.
     """
     origin, host = request.headers.get("origin"), request.headers.get("host", "")
     if origin is not None and urlsplit(origin).netloc != host:

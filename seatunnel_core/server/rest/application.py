@@ -191,7 +191,6 @@ def _trust(request: Request) -> None:
 
 
 def _failed(request: Request, error: Exception) -> Any:
-    """Return the response for a failed request."""
     from starlette.requests import ClientDisconnect
     from starlette.responses import Response
 

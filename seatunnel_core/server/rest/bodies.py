@@ -20,11 +20,7 @@ def require_one_length(request: Request) -> None:
 
 
 async def received(request: Request, most: int) -> bytes:
-    """Return the body of a request.
-
-    Raises:
-        RequestError: The body is too large (rejected at once if its length is stated), or does not arrive in time.
-    """
+    """Return the body of a request; reject one that is too large (at once if its length is stated) or too slow."""
     stated = request.headers.get("content-length", "0")
     if not stated.isdigit() or len(stated) > 15 or int(stated) > most:
         raise _too_large(most)

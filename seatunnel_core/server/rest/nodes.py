@@ -52,7 +52,6 @@ async def _overview(agent: Agent, request: Request, _body: bytes) -> Any:
     answer=block({"status": {"const": "success"}, "message": TEXT}),
 )
 async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
-    """Set the tags of the requested node; an empty object clears them."""
     tags = {key: text_of(value) for key, value in json_block(body).items()}
     stored.texts({"tags": [*tags, *tags.values()]}, "tags")
     agent.own_hosts().tags = tags
@@ -66,7 +65,6 @@ async def _update_tags(agent: Agent, _request: Request, body: bytes) -> Any:
     answer=items(by_name(TEXT)),
 )
 async def _monitoring(agent: Agent, _request: Request, _body: bytes) -> Any:
-    """Request the measurements of all nodes concurrently; nodes that do not respond in time are marked."""
     agent.require_state()
 
     async def asked() -> list[dict[str, str]]:
@@ -115,7 +113,6 @@ async def monitoring_of(agent: Agent) -> dict[str, str]:
     answer=block({"members": items(_MEMBER), "connectionCount": WHOLE, "allConnectionCount": WHOLE}),
 )
 async def _cluster(agent: Agent, _request: Request, _body: bytes) -> Any:
-    """Return the members in Hazelcast's format."""
     agent.require_state()
     masters, addresses = agent.leadership.members(), _nodes(agent)
     found = [

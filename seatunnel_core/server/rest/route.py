@@ -16,11 +16,7 @@ Request = Any
 """``starlette.requests.Request``."""
 
 Handler = Callable[[Agent, Request, Any], Awaitable[Any]]
-"""Function of agent, request and body that returns a JSON value or a ``starlette.responses.Response``.
-
-Raises:
-    RequestError: The request failed; the error has the status and message of the response.
-"""
+"""Function of agent, request and body that returns a JSON value or a ``starlette.responses.Response``."""
 
 
 SMALL_BODY = 256 * 1024

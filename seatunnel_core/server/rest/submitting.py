@@ -216,13 +216,7 @@ async def accept(
     restore: bool,
     origin: str = "",
 ) -> dict[str, Any]:
-    """Accept a job durably; return its id and name, or those of the active job if it is the same.
-
-    Raises:
-        RequestError: The job cannot be planned, is too large or has already ended, another job has its id, or this node
-            does not lead.
-        InvalidIdError: The id is invalid.
-    """
+    """Accept a job durably; return its id and name, or those of the active job if it is the same."""
     require_job_id(job_id)
     agent.require_state()  # otherwise the leader plans it
     job = {"text": text, "format": format, "variables": dict(variables), "origin": origin}
@@ -336,6 +330,5 @@ def job_id_of(entry: Mapping[str, Any]) -> str:
     most_bytes=LARGEST_BODY,
 )
 async def _encrypt_config(agent: Agent, request: Request, body: bytes) -> Any:
-    """Return a job with its secrets encrypted, as ``seatunnel --encrypt`` does."""
     text, format = job_of(request, body)
     return await agent.planner.encrypt(text, format)

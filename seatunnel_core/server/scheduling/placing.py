@@ -13,7 +13,7 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of consecutively ended worker processes after which a job gets a dedicated one."""
+"""Number of worker processes in sequence that end while running a job until it gets a dedicated one."""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
@@ -26,7 +26,7 @@ LONGEST_PAUSE_S = 60.0
 
 @frozen(kw_only=True)
 class Slots:
-    """Slots of some members."""
+    """Number of slots of a set of members."""
 
     total: int
     """Number of slots; 0 if slots are dynamic, which are not counted."""

@@ -34,14 +34,7 @@ _BOUND = str(Path(__file__).with_name("bound.py"))
 
 
 class Child:
-    """A supervised Spark process. Call ``supervise`` often, always from one thread: when it ends, the child is killed.
-
-    Args:
-        name: Name for the log.
-        arguments: Returns the class and its arguments, at each start.
-        log: File to which its output is appended.
-        environment: Additional environment variables.
-    """
+    """A supervised Spark process. Call ``supervise`` often, always from one thread, whose end kills the process."""
 
     def __init__(
         self,

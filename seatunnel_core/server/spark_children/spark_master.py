@@ -68,7 +68,7 @@ class SparkMaster:
         return self._listens
 
     def prepare(self, *, goes_on: bool) -> None:
-        """Create the folder; ``goes_on``: keep the address, because a worker process of an earlier agent is alive."""
+        """Create the folder; keep the address if ``goes_on``, because a worker process of an earlier agent is alive."""
         before = self._ports_before() if goes_on else None
         if before is None:
             self._begin_anew()

@@ -86,13 +86,7 @@ class ClusterState:
     """The leader's view of the state. A change becomes visible only when it is durable.
 
     Thread-safe; changes are made one at a time. They raise ``DeposedError`` or ``StateUnavailableError`` if they are
-    not acknowledged.
-
-    Args:
-        lease: Lease by which this node leads.
-        expire_s: Retention of ended jobs in the history, in seconds.
-        most_history: Maximum number of ended jobs.
-        seal: Encrypts and decrypts records; ``None`` for a cluster without a secret.
+    not acknowledged. Ended jobs are kept for ``expire_s`` seconds, at most ``most_history`` of them.
     """
 
     def __init__(
@@ -220,10 +214,7 @@ class ClusterState:
                     self._ordered = None
 
     def update(self, records: Sequence[JobRecord]) -> None:
-        """Store changed records atomically, but keep their current desired states, which users may have changed.
-
-        Jobs that have ended meanwhile are skipped.
-        """
+        """Store changed records of jobs that have not ended, except desired states, which users may have changed."""
         with self._changing:
             merged = [
                 evolve(record, wanted=self._jobs[record.job_id].wanted)

@@ -39,10 +39,7 @@ _READ_PAUSE_S = 0.01
 
 
 class LoggedStore(ClusterStore):
-    """A cluster's state below a prefix of a storage, which is closed with it.
-
-    The prefix is empty or ends with "/". ``limits`` are those of the log between compactions.
-    """
+    """A cluster's state below a prefix (empty, or ending with "/") of a storage, which is closed with it."""
 
     def __init__(self, storage: BlobStorage, prefix: str, *, limits: Limits | None = None) -> None:
         self._storage = storage

@@ -7,7 +7,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Readers:
-    """Abilities of the other masters to read encrypted records, as reported in this term."""
+    """Masters that can or cannot read encrypted records, as reported in this term."""
 
     def __init__(self) -> None:
         self._able: dict[str, bool] = {}

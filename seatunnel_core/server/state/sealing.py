@@ -48,11 +48,7 @@ class Seal:
         return json.dumps(block, separators=(",", ":")).encode()
 
     def open(self, key: str, key_id: str, sealed: bytes) -> bytes:
-        """Return the decrypted value of an entry.
-
-        Raises:
-            StoredValueError: The key is unknown, or the value was modified.
-        """
+        """Return the decrypted value of an entry; raise ``StoredValueError`` for an unknown key or a modified value."""
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             raise StoredValueError(
@@ -67,11 +63,7 @@ class Seal:
 
 
 def opened(seal: Seal | None, key: str, body: bytes) -> tuple[bytes, str]:
-    """Return the decrypted value of an entry and its key id.
-
-    Raises:
-        StoredValueError: The value cannot be decrypted; the message states what to do.
-    """
+    """Return the decrypted value of an entry and its key id; raise ``StoredValueError`` with a remedy if impossible."""
     if not body.startswith(_BEGINNING):
         return body, PLAIN
     block = stored.parse(body)

@@ -7,7 +7,7 @@
 
 Every change starts with an UPDATE of the cluster's row that matches only while the term is the writer's. The row stays
 locked until the commit, which serializes claims and changes: a change commits before a claim reads the entries, or is
-rejected. A change also has a number within its term, so that a change whose response was lost can be repeated safely.
+rejected. A change also has a number within its term, so that a change without a response can be repeated safely.
 """
 
 import secrets

@@ -108,14 +108,7 @@ class Gate:
 async def accept(
     listener: socket.socket, gate: Gate, make: Callable[[Guest], asyncio.Protocol], tls: ssl.SSLContext | None
 ) -> None:
-    """Accept connections until cancelled.
-
-    Args:
-        listener: Non-blocking listening socket.
-        gate: Connection limit of this port.
-        make: Factory of a connection's protocol, which calls ``Guest.leave`` when the connection is lost.
-        tls: TLS context of the port; ``None`` for plain text.
-    """
+    """Accept connections until cancelled; ``make`` returns a connection's protocol, which calls ``Guest.leave``."""
     loop = asyncio.get_running_loop()
     beginning: set[asyncio.Task[None]] = set()
     try:

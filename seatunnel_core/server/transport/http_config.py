@@ -76,12 +76,7 @@ class HttpConfig:
 
 
 def http_config(options: Options, *, has_secret: bool, port: int | None = None) -> HttpConfig:
-    """Return the REST configuration of a node.
-
-    Args:
-        options: Options of the engine's file.
-        has_secret: True if the cluster has a secret, so that the member port requires signatures.
-        port: Plain HTTP port, which takes effect even if ``http.enable-http`` is not set.
+    """Return the REST configuration of a node; ``port`` takes effect even if ``http.enable-http`` is not set.
 
     Raises:
         UsageError: Options contradict each other, or would allow unauthenticated access without stating it. The message
@@ -126,11 +121,7 @@ def _context_path(written: str) -> str:
 
 
 def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
-    """Return the user and password of basic authentication.
-
-    Raises:
-        UsageError: The password is missing; or the cluster has no secret, which leaves the member port open.
-    """
+    """Return the user and password of basic authentication; reject it without a password or a cluster secret."""
     if not options[http_options.ENABLE_BASIC_AUTH]:
         return None
     user = options[http_options.BASIC_AUTH_USERNAME] or "admin"

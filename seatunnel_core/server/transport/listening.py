@@ -34,7 +34,7 @@ class Port:
 
 
 def listening(host: str, port: int, *, tries: int = 1, hint: str = "") -> socket.socket:
-    """Return a socket that listens on the first free port, with Nagle's algorithm off; ``hint`` is for the error."""
+    """Return a socket that listens on the first free port, with Nagle's algorithm off; errors end with ``hint``."""
     problem: OSError | None = None
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     last = min(port + tries - 1, 65_535)
