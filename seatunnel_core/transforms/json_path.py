@@ -182,7 +182,7 @@ def _at(path: str, document: Any) -> Any:
 
 
 def _documents(values: pa.Array) -> Sequence[Any]:
-    """Return the documents to which paths are applied; for a string that is not JSON, the error."""
+    """Return the documents to search; for a string that is not JSON, the error."""
     if pa.types.is_nested(values.type):
         return [_as_json(value, values.type) for value in values.to_pylist()]
     return [None if value is None else _parsed(value) for value in values.to_pylist()]

@@ -56,11 +56,7 @@ class Naming:
 
 
 def naming(options: Options) -> Naming:
-    """Return the rules in the options.
-
-    Raises:
-        UsageError: A replacement is invalid; the message contains it.
-    """
+    """Return the rules in the options; raise ``UsageError`` if a replacement is invalid."""
     return Naming(
         case=options[CASE],
         prefix=(options[PREFIX] or "").strip(),
@@ -70,11 +66,7 @@ def naming(options: Options) -> Naming:
 
 
 def entry_texts(option: str, entry: Mapping[str, Any], wanted: tuple[str, ...]) -> list[str]:
-    """Return the strings of an entry of a list option.
-
-    Raises:
-        UsageError: A value is missing, or is not a string.
-    """
+    """Return the strings of an entry of a list option; raise ``UsageError`` if one is missing or not a string."""
     for name in wanted:
         if not isinstance(entry.get(name), str | int) or entry[name] == "":
             raise UsageError(f"option '{option}': an entry needs {' and '.join(wanted)}; {name} is missing in {entry}")

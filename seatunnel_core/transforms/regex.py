@@ -11,7 +11,7 @@ from seatunnel_core.connector_api.errors import UsageError
 
 _ADVICE = "look-around, references inside a pattern and possessive repetition are not supported; use a transform Python"
 _AROUND = ("", "a", " ", "\n")
-"""Strings next to a position that a pattern can distinguish: an end of the string, a letter, a space, a line end."""
+"""Strings beside a position that patterns can distinguish: an end of the string, a letter, a space, a line end."""
 
 
 def check_pattern(option: str, pattern: str) -> None:
@@ -35,8 +35,8 @@ def matches_nothing(pattern: str) -> bool:
 def first_match(option: str, pattern: str, replacement: str) -> tuple[str, str]:
     r"""Return a pattern and a replacement that change only the first match in a value.
 
-    ``replacement`` is a result of ``rewritten``. Arrow's ``max_replacements`` matches again without the text around a
-    match, and fails at ``\bx``.
+    ``replacement`` is a result of ``rewritten``. Arrow's ``max_replacements`` is not used, because it matches again
+    without the text around a match, and fails at ``\bx``.
 
     Raises:
         UsageError: The replacement refers to a group after the seventh.

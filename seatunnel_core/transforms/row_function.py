@@ -30,7 +30,7 @@ class RowFunction(RowGiver):
         return self.function(row)
 
     def options(self) -> dict[str, Any]:
-        """Return the options of the transform ``Python`` that calls the function for each row of a batch.
+        """Return the options of a transform ``Python`` that calls the function for each row of a batch.
 
         Raises:
             UsageError: The schema is invalid.

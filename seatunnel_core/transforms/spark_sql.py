@@ -53,10 +53,7 @@ class SparkSql(DataFrameTransform):
 
 @contextmanager
 def _views(spark: "SparkSession", frames: Mapping[str, "DataFrame"]) -> "Iterator[None]":
-    """Register the frames as views while the query is planned.
-
-    They are removed afterwards, so that a wrong name in a later query cannot refer to them.
-    """
+    """Register the frames as views, and drop them afterwards so that later queries cannot refer to them."""
     try:
         for name, frame in frames.items():
             frame.createOrReplaceTempView(f"`{name}`")

@@ -41,14 +41,9 @@ def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
 def transform_of(
     plugin: type[Transform] | type[DataFrameTransform], options: Options
 ) -> Transform | DataFrameTransform:
-    """Return the transform that a job configures.
+    """Return the transform that a job configures; raise ``UsageError`` if its options conflict.
 
-    Args:
-        plugin: Class of the transform.
-        options: Options of ``with_tables`` and those of every transform, which also apply to the entries.
-
-    Raises:
-        UsageError: The options conflict.
+    ``options`` are those of ``with_tables`` and those of every transform, which also apply to the entries.
     """
     entries: tuple[Options, ...] = options[TABLE_TRANSFORM] or ()
     everywhere = options[TABLE_MATCH] == TABLE_MATCH.default
@@ -137,7 +132,6 @@ class PerTable(Transform):
         return batches
 
     def _of(self, table: str) -> Sequence[Transform]:
-        """Return the transforms of a table, in order."""
         if table in self._single:
             return self._single[table]
         return (self._general,) if self._general is not None and self._pattern.fullmatch(table) else ()

@@ -27,7 +27,7 @@ class ValueRule(ABC):
 
     @abstractmethod
     def held(self, values: pa.Array) -> pa.BooleanArray:
-        """Return for each value whether it satisfies the rule; null for null."""
+        """Return a mask of the values that satisfy the rule; null for null."""
 
     @abstractmethod
     def broken(self, value: str) -> str:
@@ -90,7 +90,7 @@ class Range(ValueRule):
 
 
 def _bound(text: str, kind: pa.DataType) -> pa.Scalar:
-    """Return a bound in a form comparable with the column's values; for integers, a fractional bound is not rounded."""
+    """Return a bound that is comparable with the column's values; for integers, a fractional bound is not rounded."""
     written = pa.scalar(text.strip())
     try:
         return written.cast(kind)
@@ -198,7 +198,7 @@ class _Kind:
     made: type[ValueRule]
     keys: Mapping[str, OptionType[Any]] = field(factory=dict)
     needed: tuple[str, ...] = ()
-    """Keys of which at least one must be set."""
+    """Keys; at least one must be set."""
 
 
 _KINDS = {
@@ -226,7 +226,7 @@ def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Valu
     """Return the rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
 
     Raises:
-        UsageError: There are none, or some are invalid; the message has a finding for each.
+        UsageError: There are no rules, or some are invalid; the message has a finding for each.
     """
     rules: list[ValueRule] = []
     findings = Findings()

@@ -123,7 +123,6 @@ class Embedding(Transform):
             ) from None
 
     def _vectors(self, client: Client, texts: list[str]) -> list[Any]:
-        """Return a vector for each text."""
         provider = self._provider
         if provider.name == QIANFAN:
             url, token = f"{provider.url.rstrip('/')}/{provider.model}", {"access_token": self._token(client)}
@@ -159,7 +158,7 @@ class Embedding(Transform):
 
 
 def _in_order(values: Sequence[Any]) -> list[Any]:
-    """Return the vectors of a response, sorted by index if they have one."""
+    """Return the vectors of a response, sorted by index if there is one."""
     if all(isinstance(each, dict) and "embedding" in each for each in values):
         numbered = sorted(enumerate(values), key=lambda pair: pair[1].get("index", pair[0]))
         return [each["embedding"] for _, each in numbered]

@@ -32,7 +32,7 @@ EMBEDDINGS = {
     "QIANFAN": "https://aip.baidubce.com/rpc/2.0/ai_custom/v1/wenxinworkshop/embeddings",
     "ZHIPU": "https://open.bigmodel.cn/api/paas/v4/embeddings",
 }
-"""Default URL of each provider; ``api_path`` overrides it."""
+"""Default URL of each provider."""
 
 PROVIDER = Option(
     "model_provider",
@@ -114,12 +114,7 @@ class Provider:
 
     @classmethod
     def of(cls, transform: str, options: Options, usual: Mapping[str, str]) -> "Provider":
-        """Return the provider that the options describe.
-
-        Args:
-            transform: Name of the transform, for messages.
-            options: Validated options of the transform.
-            usual: Default URL of each provider.
+        """Return the provider in the options of a transform; ``usual`` is the default URL of each provider.
 
         Raises:
             UsageError: The options conflict, or the provider has no such models.
@@ -152,7 +147,7 @@ class Provider:
         )
 
     def client(self, transform: str) -> Client:
-        """Return an HTTP client whose errors contain the name of the transform."""
+        """Return an HTTP client. Its errors contain the name of the transform."""
         return Client(self.connection, lambda message: TransformError(f"{transform}: {message}"))
 
     def asked(self, client: Client, body: Any, more: Mapping[str, str] | None = None, url: str | None = None) -> Any:
@@ -176,11 +171,7 @@ class Provider:
         return _filled(self.body, values)
 
     def values(self, answer: Any, usual: str, transform: str) -> list[Any]:
-        """Return the values at the path in a response.
-
-        Raises:
-            TransformError: The response has no values at the path.
-        """
+        """Return the values at the path in a response; raise ``TransformError`` if there are none."""
         path = self.answer_path or usual
         values = found(path, answer)
         if not values:

@@ -1,4 +1,4 @@
-"""``+ - * / %``: overflows of exact numbers and divisions by zero are errors, as in H2."""
+"""``+ - * / %``. Overflows of exact numbers and divisions by zero are errors, as in H2."""
 
 import decimal
 import math
@@ -37,11 +37,7 @@ _CHECKED: dict[str, Callable[..., Any]] = {
 
 
 def arithmetic(functions: EngineFunctions, sign: str, one: Value, other: Value, what: str) -> Value:
-    """Compile ``one sign other``.
-
-    Raises:
-        SqlError: The operands are not numbers.
-    """
+    """Compile ``one sign other``; raise ``SqlError`` if the operands are not numbers."""
     if sign in "+-" and one.type == DATE and pa.types.is_integer(other.type):
         return _days(functions, sign, one, other, what)
     one, other = _numbers(functions, one, other, what)
@@ -107,7 +103,7 @@ def _days(functions: EngineFunctions, sign: str, one: Value, other: Value, what:
 def _remainder(
     functions: EngineFunctions, one: Value, other: Value, kind: pa.DataType, what: str, *, by_digits: bool = False
 ) -> Value:
-    """Compile a remainder with the sign of the dividend. Doubles use Java's ``%``, or their displayed digits."""
+    """Compile a remainder with the dividend's sign. Doubles use Java's ``%``, or their digits if ``by_digits``."""
     wide = common_number(one.type, other.type)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
     if wide == kind == DOUBLE and not by_digits:
@@ -141,7 +137,7 @@ def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
 
 
 def _as_written(number: decimal.Decimal | float) -> decimal.Decimal:
-    """Return the exact decimal of a number's displayed digits, like Java's ``BigDecimal.valueOf``."""
+    """Return a number as a decimal with its displayed digits, like Java's ``BigDecimal.valueOf``."""
     return decimal.Decimal(repr(number) if isinstance(number, float) else number)
 
 
@@ -159,10 +155,7 @@ def _decimals(functions: EngineFunctions, sign: str, one: Value, other: Value, w
 
 
 def _decimal_function(sign: str, one: pa.DataType, other: pa.DataType, kind: pa.DataType) -> ArrowFunction:
-    """Return the implementation of a decimal operation.
-
-    It is Arrow's with decimal128 or decimal256 if their 38 or 76 digits suffice, otherwise Python's.
-    """
+    """Return Arrow's implementation of a decimal operation if 38 or 76 digits suffice, otherwise Python's."""
     (one_digits, one_scale), (other_digits, other_scale) = digits(one), digits(other)
     more = 0
     if sign == "/":

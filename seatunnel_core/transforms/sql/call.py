@@ -25,13 +25,13 @@ class Call:
 
     @property
     def what(self) -> str:
-        """Return the function and its position, for messages."""
+        """Function and its position, for messages."""
         return f"{self.name} at {self.at}"
 
     def make(
         self, function: ArrowFunction, kind: pa.DataType, args: Sequence[Value] | None = None, *, fails: bool = True
     ) -> Value:
-        """Compile a call of an Arrow function for these values, by default the arguments."""
+        """Compile a call of an Arrow function for values, by default the arguments."""
         return self.functions.call(self.what, function, self.args if args is None else args, kind, fails=fails)
 
     def text(self, at: int) -> Value:
@@ -65,7 +65,7 @@ class Call:
         return str(value.as_py())
 
     def wrong(self, at: int, wanted: str) -> SqlError:
-        """Return the error about an argument of the wrong type."""
+        """Return the error for an argument of the wrong type."""
         found = type_name(self.args[at].type)
         return SqlError(f"Sql: {self.what}: argument {at + 1} is {found}, but must be {wanted}")
 
@@ -97,7 +97,7 @@ def function(*names: str, least: int = 1, most: int | None = None) -> Callable[[
 
 
 def fixed(names: str, compute: ArrowFunction, kind: pa.DataType, *arguments: pa.DataType, fails: bool = False) -> None:
-    """Register an Arrow function whose arguments are converted to fixed types, under names separated by spaces."""
+    """Register an Arrow function, under names separated by spaces. Its arguments are cast to fixed types."""
 
     def compiled(call: Call) -> Value:
         return call.make(compute, kind, [call.cast(at, each) for at, each in enumerate(arguments)], fails=fails)

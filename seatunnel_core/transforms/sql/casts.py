@@ -1,4 +1,4 @@
-"""``CAST`` and ``TRY_CAST``: conversions to integers truncate; everything else is as in H2."""
+"""``CAST`` and ``TRY_CAST``. Conversions to integers truncate; all others are as in H2."""
 
 import datetime as dt
 import decimal
@@ -44,17 +44,10 @@ _NEAREST = "half_towards_infinity"
 
 
 def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str, *, tolerant: bool = False) -> Value:
-    """Convert a value to another type.
+    """Convert a value to another type; raise ``SqlError`` if the types are not convertible.
 
-    Args:
-        functions: Functions of the statement.
-        value: Value to convert.
-        kind: The target type.
-        what: Part of the statement and its position, for messages.
-        tolerant: True to return null instead of failing if a value cannot be converted.
-
-    Raises:
-        SqlError: The types are not convertible.
+    ``what`` is the part of the statement and its position, for messages. If ``tolerant``, values that cannot be
+    converted become null.
     """
     value = beside(value, (kind,))
     if value.type == kind:
@@ -100,7 +93,7 @@ def _conversion_of_numbers(given: pa.DataType, kind: pa.DataType) -> ArrowFuncti
 
 
 def _never_fails(given: pa.DataType, kind: pa.DataType) -> bool:
-    """Return True if DataFusion's own conversion is equivalent and total."""
+    """Return True if DataFusion's own conversion is equivalent and never fails."""
     if pa.types.is_integer(given):
         if pa.types.is_integer(kind):
             return bool(kind.bit_width > given.bit_width)
@@ -152,7 +145,7 @@ def rescaled(numbers: Any, kind: pa.DataType, *, places: int | None = None, mode
 
 
 def rounded_decimal(value: Any, kind: pa.DataType) -> decimal.Decimal:
-    """Convert a number, or a string that contains one, to a decimal with the decimal places of the type.
+    """Convert a number, or a string that contains one, to a decimal with the scale of the type.
 
     Raises:
         ValueError: The value is not a number, or has too many integer digits for the type.
@@ -197,7 +190,7 @@ def _truth(text: str) -> bool:
 
 
 def _to_bytes(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    """Return the function that converts a column to strings, encoded as UTF-8 bytes; ``None`` if none exists."""
+    """Return the function that converts a column to strings in UTF-8; ``None`` if there is none."""
     written = None if given == STRING else _to_text(given, STRING)
     if given == STRING or written is None:
         return _arrow(BYTES) if given == STRING else None

@@ -37,7 +37,7 @@ def _connected(word: str, decided: str, values: Sequence[Value]) -> Value:
 
 
 def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -> Value:
-    """Compile a CASE: the value of the first true condition, or the default, all of one type."""
+    """Compile a CASE: the value of the first true condition, or the default, all with the same type."""
     kind = default.type
     guarded = kind == BOOLEAN and any(each.fails for each in (*conditions, *values, default))
     texts = [_number(each.sql) if guarded else each.sql for each in (*values, default)]
@@ -48,7 +48,7 @@ def case(conditions: Sequence[Value], values: Sequence[Value], default: Value) -
 
 
 def _lazy(sql: str) -> str:
-    """Return a condition as a CASE of numbers. DataFusion turns a boolean CASE into AND and OR, which are not lazy."""
+    """Return a condition as a CASE of numbers, because DataFusion turns a boolean CASE into eager AND and OR."""
     return f"arrow_cast({sql}, 'Boolean')"
 
 

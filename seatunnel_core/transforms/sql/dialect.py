@@ -1,4 +1,4 @@
-"""SeaTunnel's SQL dialect, parsed by sqlglot: every function is parsed as a plain call and interpreted here.
+"""SeaTunnel's SQL dialect. sqlglot parses every function as a plain call, which this package interprets.
 
 Imports sqlglot, so it is loaded only if a job has a transform ``Sql``.
 """
@@ -15,7 +15,7 @@ from seatunnel_core.connector_api.errors import UsageError
 
 
 class SeaTunnel(Dialect):
-    """Quotes as in JSqlParser: backquotes or double quotes around names, single quotes around strings."""
+    """Dialect with JSqlParser's quotes: backquotes or double quotes around names, single quotes around strings."""
 
     class Tokenizer(sqlglot.Tokenizer):
         """Tokenizer with the dialect's quotes of names and bytes."""

@@ -34,7 +34,7 @@ class Query:
 
 
 _PANIC = "PanicException"
-"""Exception type of a failed assertion inside DataFusion; it is not an ``Exception``, and would end the process."""
+"""Exception type of a failed assertion inside DataFusion. It is not an ``Exception``, and would end the process."""
 
 
 class Engine:
@@ -48,11 +48,7 @@ class Engine:
             self._context.register_udf(udf(self._noting(each), list(each.types), each.result, "immutable", each.name))
 
     def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
-        """Return the rows of the result and their kinds.
-
-        Raises:
-            TransformError: The statement fails for a row.
-        """
+        """Return the rows of the result and their kinds; raise ``TransformError`` if the statement fails for a row."""
         rows = pa.RecordBatch.from_arrays([_whole(column) for column in rows.columns], schema=rows.schema)
         rows = rows.append_column(KINDS, pa.nulls(rows.num_rows, pa.int8()) if kinds is None else kinds)
         if self._query.timed:
@@ -88,7 +84,7 @@ class Engine:
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    """Return a column, and copy a slice of a nested one, because importing a slice into DataFusion ends the thread."""
+    """Return a column; copy a slice of a nested column, because importing it into DataFusion would end the thread."""
     if column.offset and pa.types.is_nested(column.type):
         return pa.concat_arrays([column.slice(0, 0), column])
     return column

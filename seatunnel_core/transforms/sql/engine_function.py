@@ -1,4 +1,4 @@
-"""The engine's functions over Arrow columns, which DataFusion calls with whole batches."""
+"""The engine's functions over Arrow columns. DataFusion calls them with whole batches."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +15,10 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 ArrowFunction = Callable[..., Any]
-"""Function of one column, or one scalar for a constant, per argument; returns a column."""
+"""Function that returns a column; each argument is a column, or a scalar for a constant."""
 
 BAD_VALUES = (pa.ArrowException, ValueError, ArithmeticError)
-"""Exceptions of an Arrow function for a row without a result."""
+"""Exceptions that an Arrow function raises for a row without a result."""
 
 
 @frozen(kw_only=True)
@@ -76,7 +76,7 @@ class EngineFunctions:
 
 
 def _known(function: ArrowFunction, bound: Sequence[Any], kind: pa.DataType) -> pa.Scalar | None:
-    """Return the value for constant arguments; ``None`` if that fails: the error is then reported for a row."""
+    """Return the value for constant arguments; ``None`` if that fails, so that the error is reported for a row."""
     if not is_simple(kind):
         return None
     try:
@@ -101,7 +101,7 @@ def _column(found: Any, kind: pa.DataType) -> pa.Array:
 
 
 def _from_zero(column: pa.Array) -> pa.Array:
-    """Return a column with offset 0, copying it if necessary.
+    """Return a column with offset 0, by copying it if necessary.
 
     Some Arrow kernels do not support other offsets in DataFusion's strings, nor does DataFusion in other columns.
     """
@@ -116,7 +116,6 @@ def size_of(columns: Sequence[Any]) -> int:
 
 
 def _part(columns: Sequence[Any], first: int, size: int) -> list[Any]:
-    """Return the arguments of a range of rows."""
     return [each.slice(first, size) if isinstance(each, pa.Array) else each for each in columns]
 
 
@@ -154,7 +153,7 @@ def by_row(function: Callable[..., Any], kind: pa.DataType) -> ArrowFunction:
 
 
 def either_way(quick: ArrowFunction, slow: ArrowFunction) -> ArrowFunction:
-    """Return a function that calls the fast one, and the slow one if the fast one rejects the batch."""
+    """Return a function that calls ``quick``, and ``slow`` for a batch that ``quick`` rejects."""
 
     def run(*columns: Any) -> pa.Array:
         try:
@@ -172,7 +171,7 @@ def rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def value_by_value(function: ArrowFunction, kind: pa.DataType) -> ArrowFunction:
-    """Return a variant of the function whose result is null for each failing row."""
+    """Return a variant of the function that returns null for each failing row."""
 
     def run(*columns: Any) -> pa.Array:
         try:

@@ -49,11 +49,7 @@ class Expressions:
         self.functions = EngineFunctions()
 
     def value(self, node: exp.Expression) -> Value:
-        """Compile one expression.
-
-        Raises:
-            SqlError: The expression is invalid for these columns; the message contains position and reason.
-        """
+        """Compile one expression; raise ``SqlError`` if it is invalid for these columns."""
         compiled = _NODES.get(type(node))
         known = _PARTS.get(type(node), ()) + _USUAL_PARTS
         if compiled is None or any(part for name, part in node.args.items() if name not in known):
@@ -159,7 +155,7 @@ def _bracket(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _chain(node: exp.Expression) -> list[Any]:
-    """Return ``a AND b AND c`` as three conditions; as nested pairs, each would double the length of the text."""
+    """Return ``a AND b AND c`` as three conditions. As nested pairs, each would double the length of the text."""
     parts: list[Any] = []
     rest: list[Any] = [node]
     while rest:
@@ -312,7 +308,7 @@ _LOOKS_INSIDE: tuple[type[exp.Expression], ...] = (
 
 
 def _refuse_inside(node: exp.Expression, what: str) -> None:
-    """Reject a literal with a time zone inside an expression that would evaluate it in UTC, by ``SqlError``."""
+    """Raise ``SqlError`` for a literal with a time zone inside an expression that would evaluate it in UTC."""
     around = node.find_ancestor(*_LOOKS_INSIDE)
     if around is not None:
         raise SqlError(

@@ -48,11 +48,7 @@ _CASTS = {
 
 
 def cast_type(target: exp.Expression, at: str) -> pa.DataType:
-    """Return the type named in ``CAST(… AS type)``.
-
-    Raises:
-        SqlError: There is no such type; the message lists the types.
-    """
+    """Return the type in ``CAST(… AS type)``; raise ``SqlError``, which lists the types, if there is no such type."""
     name = str(target.args.get("kind") or target.this.value).upper()
     if name == "BYTES":
         return BYTES
@@ -71,11 +67,7 @@ def cast_type(target: exp.Expression, at: str) -> pa.DataType:
 
 
 def common(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """Return the common type of two results of an expression.
-
-    Raises:
-        SqlError: There is no common type.
-    """
+    """Return the common type of two results of an expression; raise ``SqlError`` if there is none."""
     if one == other or other == NULL:
         return one
     if one == NULL:
@@ -97,7 +89,7 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def compared_as(one: pa.DataType, other: pa.DataType, at: str) -> pa.DataType:
-    """Return the type in which two values are compared: a string is converted to the other's type, as in H2."""
+    """Return the type in which two values are compared. As in H2, a string is converted to the other's type."""
     for kind in (one, other):
         if not is_simple(kind):
             raise SqlError(f"Sql: {at}: a value of type {type_name(kind)} cannot be compared as a whole")

@@ -15,7 +15,7 @@ def part(functions: EngineFunctions, value: Value, key: Value, what: str) -> Val
     """Compile access to a field of a row, a key of a map, or an element of an array, from 0; null if missing.
 
     Raises:
-        SqlError: The value has no such parts.
+        SqlError: The value has no parts.
     """
     if pa.types.is_struct(value.type):
         return _field(functions, value, key, what)

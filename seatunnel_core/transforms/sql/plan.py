@@ -41,11 +41,7 @@ class Plan:
     engine: Engine = field(repr=False)
 
     def run(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> tuple[pa.RecordBatch, pa.Array | None]:
-        """Return the rows and kinds of the result.
-
-        Raises:
-            RowError: The statement fails for a row.
-        """
+        """Return the rows and kinds of the result; raise ``RowError`` if the statement fails for a row."""
         for each in self.explodes:
             lists, _ = each.engine.run(rows, None)
             rows, kinds = exploded(rows, kinds, lists.column(0), each.output, outer=each.outer)
@@ -54,20 +50,13 @@ class Plan:
     def announced(self, schema: TableSchema) -> TableSchema:
         """Return the output table of the statement.
 
-        A key is lost if one of its columns is omitted or changed, or if rows multiply.
-
-        Args:
-            schema: Input table.
+        The table has no key if a column of the key is omitted or changed, or if rows multiply.
         """
         return with_names(schema, self.columns, {} if self.explodes else self.passed)
 
 
 def planned(statement: Statement, columns: pa.Schema) -> Plan:
-    """Compile a statement for a table.
-
-    Raises:
-        SqlError: The statement is invalid for the columns.
-    """
+    """Compile a statement for a table; raise ``SqlError`` if it is invalid for the columns."""
     explodes = []
     for node in statement.explodes:
         explodes.append(_explode(node, columns, statement.tables))

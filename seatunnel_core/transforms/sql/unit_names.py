@@ -1,4 +1,4 @@
-"""Units of time as arguments: ``TIMESTAMPADD(DAY, 1, at)`` as well as ``TIMESTAMPADD(at, 1, 'DAY')``."""
+"""Units of time as arguments: ``TIMESTAMPADD(DAY, 1, at)`` and ``TIMESTAMPADD(at, 1, 'DAY')``."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,7 +13,7 @@ _ORDERS = {"DATEADD": (2, 1), "TIMESTAMPADD": (2, 1), "DATEDIFF": (1, 2), "DATE_
 def with_unit_last(name: str, args: Sequence[exp.Expression], columns: Collection[str]) -> Sequence[exp.Expression]:
     """Return the arguments of a call with the unit as last argument, in quotes.
 
-    The unit may be the first argument, as in other databases, and may be a bare name unless a column has this name.
+    The unit may be the first argument, as in other databases, and a bare name unless a column has this name.
     """
     order = _ORDERS.get(name, ())
     if not order or len(args) < 2:

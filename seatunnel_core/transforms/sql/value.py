@@ -26,15 +26,14 @@ class Value:
 
     type: pa.DataType
     constant: pa.Scalar | None = field(default=None, eq=False)
-    """Value if it is the same for all rows; null is a scalar, too."""
+    """Value if it is the same for all rows; a null value is a scalar, too."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
-    """Decimal value of a number literal with a decimal point. The literal itself is a double, except in operations with
-    decimals.
-    """
+    """Decimal value of a number literal with a decimal point, for operations with decimals; otherwise it is a
+    double."""
 
     fails: bool = False
-    """True if it may fail for a row, so that it must not be evaluated before its condition."""
+    """True if it may fail for a row; it must then be evaluated after its condition."""
 
 
 INT, BIGINT, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
@@ -96,7 +95,7 @@ def constant(scalar: pa.Scalar) -> Value:
 
 
 def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
-    """Return the value as an operand: in an operation with a decimal, a number literal is also a decimal."""
+    """Return the value as an operand; beside a decimal, a number literal is also a decimal."""
     if value.written is not None and any(map(pa.types.is_decimal, kinds)):
         return constant(value.written)
     return value
@@ -186,7 +185,7 @@ def digits(kind: pa.DataType) -> tuple[int, int]:
 def exact_number(precision: int, scale: int) -> pa.DataType:
     """Return the decimal type for a precision and a scale.
 
-    If more than 38 digits were needed, the scale is reduced to the remaining digits, but not below six.
+    For more than 38 digits, the scale is reduced to the remaining digits, but not below six.
     """
     if precision > 38:
         scale = max(min(scale, 6), scale - (precision - 38))

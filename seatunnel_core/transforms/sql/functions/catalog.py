@@ -1,4 +1,4 @@
-"""Catalog of all functions: importing this module registers the built-in ones."""
+"""Catalog of all functions. Importing this module registers the built-in ones."""
 
 from collections.abc import Iterable
 

@@ -16,12 +16,12 @@ from seatunnel_core.transforms.sql.engine_function import rows
 from seatunnel_core.transforms.sql.value import STRING, SqlError, Value
 
 _DES_START = b"12345678"
-"""SeaTunnel's fixed initialization vector: equal strings are encrypted to equal strings."""
+"""SeaTunnel's fixed initialization vector; equal strings are encrypted to equal strings."""
 
 
 @function("DES_ENCRYPT", least=2)
 def des_encrypt(call: Call) -> Value:
-    """Compile DES_ENCRYPT, with a key and a text as arguments; only the first eight bytes of the key are used."""
+    """Compile DES_ENCRYPT, with a key and a text as arguments; DES uses only the first eight bytes of the key."""
     return _make(call, lambda key, text: _encoded(_encrypted(_des(key), text)), text=1)
 
 
@@ -33,10 +33,7 @@ def des_decrypt(call: Call) -> Value:
 
 @function("AES_ENCRYPT", least=2, most=3)
 def aes_encrypt(call: Call) -> Value:
-    """Compile AES_ENCRYPT, with a text, a key and an initialization vector as arguments.
-
-    Without a vector, a random one precedes the result.
-    """
+    """Compile AES_ENCRYPT(text, key[, initialization vector]); without a vector, a random one precedes the result."""
 
     def encrypted(text: str, key: str, start: str | None = None) -> str:
         first = os.urandom(16) if start is None else _start(start)
@@ -60,9 +57,9 @@ def aes_decrypt(call: Call) -> Value:
 
 
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
-    """Compile a function of strings; messages contain no values, because they are secrets.
+    """Compile a function of strings. Messages do not contain the values, which are secret.
 
-    The result of a null string is null, but a null key or initialization vector is an error, because the text would be
+    If the text is null, so is the result; a null key or initialization vector is an error, because the text would be
     lost.
 
     Args:
@@ -110,7 +107,7 @@ def _aes(key: str, start: bytes) -> Any:
 
 
 def _aes_key(key: str) -> bytes:
-    """Return the AES key that a string specifies: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
+    """Return the AES key for a string: ``base64:`` and 16, 24 or 32 bytes, or a passphrase."""
     if not key.strip():
         raise ValueError("the key is empty")
     if not key.startswith("base64:"):

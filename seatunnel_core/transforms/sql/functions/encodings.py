@@ -83,7 +83,7 @@ fixed("GET_JSON_OBJECT", by_row(_part, STRING), STRING, STRING, STRING)
 
 
 def _steps(path: str) -> list[Callable[[Any], Any]] | None:
-    """Return the names and indexes of a path such as ``$.a[0]['b c']``; ``None`` for another string."""
+    """Return the steps of a path such as ``$.a[0]['b c']``; ``None`` for another string."""
     at, steps = 1, []
     while at < len(path):
         found = _STEP.match(path, at)

@@ -26,12 +26,12 @@ class Pattern:
 
     @property
     def has_date(self) -> bool:
-        """Return True if the pattern has a letter of a date."""
+        """True if the pattern has a letter of a date."""
         return any(letter in DATE_LETTERS for letter, count in self.parts if count)
 
     @property
     def has_time(self) -> bool:
-        """Return True if the pattern has a letter of a time."""
+        """True if the pattern has a letter of a time."""
         return any(letter in TIME_LETTERS for letter, count in self.parts if count)
 
     def write(self, moment: dt.datetime) -> str:
@@ -39,9 +39,9 @@ class Pattern:
         return "".join(_written(moment, letter, count) if count else letter for letter, count in self.parts)
 
     def read(self, text: str, *, existing: bool = False) -> dt.datetime:
-        """Return the timestamp in a string; parts missing in the pattern are those of 1970-01-01 00:00.
+        """Parse a timestamp; parts missing in the pattern are those of 1970-01-01 00:00.
 
-        As in Java, the 30th and 31st of a shorter month are its last day, unless the day must exist.
+        As in Java, the 30th and 31st of a shorter month become its last day, unless ``existing``.
 
         Raises:
             ValueError: The string does not match the pattern, or its day does not exist.
@@ -55,11 +55,7 @@ class Pattern:
 
 @cache
 def pattern(text: str) -> Pattern:
-    """Parse a pattern.
-
-    Raises:
-        ValueError: The pattern has an unknown letter.
-    """
+    """Parse a pattern; raise ``ValueError`` if it has an unknown letter."""
     parts: list[tuple[str, int]] = []
     for found in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^'A-Za-z]+|'", text):
         if found[2]:

@@ -33,7 +33,7 @@ def _since(years: int) -> Callable[[Any], Any]:
 
 
 def _week(moments: Any) -> Any:
-    """Return the ISO week within the calendar year: from 0, which continues the previous year, to 53."""
+    """Return the ISO week within the calendar year, 0 to 53; week 0 continues the previous year."""
     days = pc.subtract(pc.day_of_year(moments), pc.day_of_week(moments))
     return pc.divide(pc.add(days, 9), 7)
 

@@ -95,7 +95,7 @@ def _of_micros(found: Any, kind: pa.DataType) -> Any:
 
 
 def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
-    """Return the function that returns the same day some months later, or the last day of a shorter month."""
+    """Return the function that adds months; in a shorter month, the result is its last day."""
 
     def run(moments: Any, count: Any) -> Any:
         size = size_of((moments, count))
@@ -120,10 +120,7 @@ def _months_later(months: int, kind: pa.DataType) -> ArrowFunction:
 
 @function("DATEDIFF", least=2, most=3)
 def datediff(call: Call) -> Value:
-    """Compile DATEDIFF: the number of whole units between two times.
-
-    Years, quarters, months and days are counted by calendar days.
-    """
+    """Compile DATEDIFF: whole units between two times; years, quarters, months and days are calendar units."""
     one, other, name = moment(call, 0), moment(call, 1), unit(call, 2, more=("DAYTIME",))
     if (one.type == TIME) != (other.type == TIME) and NULL not in (call.args[0].type, call.args[1].type):
         raise SqlError(f"Sql: {call.what}: the difference between a time of day and a date is undefined")
@@ -141,7 +138,7 @@ def datediff(call: Call) -> Value:
 
 
 def _whole_months(step: int) -> ArrowFunction:
-    """Return the function that counts units of months; the last month counts once its day of the month is reached."""
+    """Return the function that counts units of months; the last month counts from its day of the month."""
 
     def between(first: Any, second: Any) -> Any:
         first, second = (pc.cast(each, TIMESTAMP) for each in (first, second))

@@ -158,7 +158,7 @@ def _whole(call: Call, mode: str) -> Value:
 def _rounded(call: Call, mode: str) -> Value:
     """Compile a rounding with the type of the number.
 
-    If the number of digits is constant, the digits of a decimal that are always 0 are dropped.
+    If ``places`` is constant, decimal digits that are always 0 are dropped.
     """
     number = call.number(0)
     if number.type == NULL:
@@ -185,7 +185,7 @@ def _rounded(call: Call, mode: str) -> Value:
 
 
 def _rounded_kind(kind: pa.DataType, places: int, mode: str) -> pa.DataType:
-    """Return the type of rounded decimals: rounding up may need another integer digit."""
+    """Return the type of rounded decimals; rounding up may need another integer digit."""
     scale = max(places, 0)
     whole = kind.precision - kind.scale + (mode != "towards_zero")
     return pa.decimal128(min(max(whole + scale, 1), 38), scale)

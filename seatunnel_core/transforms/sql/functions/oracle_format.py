@@ -109,11 +109,7 @@ _MOMENT = re.compile(
 
 @cache
 def moment_writer(text: str) -> Callable[[dt.datetime], str]:
-    """Return the function that formats a timestamp in Oracle's format.
-
-    Raises:
-        ValueError: The format has an unknown element.
-    """
+    """Return the function that formats a timestamp; raise ``ValueError`` if the format has an unknown element."""
     makers: list[Callable[[dt.datetime], str]] = []
     for found in _MOMENT.finditer(text):
         fraction, name, literal, unknown, sign = found.groups()

@@ -79,7 +79,7 @@ def _flags(call: Call, at: int) -> str:
 
 
 def _compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    r"""Return a pattern as Java interprets it: ``\d``, ``\w`` and case-insensitive matching cover ASCII only.
+    r"""Compile a pattern like Java: ``\d``, ``\w`` and case-insensitive matching cover ASCII only.
 
     Raises:
         ValueError: The pattern is not a regular expression.
@@ -167,7 +167,7 @@ def _parts(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
 
 
 def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
-    """Return the parts of a string; an empty match splits too, except at the start."""
+    """Return the parts of a string; an empty match also splits, except at the start."""
     parts, at = [], 0
     for match in separator.finditer(text):
         if match.end():

@@ -107,7 +107,7 @@ fixed("INSERT", every_row(_inserted, STRING), STRING, STRING, INT, INT, STRING)
 
 
 def _cased(of_ascii: ArrowFunction, of_any: Callable[[str], str]) -> ArrowFunction:
-    """Return a case conversion that uses Python for non-ASCII strings: Arrow does not convert ß to two letters."""
+    """Return a case conversion that uses Python for non-ASCII strings, because Arrow does not convert ß to SS."""
     slow = by_row(of_any, STRING)
     return lambda texts: of_ascii(texts) if pc.all(pc.string_is_ascii(texts)).as_py() is not False else slow(texts)
 
@@ -188,10 +188,7 @@ function("POSITION", least=2)(_found(0, 1))
 
 
 def _position(wanted: str | None, text: str | None, start: int | None) -> int | None:
-    """Return a position from 1; 0 if not found or the string is null.
-
-    A negative start counts from the end, and searches backwards.
-    """
+    """Return a position from 1, or 0 if not found; a negative start counts and searches from the end."""
     if text is None or wanted is None or start is None:
         return 0 if text is None else None
     if start < 0:
@@ -200,7 +197,7 @@ def _position(wanted: str | None, text: str | None, start: int | None) -> int | 
 
 
 def _padded(joined: Callable[[str, str], str]) -> Callable[[Call], Value]:
-    """Return the compiler of a padding function, which uses the first character of the third argument, as in H2."""
+    """Return the compiler of a padding function. As in H2, it uses the first character of the third argument."""
 
     def padded(text: str, length: int, sign: str) -> str:
         missing = length - len(text)

@@ -1,4 +1,4 @@
-"""User-defined functions in a transform ``Sql``: Python functions of installed packages.
+"""User-defined functions of a transform ``Sql``: Python functions of installed packages.
 
 ::
 
@@ -52,21 +52,17 @@ def sql_function(result: _Result, *, nulls: bool = False) -> Callable[[_Called],
 
 @frozen(kw_only=True)
 class UserDefined:
-    """A function of an installed package; imported when a statement calls it."""
+    """A function of an installed package, imported when a statement calls it."""
 
     point: EntryPoint
 
     @property
     def origin(self) -> str:
-        """Return the package of the function, for messages."""
+        """Package of the function, for messages."""
         return f"the package {self.point.dist.name if self.point.dist else 'unknown'} ({self.point.value})"
 
     def loaded(self) -> Function:
-        """Return the function for statements.
-
-        Raises:
-            UsageError: The function cannot be loaded, or is not declared with ``sql_function``.
-        """
+        """Import the function; raise ``UsageError`` if this fails or it is not declared with ``sql_function``."""
         try:
             called = self.point.load()
         except Exception as error:  # a plugin may raise any exception
