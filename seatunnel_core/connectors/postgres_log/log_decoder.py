@@ -16,17 +16,18 @@ from seatunnel_core.connectors.postgres_log.log_table import LogTable, log_table
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.messages import (
     BEGIN,
+    COMMIT,
     DELETE,
     INSERT,
     MESSAGE,
     UPDATE,
-    Begin,
-    Commit,
     LogicalMessage,
     Origin,
     Relation,
     Truncate,
     TypeName,
+    begin_of,
+    commit_of,
     message_of,
 )
 from seatunnel_core.connectors.postgres_log.pending_rows import changes_of
@@ -68,8 +69,6 @@ class LogDecoder:
         """True if the server has requested a status since the caller last set this to False."""
 
         self._handlers: dict[type[Any], Callable[[Any], ChangeBatch | None]] = {
-            Begin: self._begin,
-            Commit: self._commit,
             Origin: self._origin,
             Relation: self._relation,
             TypeName: self._type,
@@ -112,7 +111,7 @@ class LogDecoder:
                 if len(self._pending) < self._batch_rows and self._pending_bytes < self._batch_bytes:
                     continue
                 return self.batch(Reason.FULL), index + 1
-            if end is not None and self._is_beyond(data, kind, end):
+            if end is not None and self._transaction is None and self._is_beyond(data, kind, end):
                 self._position = max(self._position, end.value)
                 return self.batch(Reason.END), index
             batch = self._other(data, kind)
@@ -152,9 +151,7 @@ class LogDecoder:
     # -- single messages ------------------------------------------------------------------------------------------
 
     def _is_beyond(self, data: Any, kind: int, end: Lsn) -> bool:
-        """Return True if a message proves that all transactions before ``end`` have been read."""
-        if self._transaction is not None:
-            return False
+        """Return True if a message between transactions proves that all of them before ``end`` have been read."""
         if kind == BEGIN:
             return int.from_bytes(data[HEADER_BYTES + 1 : HEADER_BYTES + 9], "big") >= end.value
         if kind == MESSAGE:  # A non-transactional message.
@@ -165,6 +162,11 @@ class LogDecoder:
 
     def _other(self, data: Any, kind: int) -> ChangeBatch | None:
         try:
+            if kind == BEGIN:
+                self._begin(data)
+                return None
+            if kind == COMMIT:
+                return self._commit(data)
             if kind:
                 found = message_of(bytes(data[HEADER_BYTES:]))
                 return self._handlers[type(found)](found)
@@ -185,23 +187,25 @@ class LogDecoder:
             self._position = max(self._position, int.from_bytes(data[1:9], "big"))
         self.reply_requested |= data[17] != 0
 
-    def _begin(self, begin: Begin) -> None:
+    def _begin(self, data: Any) -> None:
         if self._transaction is not None:
             raise MalformedLogError("a transaction starts before the end of another one")
-        found = Transaction(self._next_transaction, begin.xid, begin.commit_lsn, begin.time_us)
+        commit_position, time_us, xid = begin_of(data, HEADER_BYTES)
+        found = Transaction(self._next_transaction, xid, commit_position, time_us)
         self._transaction = found
         self._next_transaction += 1
         self._transactions.append(found)
         self._runs.append((found.number, len(self._pending)))
 
-    def _commit(self, commit: Commit) -> ChangeBatch | None:
+    def _commit(self, data: Any) -> ChangeBatch | None:
         found = self._required()
-        if found.commit_position != commit.commit_lsn or commit.end_lsn <= commit.commit_lsn:
+        commit_position, end_position = commit_of(data, HEADER_BYTES)
+        if found.commit_position != commit_position or end_position <= commit_position:
             raise MalformedLogError(
                 f"the LSNs in the COMMIT message of transaction {found.xid} are invalid or do not match its BEGIN "
                 "message"
             )
-        found.end_position = self._position = commit.end_lsn
+        found.end_position = self._position = end_position
         self._transaction = None
         return self.batch(Reason.FULL) if len(self._transactions) >= self._batch_rows else None
 

@@ -24,29 +24,6 @@ def server_time(microseconds: int) -> datetime:
 
 
 @frozen
-class Begin:
-    """Start of a committed transaction."""
-
-    commit_lsn: int
-    time_us: int
-    """Commit time, in microseconds since 2000."""
-
-    xid: int
-    """32-bit ID of the transaction."""
-
-
-@frozen
-class Commit:
-    """End of a transaction."""
-
-    commit_lsn: int
-    end_lsn: int
-    """Position after the commit record in the log."""
-
-    time_us: int
-
-
-@frozen
 class Origin:
     """Origin of a transaction that was replicated to this server."""
 
@@ -140,21 +117,48 @@ class _Fields:
             raise MalformedLogError(f"it has {len(self._data) - self._at} more bytes than expected")
 
 
-def _begin(data: bytes) -> Begin:
-    return Begin(*_unpacked(_BEGIN, data))
+def begin_of(data: Any, at: int) -> tuple[int, int, int]:
+    """Parse the start of a committed transaction.
+
+    Args:
+        data: Bytes, or a view of bytes, that end with the message.
+        at: Start of the message.
+
+    Returns:
+        The position of the commit, its time in microseconds since 2000, and the 32-bit ID of the transaction.
+
+    Raises:
+        MalformedLogError: The message has another size.
+    """
+    _require_size(data, at, _BEGIN)
+    found: tuple[int, int, int] = _BEGIN.unpack_from(data, at + 1)
+    return found
 
 
-def _commit(data: bytes) -> Commit:
-    flags, *others = _unpacked(_COMMIT, data)
+def commit_of(data: Any, at: int) -> tuple[int, int]:
+    """Parse the end of a transaction.
+
+    Args:
+        data: Bytes, or a view of bytes, that end with the message.
+        at: Start of the message.
+
+    Returns:
+        The position of the commit, and the position after it.
+
+    Raises:
+        MalformedLogError: The message has another size.
+        UnsupportedLogError: The message has unknown flags.
+    """
+    _require_size(data, at, _COMMIT)
+    flags, commit, end, _ = _COMMIT.unpack_from(data, at + 1)
     if flags:
         raise UnsupportedLogError(f"it has the unknown flags {flags}")
-    return Commit(*others)
+    return commit, end
 
 
-def _unpacked(form: struct.Struct, data: bytes) -> tuple[Any, ...]:
-    if len(data) != form.size + 1:
-        raise MalformedLogError(f"it has {len(data)} bytes instead of {form.size + 1}")
-    return form.unpack_from(data, 1)
+def _require_size(data: Any, at: int, form: struct.Struct) -> None:
+    if len(data) != at + 1 + form.size:
+        raise MalformedLogError(f"it has {len(data) - at} bytes instead of {form.size + 1}")
 
 
 def _origin(fields: _Fields) -> Origin:
@@ -190,7 +194,7 @@ def _message(fields: _Fields) -> LogicalMessage:
     return LogicalMessage(bool(flags & 1), lsn, prefix, fields.bytes(fields.number(4)))
 
 
-Message = Begin | Commit | Origin | Relation | TypeName | Truncate | LogicalMessage
+Message = Origin | Relation | TypeName | Truncate | LogicalMessage
 
 _OF_FIELDS: dict[int, Callable[[_Fields], Message]] = {
     ORIGIN: _origin,
@@ -199,19 +203,16 @@ _OF_FIELDS: dict[int, Callable[[_Fields], Message]] = {
     TRUNCATE: _truncate,
     MESSAGE: _message,
 }
-_OF_FIXED_SIZE: dict[int, Callable[[bytes], Message]] = {BEGIN: _begin, COMMIT: _commit}
 
 
 def message_of(data: bytes) -> Message:
-    """Parse a message other than a row message.
+    """Parse a message other than a row, or the start or end of a transaction.
 
     Raises:
         MalformedLogError: The bytes contradict the format.
         UnsupportedLogError: The kind of the message is unknown.
     """
     kind = data[0] if data else 0
-    if kind in _OF_FIXED_SIZE:
-        return _OF_FIXED_SIZE[kind](data)
     if kind not in _OF_FIELDS:
         raise UnsupportedLogError(f"a message of the kind {chr(kind)!r} ({kind}) is unknown in version 1 of pgoutput")
     fields = _Fields(data)

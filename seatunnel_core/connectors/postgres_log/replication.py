@@ -206,20 +206,20 @@ class ReplicationConnection:
 
     # -- the stream -----------------------------------------------------------------------------------------------
 
-    def receive(self, wait_s: float) -> list[memoryview]:
+    def receive(self, wait_s: float) -> list[bytes]:
         """Return undecoded messages of the stream; empty after ``wait_s`` seconds without a message.
 
         Raises:
             PublicationError: The server omits changes because a publication does not exist.
             SourceError: The server has ended the stream, or the connection is lost.
         """
-        get, found, deadline, empty = self._pg.get_copy_data, list[memoryview](), None, False
+        get, found, deadline, empty = self._pg.get_copy_data, list[bytes](), None, False
         received_bytes = 0
         try:
             while len(found) < _MOST_MESSAGES and received_bytes < _MOST_BYTES:
                 size, data = get(1)
                 if size > 0:
-                    found.append(data)
+                    found.append(bytes(data))  # Views would keep the garbage collector busy.
                     received_bytes += size
                     empty = False
                     continue
