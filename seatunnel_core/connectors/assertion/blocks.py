@@ -5,11 +5,7 @@ from typing import Any
 
 
 def blocks_of(rule: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """Return the blocks in a list; empty if the key is missing. A single block counts as a list of one.
-
-    Raises:
-        ValueError: The value is neither a block nor a list of blocks.
-    """
+    """Return the blocks in a list, or a single block as a list; empty if the key is missing."""
     value = rule.get(key) or []
     found = [value] if isinstance(value, Mapping) else value
     if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):

@@ -154,11 +154,7 @@ def _all_held(wanted: Sequence[KeyRule], found: Sequence[ConstraintKey]) -> bool
 
 
 def catalog_rule(rule: Mapping[str, Any]) -> CatalogRule:
-    """Return the rule for the value of ``catalog_table_rule``.
-
-    Raises:
-        ValueError: A part of the rule is missing or invalid.
-    """
+    """Return the rule for the value of ``catalog_table_rule``."""
     key = name = None
     if rule.get("primary_key_rule") is not None:
         key = rule["primary_key_rule"].get("primary_key_columns")

@@ -11,11 +11,7 @@ _ANY = dict.fromkeys(VECTORS, LARGEST_DIMENSION)
 
 
 def expected_type(declaration: Any) -> pa.DataType:
-    """Return the Arrow type for the type in a rule.
-
-    Raises:
-        ValueError: As in ``arrow_type``.
-    """
+    """Return the Arrow type for the type in a rule; raise ``ValueError`` if it is invalid."""
     return arrow_type(declaration, _ANY)
 
 

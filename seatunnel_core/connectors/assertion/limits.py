@@ -10,11 +10,7 @@ _LARGEST_COUNT = 2**63 - 1
 
 
 def limit(kind: str, value: Any) -> Decimal:
-    """Return the ``rule_value`` of a rule, with all its digits.
-
-    Raises:
-        ValueError: The value is not a finite number.
-    """
+    """Return the ``rule_value`` of a rule with all digits; raise ``ValueError`` unless it is a finite number."""
     try:
         number = Decimal("" if isinstance(value, bool) else str(value).strip())
     except ArithmeticError:
@@ -25,11 +21,7 @@ def limit(kind: str, value: Any) -> Decimal:
 
 
 def count(kind: str, value: Any) -> int:
-    """Return the ``rule_value`` of a rule that counts rows or characters.
-
-    Raises:
-        ValueError: The value is not an integer, or is negative or too large.
-    """
+    """Return the ``rule_value`` of a rule that counts rows or characters; raise ``ValueError`` for other values."""
     number = limit(kind, value)
     if not 0 <= number <= _LARGEST_COUNT or number != int(number):
         raise ValueError(f"{kind} needs a whole number from 0 as rule_value, found {value!r}")

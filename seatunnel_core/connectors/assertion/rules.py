@@ -155,11 +155,7 @@ class TableRules:
 
 
 def table_rules(rules: Mapping[str, Any]) -> tuple[TableRules, ...]:
-    """Return the rules for the value of the option ``rules``.
-
-    Raises:
-        UsageError: Parts of the rules are missing or invalid; the error lists all of them.
-    """
+    """Return the rules for the option ``rules``; raise ``UsageError`` with all invalid parts."""
     findings = Findings()
     found = [_table(rules, None, findings)]
     for each in findings.of(lambda: blocks_of(rules, "tables_configs"), _NONE, _OPTION):

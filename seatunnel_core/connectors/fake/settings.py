@@ -15,11 +15,7 @@ _NUMBERS = (*opt.WHOLE, *opt.FRACTIONS)
 
 
 def generator(options: Options) -> Generator:
-    """Return the generator that the options describe.
-
-    Raises:
-        UsageError: Options contradict each other.
-    """
+    """Return the generator that the options describe; raise ``UsageError`` if options contradict each other."""
     for name in (*_NUMBERS, "vector.float"):
         low, high = options[f"{name}.min"], options[f"{name}.max"]
         if low > high and options.is_set(f"{name}.min"):
@@ -46,11 +42,7 @@ def generator(options: Options) -> Generator:
 
 
 def dimensions(options: Options) -> Mapping[str, int]:
-    """Return the dimensions of vector columns that are declared without one, by type.
-
-    Raises:
-        UsageError: The dimension of binary vectors is not a multiple of 8.
-    """
+    """Return the dimensions of vector columns that are declared without one, by type."""
     binary = options[opt.BINARY_VECTOR_DIMENSION]
     if binary % 8:
         raise UsageError(f"option 'binary.vector.dimension': expected a multiple of 8, found {binary}")

@@ -81,11 +81,7 @@ class FileLayout:
 
 
 def layout_of(identifier: str, options: Options, files: FileSystem) -> FileLayout:
-    """Return the layout of a sink.
-
-    Raises:
-        UsageError: Options contradict each other, or the path is the root of the file system.
-    """
+    """Return the layout of a sink."""
     place, template = split_path(files.absolute(options[opt.PATH]))
     if place.rstrip("/") == files.top.rstrip("/"):
         raise UsageError(

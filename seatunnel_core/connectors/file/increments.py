@@ -41,12 +41,7 @@ class FileIncrements:
         return {"source": "files", "path": self.path, "column": self.increment.column}
 
     def window(self, files: Sequence[FileVersion], after: Cursor | None) -> Window:
-        """Return the window of a job that starts now, from all existing files.
-
-        Raises:
-            SourceError: A file has a modification time in the future, or too many files are within the window's
-                ``lag``.
-        """
+        """Return the window of a job that starts now, from all existing files."""
         new = (self._value(each) for each in files if self._bounds.is_new(*self._known(each), after))
         last = self._bounds.last(new, after)
         if last is None:
@@ -92,11 +87,7 @@ class FileIncrements:
         return f"{moment.isoformat(sep=' ')}.{value % _NS:09d}Z"
 
     def _read(self, text: str) -> Any:
-        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC.
-
-        Raises:
-            SourceError: The value is not a valid time.
-        """
+        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC."""
         if self._by_name:
             return text
         seconds, _, digits = text.strip().removesuffix("Z").partition(".")
@@ -125,11 +116,7 @@ class FileIncrements:
 
 
 def file_increments(increment: Increment, path: str) -> FileIncrements:
-    """Return the increments of a folder.
-
-    Raises:
-        UsageError: Options contradict each other.
-    """
+    """Return the increments of a folder; raise ``UsageError`` if options contradict each other."""
     if increment.column not in (MODIFIED, NAME):
         raise UsageError(
             f"option 'incremental': files have no column {increment.column!r}; set column to {MODIFIED} "
@@ -150,11 +137,7 @@ class IncrementalFiles(OptionIncrements[FileIncrements]):
     _listing: Listing
 
     def _begin_increments(self, options: Options, listing: Listing) -> None:
-        """Store the options for incremental reads.
-
-        Raises:
-            UsageError: The options contradict each other.
-        """
+        """Store the options for incremental reads; raise ``UsageError`` if the options contradict each other."""
         increment: Increment | None = options.get(INCREMENTAL.key)
         if increment is not None and listing.watched:
             raise UsageError(

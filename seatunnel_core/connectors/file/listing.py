@@ -46,19 +46,11 @@ class Listing:
     within: FileSystem = field(factory=LocalFileSystem)
 
     def files(self) -> list[FileVersion]:
-        """Return the files, sorted by path; none for an empty folder.
-
-        Raises:
-            SourceError: The path does not exist or cannot be listed, or the pattern is not a regular expression.
-        """
+        """Return the files, sorted by path; raise ``SourceError`` if the path does not exist."""
         return sorted(self.found(), key=lambda version: version.path)
 
     def found(self) -> Iterator[FileVersion]:
-        """Yield the files in no particular order, for callers that need only the first ones.
-
-        Raises:
-            SourceError: As in ``files``.
-        """
+        """Yield the files in no particular order, for callers that need only the first ones."""
         try:
             expression = re.compile(self.pattern) if self.pattern else None
         except re.error as error:
@@ -71,11 +63,7 @@ class Listing:
                 yield version
 
     def doubt(self) -> str:
-        """Return a warning if there are files but the options skip all of them; empty otherwise.
-
-        Raises:
-            SourceError: As in ``files``.
-        """
+        """Return a warning if there are files but the options skip all of them; empty otherwise."""
         expression = re.compile(self.pattern) if self.pattern else None
         counts, example = Counter[str](), ""
         for version in self._walked():

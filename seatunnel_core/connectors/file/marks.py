@@ -45,11 +45,7 @@ def written(marks: Marks, runs: Runs) -> str | dict[str, Any]:
 
 
 def read(body: Any, key: str) -> tuple[Marks, Runs]:
-    """Return the marks in a checkpoint, and their runs.
-
-    Raises:
-        StoredValueError: The values are invalid.
-    """
+    """Return the marks in a checkpoint, and their runs; raise ``StoredValueError`` if the values are invalid."""
     if isinstance(stored.member(body, key), str):
         return _unpacked(stored.text(body, key)), ()
     block = stored.below(body, key)

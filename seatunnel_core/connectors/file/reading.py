@@ -34,11 +34,7 @@ class FileReading:
     """True if any nullable column may be missing in a file."""
 
     def infer(self, file: OpenFile) -> pa.Schema:
-        """Return the columns of a file.
-
-        Raises:
-            SourceError: The columns cannot be inferred; the message contains the file.
-        """
+        """Return the columns of a file; raise ``SourceError`` if the columns cannot be inferred."""
         try:
             return self.format.infer(file)
         except RowError as error:
@@ -93,11 +89,7 @@ class FileReading:
         return found
 
     def wanted(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns that the job reads.
-
-        Raises:
-            SourceError: ``read_columns`` contains an unknown column.
-        """
+        """Return the columns that the job reads; raise ``SourceError`` if ``read_columns`` has an unknown one."""
         known = set(columns.names)
         unknown = [name for name in self.chosen if name not in known]
         if unknown:

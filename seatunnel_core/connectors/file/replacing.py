@@ -37,11 +37,7 @@ _NOTE = ".replaced"
 
 
 def refuse_unfit(layout: FileLayout) -> None:
-    """Reject options with which a sink cannot replace existing files, or would replace more than intended.
-
-    Raises:
-        UsageError: An option is not supported; the message suggests an alternative.
-    """
+    """Reject options with which a sink cannot replace existing files, or would replace more than intended."""
     if not layout.mode.replaces:
         return
     if layout.style.writer.keeps_names:
@@ -68,11 +64,7 @@ def refuse_unfit(layout: FileLayout) -> None:
 
 
 def require_replaceable(target: Target, folder: str) -> None:
-    """Reject a folder that cannot be replaced, or in which another job stages.
-
-    Raises:
-        SinkError: The message contains the folder.
-    """
+    """Reject a folder that cannot be replaced, or in which another job stages."""
     staging = os.path.join(folder, STAGING)
     try:
         target.files.require_replaceable(folder)

@@ -167,11 +167,7 @@ class Fence:
     # -- removal ------------------------------------------------------------------------------------------------------
 
     def drop(self, entries: Iterable[Entry]) -> None:
-        """Remove the entries durably, folders with all their content.
-
-        Raises:
-            SinkError: Another engine has taken over the job.
-        """
+        """Remove the entries durably; raise ``SinkError`` if another engine has taken over the job."""
         self._require()
         folders: dict[str, None] = {}
         for number, entry in enumerate(entries):

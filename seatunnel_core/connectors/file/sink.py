@@ -76,11 +76,7 @@ class FileSink(
     @classmethod
     @abstractmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the file system that the options define, without connecting to it.
-
-        Raises:
-            UsageError: Options contradict each other, or a package is missing.
-        """
+        """Return the file system that the options define, without connecting to it."""
 
     def target(self, context: SinkContext | WriterContext) -> Target:
         """Return the target folder for a sink or a writer."""

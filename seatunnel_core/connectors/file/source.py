@@ -102,11 +102,7 @@ class FileSource(IncrementalFiles, Source):
     @classmethod
     @abstractmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the file system that the options define, without connecting to it.
-
-        Raises:
-            UsageError: Options contradict each other, or a package is missing.
-        """
+        """Return the file system that the options define, without connecting to it."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the listings, which tasks do not need."""
@@ -236,11 +232,7 @@ class FileSource(IncrementalFiles, Source):
             next(iter(self._listing.found()), None)
 
     def planned_schemas(self) -> tuple[TableSchema, ...] | None:
-        """List the files, open the first ones, and return the schema; ``None`` if all files are empty.
-
-        Raises:
-            SourceError: There are no files, a file cannot be read, or its columns cannot be inferred.
-        """
+        """List the files, open the first ones, and return the schema; ``None`` if all files are empty."""
         with self._what_to_write():
             files = self._checked = self._listing.files()
             self._doubt = "" if files else self._listing.doubt()
@@ -358,11 +350,7 @@ def _check_inference(format: str, options: Options) -> None:
 
 
 def _declared(block: Mapping[str, Any]) -> tuple[pa.Schema | None, Mapping[str, Any]]:
-    """Return the columns in the ``schema`` block, and the default values of columns that a file may lack.
-
-    Raises:
-        UsageError: The block is invalid, or a default value depends on the time of reading.
-    """
+    """Return the columns in the ``schema`` block, and the default values of columns that a file may lack."""
     with _wrong_schema(UsageError):
         declared = declared_table(block)
         if declared is None:

@@ -50,11 +50,7 @@ class Memory:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Memory":
-        """Return the state in a checkpoint.
-
-        Raises:
-            StoredValueError: The values are invalid.
-        """
+        """Return the state in a checkpoint; raise ``StoredValueError`` if the values are invalid."""
         if not body:
             return cls()
         sets = {name: marks.read(body, name) for name in _SETS}

@@ -39,11 +39,7 @@ class FileVersion:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "FileVersion":
-        """Parse the version in the body of a discovered object or a split.
-
-        Raises:
-            StoredValueError: The body has no valid version.
-        """
+        """Parse the version in the body of a discovered object or a split."""
         return cls(
             path=stored.path(body, "path"),
             size=stored.number(body, "size"),
@@ -158,11 +154,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def named(self, path: str) -> str:
-        """Convert a path in an option to this file system's form.
-
-        Raises:
-            UsageError: The path is empty.
-        """
+        """Convert a path in an option to this file system's form; raise ``UsageError`` if the path is empty."""
 
     def absolute(self, path: str) -> str:
         """Return a path in an option as an absolute path that starts with ``top``."""
@@ -224,11 +216,7 @@ class FileSystem(MarkedStaging):
             yield from self.versions(base, walk, walk.pattern.begin())
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
-        """Yield the files in a folder that match the pattern of ``walk``.
-
-        Raises:
-            OSError: The folder cannot be listed.
-        """
+        """Yield the files in a folder that match the pattern of ``walk``."""
         found: Sequence[Entry] = ()
         with suppress(FileNotFoundError):  # The folder was removed meanwhile.
             found = self.entries(folder)
@@ -251,18 +239,10 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def version(self, path: str) -> FileVersion | None:
-        """Return the file at a path; ``None`` if it does not exist.
-
-        Raises:
-            OSError: The file system cannot be reached.
-        """
+        """Return the file at a path; ``None`` if it does not exist."""
 
     def listed(self, entry: Entry) -> FileVersion | None:
-        """Return the file of an entry; ``None`` if it has been removed since.
-
-        Raises:
-            FileNotFoundError: The entry is a broken link.
-        """
+        """Return the file of an entry; ``None`` if it was removed. Raise ``FileNotFoundError`` for a broken link."""
         if entry.version is None and entry.is_link:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), entry.path)
         return entry.version
@@ -294,11 +274,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def entries(self, folder: str) -> Sequence[Entry]:
-        """Return the entries of a folder, in no particular order.
-
-        Raises:
-            FileNotFoundError: The folder does not exist.
-        """
+        """Return the entries of a folder in any order; raise ``FileNotFoundError`` if the folder does not exist."""
 
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
         """Yield a folder and all its subfolders, each with its files.
@@ -362,11 +338,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def leave_note(self, path: str) -> None:
-        """Write an empty file to a staging folder.
-
-        Raises:
-            FileNotFoundError: The folder does not exist.
-        """
+        """Write an empty file to a staging folder; raise ``FileNotFoundError`` if the folder does not exist."""
 
     @abstractmethod
     def stage(self, staged: str, target: str) -> StagedOutput:

@@ -245,11 +245,7 @@ def local_path(path: str) -> str:
 
 
 def named_path(path: str) -> str:
-    """Return the path of the option ``path`` without ``file://``.
-
-    Raises:
-        UsageError: The path is empty, which would mean the current folder.
-    """
+    """Return the path without ``file://``; reject an empty path, which would mean the current folder."""
     found = local_path(path)
     if not found.strip():
         raise UsageError(f"option 'path': expected a path, found {path!r}; write . for the current folder")
@@ -257,11 +253,7 @@ def named_path(path: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """Return the absolute path.
-
-    Raises:
-        UsageError: The path is relative, and the folder in which the engine was started no longer exists.
-    """
+    """Return the absolute path."""
     try:
         return os.path.abspath(path)
     except FileNotFoundError:

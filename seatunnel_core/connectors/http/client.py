@@ -65,11 +65,7 @@ class Answer:
             return self.content.decode(errors="replace")
 
     def decoded(self, where: str) -> str:
-        """Decode the content with the encoding in the headers, else as UTF-8; ``where`` is for messages.
-
-        Raises:
-            SourceError: The content cannot be decoded, or Python does not support the encoding.
-        """
+        """Decode the content with the encoding in the headers, else as UTF-8; ``where`` is for messages."""
         named = self._named_encoding
         try:
             return self.content.decode(named or "utf-8").removeprefix("\ufeff")
@@ -120,11 +116,7 @@ class Client:
             )
 
     def pieces(self, request: Request, size: int) -> Generator[tuple[Mapping[str, str], bytes], None, None]:
-        """Yield the headers with the content in pieces of ``size`` bytes, at least one piece.
-
-        Raises:
-            ConnectorError: As in ``send``.
-        """
+        """Yield the headers with the content in pieces of ``size`` bytes, at least one piece."""
         with self._errors_explained(request), self._opened(request) as response:
             held = bytearray()
             given = False
@@ -138,11 +130,7 @@ class Client:
                 yield response.headers, bytes(held)
 
     def reach(self, request: Request) -> None:
-        """Check with a HEAD request that the service can be reached and its certificate is accepted.
-
-        Raises:
-            ConnectorError: The service cannot be reached; ``retryable`` if a retry may help.
-        """
+        """Check with a HEAD request that the service can be reached and its certificate is accepted."""
         with self._errors_explained(request):
             self._sent(Request(method="HEAD", url=request.url, hides_path=request.hides_path)).close()
 

@@ -73,11 +73,7 @@ class Content:
 
     @classmethod
     def of(cls, options: Options) -> "Content":
-        """Return the content settings in the options.
-
-        Raises:
-            UsageError: Options contradict each other, or a JSONPath is invalid.
-        """
+        """Return the content settings in the options."""
         block = named_block(options)
         try:
             declared = table_schema(block)
@@ -127,11 +123,7 @@ class Content:
     # -- rows -----------------------------------------------------------------------------------------------------
 
     def documents(self, text: str, where: str) -> list[Any]:
-        """Return the JSON values in a response: one, or one per line; none if the response is empty.
-
-        Raises:
-            SourceError: The response is not JSON.
-        """
+        """Return the JSON values in a response: one, or one per line; none if the response is empty."""
         lines = _lines(text) if self.multi_lines else [text]
         read = lax if self.path is not None or self.fields else parsed  # Like SeaTunnel's JSONPath parser.
         documents = []
@@ -146,11 +138,7 @@ class Content:
         return documents
 
     def counted(self, text: str, where: str) -> int:
-        """Return the number of rows in a response without declared columns: elements of JSON arrays, or lines.
-
-        Raises:
-            SourceError: As in ``texts``.
-        """
+        """Return the number of rows in a response without declared columns: elements of JSON arrays, or lines."""
         if self.path is not None:
             return sum(len(self._selected(document, where)) for document in self.documents(text, where))
         try:
@@ -168,11 +156,7 @@ class Content:
         return sum(len(document) for document in documents if isinstance(document, list))
 
     def texts(self, text: str, where: str) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a response without declared columns.
-
-        Raises:
-            SourceError: ``content_field`` matches nothing, or the response is not JSON.
-        """
+        """Yield the rows of a response without declared columns."""
         documents = self.documents(text, where) if self.path is not None or self.format == "json" else []
         if self.path is not None:
             selected = [self._selected(document, where) for document in documents]
@@ -186,11 +170,7 @@ class Content:
             yield pa.RecordBatch.from_pydict({"content": rows[start : start + BATCH_ROWS]}, schema=CONTENT)
 
     def elements(self, documents: Sequence[Any], where: str) -> list[Any]:
-        """Return the JSON values of the rows: values at ``content_field``, or objects built by ``json_field``.
-
-        Raises:
-            SourceError: A path matches nothing, or the response has none of the columns.
-        """
+        """Return the JSON values of the rows: values at ``content_field``, or objects built by ``json_field``."""
         some = documents if self.path is None else [self._selected(document, where) for document in documents]
         if self.fields:
             return [row for document in some for row in self._by_paths(document, where)]
@@ -263,11 +243,7 @@ class Content:
         return shape
 
     def with_columns(self, columns: pa.Schema) -> "Content":
-        """Return the content settings for rows with these columns.
-
-        Raises:
-            UsageError: A column has the name of the row id, or a key refers to a missing column.
-        """
+        """Return the content settings for rows with these columns."""
         lacking = [name for name in self.schema.primary_key if name not in columns.names]
         if lacking and columns.names:
             raise UsageError(
@@ -281,11 +257,7 @@ class Content:
 
     @property
     def schemas(self) -> tuple[TableSchema, ...]:
-        """Return the table of the rows, and the child tables of its lists.
-
-        Raises:
-            SourceError: Two of their columns would have the same name.
-        """
+        """Return the table of the rows, and the child tables of its lists."""
         try:
             return self.nesting.schemas(self.schema)
         except ValueError as error:

@@ -163,11 +163,7 @@ class RowIncrements:
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
     def _read(self, text: str) -> Any:
-        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC.
-
-        Raises:
-            SourceError: The value is invalid.
-        """
+        """Parse a value of ``_written`` or of the user; a time without a zone is in UTC."""
         try:
             return _value(text, self.arrow)
         except ValueError as error:
@@ -188,11 +184,7 @@ class RowIncrements:
             )
 
     def require_values(self) -> None:
-        """Check that ``start`` is valid, and that ``lag`` can be subtracted from values.
-
-        Raises:
-            SourceError: An option is invalid.
-        """
+        """Check that ``start`` is valid, and that ``lag`` can be subtracted from values."""
         if self.increment.start is not None:
             self._read(self.increment.start)
         if of.is_string(self.arrow) and self.increment.lag.strip("0"):
@@ -207,11 +199,7 @@ class RowIncrements:
 
 
 def key_of_increment(increment: Increment, content: Content, paging: Paging | None) -> tuple[str, ...]:
-    """Return the columns that identify the rows of a service.
-
-    Raises:
-        UsageError: Options contradict each other.
-    """
+    """Return the columns that identify the rows of a service; raise ``UsageError`` if options contradict each other."""
     _refuse_others(content, paging)
     key = increment.key or content.schema.primary_key
     if not key:

@@ -60,12 +60,7 @@ class InferredIncrements:
         return self.increment.start if after is None else after.since or after.value
 
     def window(self, pages: Iterable[Sequence[Any]], after: Cursor | None) -> tuple[Window, Shape]:
-        """Return the window of a job that starts now, and the shape of all rows in the responses.
-
-        Raises:
-            SourceError: As in ``RowIncrements.window``; or the values of the column are of different kinds, within this
-                increment or compared with the previous one.
-        """
+        """Return the window of a job that starts now, and the shape of all rows in the responses."""
         shape, raw = Shape(), list[tuple[Any, ...]]()
         for page in pages:
             rows = [exact(element) for element in page if isinstance(element, dict)]

@@ -26,11 +26,7 @@ def is_address(cursor: str, url: str) -> bool:
 
 
 def addressed(request: Request, reference: str) -> Request:
-    """Return the request for the page at an address in a response.
-
-    Raises:
-        SourceError: The address is not http or https, or has another host, which must not receive the job's headers.
-    """
+    """Return the request for the page at an address, which must be on the same host: the request contains headers."""
     try:
         url = urldefrag(urljoin(request.url, reference.strip())).url
         parts = urlsplit(url)

@@ -49,11 +49,7 @@ class Paging:
 
     @classmethod
     def of(cls, options: Options) -> "Paging | None":
-        """Return the paging settings in the options; ``None`` without the block ``pageing``.
-
-        Raises:
-            UsageError: Options contradict each other.
-        """
+        """Return the paging settings in the options; ``None`` without the block ``pageing``."""
         blocks: Sequence[Options] = options[opt.PAGEING] or ()
         if len(blocks) > 1:
             raise UsageError("option 'pageing': expected one block, found a list")
@@ -129,11 +125,7 @@ class Paging:
         return rows < (self.rows or 1)
 
     def cursor(self, documents: Sequence[Any]) -> str | None:
-        """Return the cursor of the next page; ``None`` on the last page.
-
-        Raises:
-            SourceError: The path matches an object or a list.
-        """
+        """Return the cursor of the next page; ``None`` on the last page."""
         values = [value for document in documents for value in found(self.cursor_path, document)]
         if not values or not values[0]:
             return None

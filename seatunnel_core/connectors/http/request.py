@@ -139,11 +139,7 @@ def same_host(url: str, other: str) -> bool:
 
 
 def checked_url(url: str, option: str = "url") -> str:
-    """Return the URL without surrounding whitespace.
-
-    Raises:
-        UsageError: The value is not an http or https URL.
-    """
+    """Return the URL without surrounding whitespace; raise ``UsageError`` if the value is not an http or https URL."""
     try:
         parts = urlsplit(url.strip())
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)

@@ -63,11 +63,7 @@ class HttpSink(Sink, SupportsDryRun):
         )
 
     def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
-        """Yield a body for each row: a JSON object.
-
-        Raises:
-            RowError: A value cannot be represented in JSON.
-        """
+        """Yield a JSON object for each row; raise ``RowError`` if a value cannot be represented in JSON."""
         return json_objects(rows)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
@@ -176,11 +172,7 @@ def json_objects(rows: pa.RecordBatch) -> Iterator[str]:
 
 
 def texts_of(rows: pa.RecordBatch, text: Callable[[Any, pa.DataType], str]) -> Iterator[tuple[str, ...]]:
-    """Yield the values of each row as strings; ``text`` converts a value of a type, or raises ``ValueError``.
-
-    Raises:
-        RowError: A value cannot be converted; the message contains the column.
-    """
+    """Yield the values of each row, converted by ``text``; raise ``RowError`` if it raises ``ValueError``."""
     columns = []
     for column, values in zip(rows.schema, rows.columns, strict=True):
         try:

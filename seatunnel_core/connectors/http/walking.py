@@ -35,11 +35,7 @@ class Walk:
     """Receives notes about pages with fewer than ``batch_size`` rows; ``None`` while a job is planned."""
 
     def by_number(self, page: "Page[T]", first: int, last: int | None) -> Iterator[T]:
-        """Yield the result of ``page`` for pages ``first`` to ``last``; up to the last page if ``last`` is ``None``.
-
-        Raises:
-            SourceError: The service repeats earlier pages.
-        """
+        """Yield the result of ``page`` for pages ``first`` to ``last``; up to the last page if ``last`` is ``None``."""
         seen, number, again, size = dict[bytes, int](), first, 0, self.paging.rows or 1
         ahead: Answer | None = None
         while last is None or number <= last:
@@ -136,11 +132,7 @@ class Walk:
         return same
 
     def by_cursor(self, page: "Page[T]") -> Iterator[T]:
-        """Yield the result of ``page`` for all pages, following the cursor or the address in each page.
-
-        Raises:
-            SourceError: A cursor is repeated, so that the pages would never end.
-        """
+        """Yield the result of ``page`` for all pages, following the cursor or the address in each page."""
         request, number, seen = self.paging.request(self.request, None), 1, set[bytes]()
         if self.paging.follows:
             seen.add(_digest(request.url.encode() if not request.params else b""))

@@ -25,11 +25,7 @@ _FILES = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
 
 
 def catalog_properties(options: Options) -> dict[str, str]:
-    """Return the properties for ``pyiceberg.catalog.load_catalog``.
-
-    Raises:
-        UsageError: The catalog is missing or not supported; the message suggests an alternative.
-    """
+    """Return the properties for ``pyiceberg.catalog.load_catalog``."""
     given: dict[str, str] = dict(options[opt.CATALOG] or {})
     for key, option in (("type", opt.CATALOG_TYPE), ("uri", opt.URI), ("warehouse", opt.WAREHOUSE)):
         if options[option] is not None:

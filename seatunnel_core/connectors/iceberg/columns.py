@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 
 def iceberg_schema(schema: TableSchema) -> "Schema":
-    """Return the schema of a new table, in which all columns are optional.
-
-    Raises:
-        SinkError: Iceberg has no type for a column.
-    """
+    """Return the schema of a new table with optional columns; raise ``SinkError`` if Iceberg lacks a type."""
     from pyiceberg.schema import Schema
     from pyiceberg.types import NestedField
 

@@ -93,11 +93,7 @@ class Compacting:
     _entries: ManifestEntries = field(factory=ManifestEntries, init=False, repr=False)
 
     def run(self) -> Compacted:
-        """Rewrite the data files to which deletes apply, and drop all delete files, in one commit.
-
-        Raises:
-            SeaTunnelError: The table does not exist, cannot be rewritten, or is constantly changed by other programs.
-        """
+        """Rewrite the data files to which deletes apply, and drop all delete files, in one commit."""
         try:
             return self._compacted()
         except SeaTunnelError:

@@ -63,11 +63,7 @@ def columns_of(schema: "Schema") -> pa.Schema:
 
 
 def access_of(table: "Table", named: str, entries: ManifestEntries | None = None) -> "DataFiles":
-    """Return a reader of a table's data files, without the catalog and the snapshots.
-
-    Raises:
-        SourceError: The version of the table format is not supported.
-    """
+    """Return a reader of a table's data files, without the catalog and the snapshots."""
     version = table.metadata.format_version
     if version not in _VERSIONS:
         raise SourceError(

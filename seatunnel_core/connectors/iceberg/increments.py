@@ -45,11 +45,7 @@ class SnapshotIncrements:
         return window
 
     def added(self, table: "TableMetadata", window: Window) -> "Sequence[Snapshot] | None":
-        """Return the snapshots whose added files a job reads, oldest first; ``None`` to read the whole last snapshot.
-
-        Raises:
-            SourceError: As in ``window``.
-        """
+        """Return the snapshots with added files to read, oldest first; ``None`` to read the whole last snapshot."""
         if window.upto is None:
             return ()
         after = self._after(table, window)
@@ -112,11 +108,7 @@ class SnapshotIncrements:
 
 
 def snapshot_increments(increment: Increment, named: str, reads: Mapping[str, str]) -> SnapshotIncrements:
-    """Return the increments of a table.
-
-    Raises:
-        UsageError: Options contradict each other.
-    """
+    """Return the increments of a table; raise ``UsageError`` if options contradict each other."""
     if increment.column != SNAPSHOT:
         raise UsageError(
             f"option 'incremental': Iceberg tables are read by snapshot, not by {increment.column!r}; set "

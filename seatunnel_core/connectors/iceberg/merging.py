@@ -41,11 +41,7 @@ def key_columns(key: tuple[str, ...], table: "Schema", *, case_sensitive: bool) 
 def refuse_unmergeable(
     rows: TableSchema, table: "Table", key: tuple[str, ...], named: str, *, case_sensitive: bool
 ) -> None:
-    """Check, before any row is written, that rows can be merged into a table.
-
-    Raises:
-        SinkError: The table does not support this; the message contains the reason.
-    """
+    """Check, before any row is written, that rows can be merged into a table."""
     schema = table.schema()
     if table.metadata.format_version != 2:
         raise SinkError(
@@ -65,11 +61,7 @@ def refuse_unmergeable(
 
 
 def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
-    """Reject keys of types with NaN, which does not equal itself, or zero with two signs.
-
-    Raises:
-        SinkError: A key column has such a type.
-    """
+    """Raise ``SinkError`` for keys of types with NaN, which does not equal itself, or zero with two signs."""
     for name in key:
         kind = rows.columns.field(name).type
         if of.is_floating(kind):
@@ -81,11 +73,7 @@ def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
 
 
 def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, ...], named: str) -> None:
-    """Check that all rows with a key are in one partition, because Iceberg applies deletes only within a partition.
-
-    Raises:
-        SinkError: The table is partitioned by a column that is not part of the key.
-    """
+    """Check that all rows with a key are in one partition, because Iceberg applies deletes only within a partition."""
     for field in spec.fields:
         column = schema.find_column_name(field.source_id)
         if column not in key:
@@ -97,11 +85,7 @@ def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, .
 
 
 def refuse_other_specs(table: "Table", named: str) -> None:
-    """Check that no file has an earlier partition spec, because Iceberg would not apply the deletes to it.
-
-    Raises:
-        SinkError: The table has files of an earlier partition spec.
-    """
+    """Check that no file has an earlier partition spec, because Iceberg would not apply the deletes to it."""
     spec = table.spec()
     if spec.is_unpartitioned():
         return
@@ -127,11 +111,7 @@ def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:
 
 
 def deleting_files(table: "Table", staged: StagedFiles, folder: str) -> "list[DataFile]":
-    """Return the delete files of a unit.
-
-    Raises:
-        FileNotFoundError: A file does not exist.
-    """
+    """Return the delete files of a unit; raise ``FileNotFoundError`` if a file does not exist."""
     from pyiceberg.manifest import DataFileContent
 
     fields = [table.schema().find_field(name).field_id for name in staged.by]
@@ -164,11 +144,7 @@ def _deleting(
 
 
 def refuse_clashing(table: "Table", unit: Sequence[StagedFiles], folder: str, named: str) -> None:
-    """Check that no two tasks of a query return the same key, because their rows have no relative order.
-
-    Raises:
-        CommitError: Two tasks returned the same key.
-    """
+    """Check that no two tasks of a query return the same key, because their rows have no relative order."""
     names = [name for each in unit for name, _ in each.keys]
     if len(unit) < 2 or not names:
         return

@@ -33,11 +33,7 @@ _COUNTED = {"bucket": "bucket", "truncate": "trunc"}
 
 
 def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
-    """Parse the column and the transform of each key from a string such as ``day(made_at), bucket(id, 16), country``.
-
-    Raises:
-        UsageError: A part is invalid.
-    """
+    """Parse the column and the transform of each key, as in ``day(made_at), bucket(id, 16), country``."""
     parts = [part.strip() for part in re.findall(r"(?:[^,(]|\([^)]*\))+", text)]
     found = []
     for part in parts:
@@ -57,11 +53,7 @@ def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "PartitionSpec":
-    """Return the partition spec of a new table.
-
-    Raises:
-        SinkError: A column does not exist, or the transform cannot be applied to its type.
-    """
+    """Return the partition spec of a new table."""
     from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.transforms import parse_transform
 
@@ -85,11 +77,7 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
 
 
 def positions_of(columns: Sequence[str], spec: "PartitionSpec", schema: "Schema", named: str) -> list[int]:
-    """Return the positions of columns among the values of a partition.
-
-    Raises:
-        SinkError: The table is not partitioned by the values of a column.
-    """
+    """Return the positions of columns among the values of a partition."""
     found = {
         schema.find_column_name(field.source_id): at
         for at, field in enumerate(spec.fields)
@@ -110,11 +98,7 @@ Parts = Iterator[tuple[Partition, pa.RecordBatch]]
 
 
 def refuse_unwritable(spec: "PartitionSpec", schema: "Schema", named: str) -> None:
-    """Check, before the first row is written, that the partitions of a table can be computed.
-
-    Raises:
-        SinkError: The table is partitioned by a nested field or an unknown transform, or pyiceberg-core is missing.
-    """
+    """Check, before the first row is written, that the partitions of a table can be computed."""
     columns = {field.field_id for field in schema.fields}
     for field in spec.fields:
         if field.source_id not in columns:
@@ -185,11 +169,7 @@ def comparable(partition: "Record") -> tuple[Any, ...]:
 
 
 def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Record":
-    """Convert the values of a partition to the form in a table's manifest.
-
-    Raises:
-        StoredValueError: The values do not belong to a partition of this spec.
-    """
+    """Convert the values of a partition to the form in a table's manifest."""
     from pyiceberg.conversions import from_bytes
     from pyiceberg.typedef import Record
 

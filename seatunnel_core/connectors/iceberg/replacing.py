@@ -85,11 +85,7 @@ class Replacing:
     # -- after the last one ---------------------------------------------------------------------------------------
 
     def replace(self) -> None:
-        """Replace the files of ``main`` with those of the branch in one commit, unless this is already done.
-
-        Raises:
-            CommitError: A newer engine has committed, the branch no longer exists, or the partition spec has changed.
-        """
+        """Replace the files of ``main`` with those of the branch in one commit, unless this is already done."""
         table = self.target.found()
         if table is not None and self.target.branch not in table.metadata.refs:
             if not history.committed_ids(table, self.target.context):

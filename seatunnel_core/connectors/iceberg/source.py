@@ -107,11 +107,7 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         )
 
     def _chosen_of(self, schema: "Schema") -> Sequence[str]:
-        """Return the columns to read.
-
-        Raises:
-            SourceError: The table lacks a column to read.
-        """
+        """Return the columns to read; raise ``SourceError`` if the table lacks a column to read."""
         names = [field.name for field in schema.fields]
         for name in self._chosen:
             if name not in names:

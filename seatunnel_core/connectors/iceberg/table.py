@@ -100,11 +100,7 @@ class TargetTable:
         return int(summary["total-records"] or 0)
 
     def require(self) -> "Table":
-        """Return the current table, after checking that no newer engine has committed to it.
-
-        Raises:
-            CommitError: The table or its branch does not exist, or a newer engine has committed.
-        """
+        """Return the current table, after checking that no newer engine has committed to it."""
         table = self.found()
         if table is None:
             raise CommitError(gone(self.context, self.who, self.named))
@@ -309,11 +305,7 @@ class TargetTable:
         raise self.too_many_others(SinkError)
 
     def retract(self, retraction: Retraction) -> int:
-        """Remove the files of rolled-back committables from the table in one commit, and return their number.
-
-        Raises:
-            SinkError: Rows of a rolled-back committable are now in other files, because the table was rewritten.
-        """
+        """Remove the files of rolled-back committables from the table in one commit, and return their number."""
         table = self.found()
         if table is None:
             return 0

@@ -19,11 +19,7 @@ class TableIds:
     """ID of a single table, or of one table per input table, as in ``shop.${table_name}``."""
 
     def __init__(self, namespace: str, table: str) -> None:
-        """Create the IDs for the two options.
-
-        Raises:
-            UsageError: A variable is unknown.
-        """
+        """Create the IDs for the two options; raise ``UsageError`` if a variable is unknown."""
         self._namespace, self._table = namespace, table
         for key, text in (("namespace", namespace), ("table", table)):
             if "${" in VARIABLE.sub("", text):
@@ -38,11 +34,7 @@ class TableIds:
         return None if VARIABLE.search(str(self)) else (*_levels(self._namespace), self._table)
 
     def of(self, schema: TableSchema) -> TableId:
-        """Return the ID of the target table of an input table.
-
-        Raises:
-            SinkError: The variables' values result in an invalid name.
-        """
+        """Return the ID of the target table of an input table."""
         found = (*_levels(filled(self._namespace, schema)), filled(self._table, schema))
         wrong = [part for part in found if part in ("", ".", "..") or "/" in part or "\0" in part]
         if wrong or len(found) < 2:

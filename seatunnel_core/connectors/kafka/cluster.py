@@ -122,11 +122,7 @@ class Cluster:
     # -- queries of the driver ------------------------------------------------------------------------------------
 
     def topics(self) -> Mapping[str, Any]:
-        """Return the metadata of all topics, by name.
-
-        Raises:
-            ConnectorError: The brokers cannot be reached, or reject the client.
-        """
+        """Return the metadata of all topics, by name."""
         import confluent_kafka
 
         background = BackgroundErrors()

@@ -65,11 +65,7 @@ class Encoder(RowFormat):
         super().check(schema)
 
     def messages(self, batch: Batch) -> list[Message]:
-        """Return the messages of a batch, in order.
-
-        Raises:
-            RowError: A row cannot be encoded, or its message is too large.
-        """
+        """Return the messages of a batch, in order; raise ``RowError`` for an invalid row or a large message."""
         rows = batch.rows
         if not rows.num_rows:
             return []

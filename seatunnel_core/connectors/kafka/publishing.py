@@ -93,11 +93,7 @@ class Publishing:
     # -- ownership of the pipeline --------------------------------------------------------------------------------
 
     def make_topic(self) -> None:
-        """Create the commit topic if it does not exist.
-
-        Raises:
-            SinkError: The topic cannot be created, or staged files show that it existed before.
-        """
+        """Create the commit topic if it does not exist."""
         from confluent_kafka import KafkaError
         from confluent_kafka.admin import NewTopic
 

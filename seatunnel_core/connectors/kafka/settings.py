@@ -56,11 +56,7 @@ _ENTRY = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|
 
 
 def translated(written: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for librdkafka.
-
-    Raises:
-        UsageError: A setting is not supported; the message suggests an alternative.
-    """
+    """Return the settings for librdkafka; raise ``UsageError`` if a setting is not supported."""
     found: dict[str, str] = {}
     for key, value in written.items():
         if key in _REFUSED:

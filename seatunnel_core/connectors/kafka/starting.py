@@ -45,11 +45,7 @@ class Starting:
 
     @classmethod
     def of(cls, options: Options, cluster: Cluster) -> "Starting":
-        """Return the settings in the options of a source.
-
-        Raises:
-            UsageError: Options contradict each other.
-        """
+        """Return the settings in the options of a source; raise ``UsageError`` if options contradict each other."""
         mode, config = options[opt.START], options[opt.CONFIG] or {}
         for needed, wanted in ((opt.START_TIMESTAMP, "timestamp"), (opt.START_OFFSETS, "specific_offsets")):
             if mode == wanted and not options.is_set(needed):
@@ -86,11 +82,7 @@ class Starting:
     # -- partitions -----------------------------------------------------------------------------------------------
 
     def places(self) -> list[Place]:
-        """Return all partitions of the topics, sorted.
-
-        Raises:
-            SourceError: A topic does not exist, or a partition has no leader.
-        """
+        """Return all partitions of the topics, sorted."""
         found = self.cluster.topics() if self.pattern else {name: self.cluster.topic(name) for name in self.topics}
         if self.pattern:
             expression = re.compile(self.topics[0])
@@ -114,11 +106,7 @@ class Starting:
     # -- offsets --------------------------------------------------------------------------------------------------
 
     def starts(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Return the offset at which reading starts in each partition.
-
-        Raises:
-            SourceError: The offset does not exist; the message contains the first and the last existing offset.
-        """
+        """Return the offset at which reading starts in each partition."""
         if self.mode == "earliest":
             return self.firsts(places)
         if self.mode == "latest":

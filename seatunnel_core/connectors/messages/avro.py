@@ -26,11 +26,7 @@ _PLAIN: dict[pa.DataType, Any] = {
 
 
 def avro_schema(columns: pa.Schema) -> dict[str, Any]:
-    """Return a record schema with a field for each column; nullable ones have the type ``["null", type]``.
-
-    Raises:
-        ConnectorError: Avro has no type for a column.
-    """
+    """Return a record schema with a field for each column; nullable ones have the type ``["null", type]``."""
     return _record("SeaTunnelRow", list(columns))
 
 

@@ -37,11 +37,7 @@ def schemas_of(message: Mapping[str, Any]) -> Mapping[str, Schema] | None:
 
 
 def typed(row: Mapping[str, Any], columns: pa.Schema, schemas: Mapping[str, Schema] | None) -> Mapping[str, Any]:
-    """Return a row with decoded values, and ``UNKNOWN`` for values that the database did not log.
-
-    Raises:
-        ValueError: A value does not match its schema, or its column cannot represent it.
-    """
+    """Return a row with decoded values, and ``UNKNOWN`` for unlogged values; raise ``ValueError`` for invalid ones."""
     found = dict(row)
     for column in columns:
         value = found.get(column.name)

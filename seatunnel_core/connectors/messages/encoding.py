@@ -63,11 +63,7 @@ class RowFormat:
         return found
 
     def values(self, batch: Batch) -> Sequence[bytes]:
-        """Return the value of each row, in order.
-
-        Raises:
-            RowError: A row cannot be encoded, or the format cannot represent its kind.
-        """
+        """Return the value of each row, in order; raise ``RowError`` if the format cannot represent a row."""
         if self.format in _ADDED:
             return self._changes(batch)
         self.refuse_kinds(batch, RowKind.UPDATE_BEFORE, RowKind.DELETE)

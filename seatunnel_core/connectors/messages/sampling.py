@@ -46,11 +46,7 @@ class Sampling:
 
     @classmethod
     def of(cls, options: Options, decoder: Decoder, identity: Callable[[Any], tuple[Any, ...]]) -> "Sampling | None":
-        """Return the sampling settings in the options; ``None`` if columns are declared, or only ``content`` is read.
-
-        Raises:
-            UsageError: Options contradict each other.
-        """
+        """Return the sampling settings; ``None`` if columns are declared, or only ``content`` is read."""
         check_sampling(options, declared=decoder.declared, format=decoder.format)
         if options[SCHEMA_SAMPLE] is None:
             return None
@@ -79,22 +75,14 @@ class Sampling:
         return shape
 
     def with_columns(self, schema: TableSchema, columns: pa.Schema) -> TableSchema:
-        """Return the schema of rows with these columns, including the row id if it is needed.
-
-        Raises:
-            SourceError: A column has the name of the row id.
-        """
+        """Return the schema of rows with these columns, including the row id if it is needed."""
         try:
             return evolve(schema, columns=self.nesting.identified(columns))
         except ValueError as error:
             raise SourceError(str(error)) from None
 
     def tables(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return the table of the rows, and the child tables of its lists.
-
-        Raises:
-            SourceError: Two of their columns would have the same name.
-        """
+        """Return the table of the rows, and the child tables of its lists."""
         try:
             return self.nesting.schemas(schema)
         except ValueError as error:

@@ -26,11 +26,7 @@ def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
 
 
 def staged_copies(committable: Committable, target: Target) -> list[StagedFile]:
-    """Return the files of a committable, for a sink that keeps the original names of files.
-
-    Raises:
-        CommitError: As in ``staged_files``.
-    """
+    """Return the files of a committable, for a sink that keeps the original names of files."""
     return _files(committable, target, parts=3)
 
 

@@ -17,11 +17,7 @@ _LONGEST_NAME = 255
 
 
 def file_name(expression: str, time_format: str, unique: str, number: int, suffix: str) -> str:
-    """Return the name of a file. It contains ``unique`` and the file's number, regardless of the pattern.
-
-    Raises:
-        SinkError: The name would be too long for a file system.
-    """
+    """Return the name of a file. It contains ``unique`` and the file's number, regardless of the pattern."""
     now = dt.datetime.now().strftime(strptime_format(time_format)) if "${now}" in expression else ""
     name = expression if "${transactionId}" in expression else "${transactionId}_" + expression
     for variable, value in (
@@ -60,11 +56,7 @@ def own_beginning(expression: str, time_format: str) -> str:
 
 
 def check_expression(expression: str) -> None:
-    """Check a file name pattern, without its table variables.
-
-    Raises:
-        UsageError: The pattern contains a folder or an unknown variable.
-    """
+    """Raise ``UsageError`` if a file name pattern contains a folder or an unknown variable."""
     unknown = set(re.findall(r"\$\{[^}]*\}", expression)) - {"${transactionId}", "${now}", "${uuid}"}
     if unknown or "/" in expression or expression.startswith("."):
         problem = f"the variable {sorted(unknown)[0]}" if unknown else "a slash or a leading dot"
@@ -75,11 +67,7 @@ def check_expression(expression: str) -> None:
 
 
 def folders(rows: pa.RecordBatch, keys: Sequence[str], expression: str) -> pa.Array:
-    """Return the folder of each row, such as ``year=2013/month=1``.
-
-    Raises:
-        RowError: A folder name would be too long for a file system.
-    """
+    """Return the folder of each row, such as ``year=2013/month=1``; raise ``RowError`` if a name is too long."""
     first = pa.repeat("", rows.num_rows)  # An array among the parts, even if the pattern has no value.
     parts: list[pa.Array | str] = []
     begins = True
@@ -131,11 +119,7 @@ def _folder(name: str) -> str:
 
 
 def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
-    """Parse the pattern of partition folders to strings and indexes of keys.
-
-    Raises:
-        UsageError: The pattern contains an unknown key, or leaves the target folder.
-    """
+    """Parse the pattern of partition folders to strings and indexes of keys."""
     if "/.../" in expression or "${kn}" in expression:
         expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
     if set(expression.split("/")) & {".", ".."}:

@@ -25,11 +25,7 @@ class NamePattern:
 
 
 def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
-    """Remove the files that ``retraction`` selects, durably, and return their number.
-
-    Raises:
-        SinkError: The files cannot be removed; the message contains the folder and the reason.
-    """
+    """Remove the files that ``retraction`` selects, durably, and return their number."""
     try:
         found = _found(target, [pattern])
         return sum(_retract_in(target, folder, files, retraction) for folder, files in found)
@@ -38,11 +34,7 @@ def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int
 
 
 def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
-    """Yield the IDs of the committables with files in the target whose names match any of the patterns.
-
-    Raises:
-        SinkError: As in ``retract``.
-    """
+    """Yield the IDs of the committables with files in the target whose names match any of the patterns."""
     try:
         for _, files in _found(target, patterns):
             yield from map(committable_id, files)

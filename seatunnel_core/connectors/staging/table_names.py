@@ -56,11 +56,7 @@ def filled(expression: str, schema: TableSchema, written: Callable[[str], str] =
 
 
 def table_folder(template: str, schema: TableSchema) -> str:
-    """Return the table-dependent part of a path, for a template such as ``${database_name}/${table_name}``.
-
-    Raises:
-        SinkError: A folder name would be too long for a file system.
-    """
+    """Return the table-dependent part of a path, for a template such as ``${database_name}/${table_name}``."""
     folders = [folder for part in template.split("/") if (folder := table_name_in(part, schema))]
     for folder in folders:
         if len(folder.encode()) > _LONGEST_NAME:

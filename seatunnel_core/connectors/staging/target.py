@@ -107,11 +107,7 @@ class Target:
             raise self.failed("cannot be written", error, self.root) from error
 
     def _require_same(self, prepared_in: int, but: int = 0) -> None:
-        """Check that this job has prepared the target in an epoch, or in a later epoch other than ``but``.
-
-        Raises:
-            SinkError: The target is a different one.
-        """
+        """Raise ``SinkError`` unless this job prepared the target in an epoch, or a later one other than ``but``."""
         if not prepared_in or self.files.is_prepared(self.staging(prepared_in)):
             return
         later = (epoch for epoch in self._epochs() if epoch > prepared_in and epoch != but)
@@ -119,11 +115,7 @@ class Target:
             raise SinkError(self._lost(self.staging(prepared_in)))
 
     def require(self, epoch: int) -> None:
-        """Check in a task, before it stages, that the driver prepared the staging folder. A task never creates it.
-
-        Raises:
-            SinkError: The folder is a different one, because it was moved or its disk is not mounted.
-        """
+        """Raise ``SinkError`` in a task unless the driver prepared the folder, which a task never creates."""
         try:
             found = self.files.is_prepared(self.staging(epoch))
         except OSError as error:
@@ -132,11 +124,7 @@ class Target:
             raise SinkError(self._lost(self.staging(epoch)))
 
     def require_for_commit(self, epoch: int) -> None:
-        """Check before a commit that the driver prepared the target for this epoch.
-
-        Raises:
-            CommitError: The target is a different one, or cannot be read.
-        """
+        """Raise ``CommitError`` unless the driver prepared the target for this epoch."""
         try:
             found = self.files.is_prepared(self.staging(epoch))
         except OSError as error:
@@ -181,11 +169,7 @@ class Target:
     # -- check that tasks and driver see the same files ---------------------------------------------------------------
 
     def probe(self, epoch: int, token: str) -> None:
-        """Create a file, in a task, for ``prove`` to find.
-
-        Raises:
-            SinkError: The task cannot see the folder that the driver created, or cannot write there.
-        """
+        """Create a file in a task for ``prove`` to find; raise ``SinkError`` if the folder is not writable."""
         try:
             self.files.leave_note(self._probe(epoch, token))
         except FileNotFoundError as error:

@@ -121,11 +121,7 @@ class Excel(DeclaredFormat):
         return cell
 
     def _row(self, text: str, kind: pa.DataType) -> dict[str, Any]:
-        """Parse a nested row that is stored in one cell, as SeaTunnel writes it; missing fields are null.
-
-        Raises:
-            ValueError: There are too many fields, or a field does not have its declared type.
-        """
+        """Parse a nested row in SeaTunnel's format; raise ``ValueError`` for surplus and invalid fields."""
         parts = list(self._parts(text, kind))
         if len(parts) > kind.num_fields:
             raise ValueError(f"{text[:80]!r} has {len(parts)} fields, expected {kind.num_fields} of {type_name(kind)}")
@@ -236,11 +232,7 @@ class ExcelFileWriter(FileWriter):
 
 
 def _visible(columns: pa.Schema, cells: list[pa.Array]) -> list[pa.Array]:
-    """Add an empty string to each row without cells, because readers skip empty rows.
-
-    Raises:
-        RowError: All columns are strings, and an empty string in them is not null.
-    """
+    """Add an empty string to each row without cells, because readers skip empty rows."""
     bare = reduce(pc.and_, (pc.equal(each, "") for each in cells))
     if not pc.any(bare).as_py():
         return cells

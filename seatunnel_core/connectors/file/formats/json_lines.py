@@ -162,11 +162,7 @@ def pieces(dialect: Dialect, file: OpenFile, start: int, end: int) -> Iterator[b
 
 
 def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
-    """Return the object in a line.
-
-    Raises:
-        RowError: The line is not a JSON object.
-    """
+    """Return the object in a line; raise ``RowError`` if the line is not a JSON object."""
     try:
         found = parsed(line)
     except UnicodeDecodeError as error:
@@ -179,11 +175,7 @@ def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
 
 
 def infer(text: bytes, dialect: Dialect, levels: int) -> pa.Schema:
-    """Infer the columns from whole lines, down to ``levels`` levels of nesting.
-
-    Raises:
-        RowError: A line is not a JSON object; the message contains its number.
-    """
+    """Infer the columns from whole lines, down to ``levels`` levels of nesting; raise ``RowError`` for other values."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         if line.strip():

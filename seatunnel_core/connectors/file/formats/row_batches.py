@@ -29,11 +29,7 @@ class Texts:
 
     @classmethod
     def of(cls, options: Options) -> "Texts":
-        """Return the parser for the options of a source.
-
-        Raises:
-            SourceError: A format is invalid.
-        """
+        """Return the parser for the options of a source; raise ``SourceError`` if a format is invalid."""
         found = cls(date_format=options[opt.DATE_FORMAT], datetime_format=options[opt.DATETIME_FORMAT])
         for each in (found.date_format, found.datetime_format):
             reading_format(each)

@@ -57,11 +57,7 @@ class RowGroups(SourceFormat):
 
     @abstractmethod
     def opened(self, file: OpenFile) -> AbstractContextManager[Any]:
-        """Open the file with the library of the format.
-
-        Raises:
-            SourceError: The file does not have this format.
-        """
+        """Open the file with the library of the format; raise ``SourceError`` if the file does not have this format."""
 
     @abstractmethod
     def footer(self, opened: Any) -> Footer:
@@ -175,11 +171,7 @@ def _conform(
 
 
 def _fit(array: pa.Array, column: pa.Field, *, declared: bool) -> pa.Array:
-    """Cast the values to the type of a column.
-
-    Raises:
-        ValueError: A value does not fit the type, or is null in a column without null.
-    """
+    """Cast the values to the type of a column; raise ``ValueError`` if a value does not fit, or null is not allowed."""
     found = array if array.type == column.type else cast(array, column.type, declared=declared)
     if found.null_count and not column.nullable:
         raise ValueError("is null, but the schema has nullable = false")

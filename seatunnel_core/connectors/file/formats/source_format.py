@@ -106,11 +106,7 @@ class SourceFormat(ABC):
 
     @abstractmethod
     def infer(self, file: OpenFile) -> pa.Schema:
-        """Return the columns of a file.
-
-        Raises:
-            SourceError: The columns cannot be inferred.
-        """
+        """Return the columns of a file; raise ``SourceError`` if they cannot be inferred."""
 
     def doubt(self, file: OpenFile) -> str:
         """Return a warning about a probable mistake in a file with inferred columns; ``""`` if there is none.
@@ -183,11 +179,7 @@ def typical_row_bytes(columns: pa.Schema) -> float:
 
 
 def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
-    """Merge the columns of several files; incompatible types are an error if files declare their types (``typed``).
-
-    Raises:
-        SourceError: Two files have incompatible types for a column.
-    """
+    """Merge the columns of several files; if these declare types (``typed``), different ones are an error."""
     distinct = list({columns.to_string(): columns for columns in found}.values())
     if len(distinct) <= 1:
         return distinct[0] if distinct else pa.schema([])

@@ -13,11 +13,7 @@ from seatunnel_core.connectors.file.formats.written_text import Forms
 
 
 def style_of(options: Options) -> FileStyle:
-    """Return the style of a sink's files.
-
-    Raises:
-        UsageError: Options contradict each other.
-    """
+    """Return the style of a sink's files; raise ``UsageError`` if options contradict each other."""
     format = options[opt.FORMAT]
     writer = file_writer(format)
     codec = options[opt.COMPRESS] or writer.default_codec

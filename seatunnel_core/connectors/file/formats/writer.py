@@ -65,11 +65,7 @@ class FileStyle:
         return self.writer.suffix + (SUFFIXES[self.codec] if self.codec and outside else "")
 
     def open(self, stream: pa.NativeFile, columns: pa.Schema) -> "FileWriter":
-        """Start a file in ``stream``; closing the writer also closes the stream.
-
-        Raises:
-            SinkError: The format cannot represent a column, which the message contains.
-        """
+        """Start a file in ``stream``; closing the writer also closes the stream."""
         return self.writer(self, stream, columns)
 
 
@@ -117,11 +113,7 @@ class FileWriter(ABC):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Convert the rows to the form that ``write`` accepts, one result row per row. Writes nothing.
-
-        Raises:
-            RowError: The format cannot represent a value; the message contains the column.
-        """
+        """Convert rows to the form for ``write``, row by row; raise ``RowError`` for a value that the format lacks."""
         return rows
 
     @abstractmethod

@@ -182,11 +182,7 @@ class Dialect:
             reading_format(each)
 
     def preamble(self, file: OpenFile) -> tuple[list[str] | None, int]:
-        """Return the names in the header (``None`` without one), and the offset of the first row.
-
-        Raises:
-            SourceError: The header cannot be read, or contains a column twice.
-        """
+        """Return the names in the header (``None`` without one), and the offset of the first row."""
         if not (self.skip_lines or self.header):
             start = 3 if self._head(file, 3) == _BOM else 0
             return None, start
@@ -250,11 +246,7 @@ class Dialect:
 
 
 def reading_format(java: str) -> str:
-    """Convert a date format to one for ``strptime`` that also accepts single digits where two are usual.
-
-    Raises:
-        SourceError: The format is invalid, has fractions of a second without being ISO 8601, or is ambiguous with it.
-    """
+    """Convert a date format for ``strptime``, which then also accepts single digits where two are usual."""
     if re.match("yyyy-d+-M", java):
         raise SourceError(f"texts in the format {java!r} look like ISO 8601, yyyy-MM-dd, which is always accepted")
     whole = re.sub(r"\.S+$", "", java) if ISO_LIKE.fullmatch(java) else java

@@ -47,7 +47,7 @@ def lines_before(file: OpenFile, place: int) -> int:
 
 
 def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
-    """Yield the records of consecutive pieces of text, the first of which starts on ``line``. Empty lines are skipped.
+    """Yield the records of consecutive pieces of text that start on ``line``, without empty lines.
 
     Raises:
         RowError: A record exceeds ``LONGEST_RECORD``, so the next one cannot be found.

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.orc as orc
 
 LENGTH = struct.Struct(">I")
-MOST_REQUEST_BYTES = 1 << 20
 
 _FAR = "is out of range for nanosecond"
 """Arrow's message for a timestamp before 1677 or after 2262."""

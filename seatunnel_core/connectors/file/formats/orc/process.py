@@ -80,21 +80,13 @@ _child: _Child | None = None
 
 
 def footer(file: OpenFile) -> tuple[dict[str, int], pa.Schema]:
-    """Return ``stripes``, ``rows`` and ``bytes`` of a file, and its columns.
-
-    Raises:
-        OrcChildError: The file is not an ORC file, or damaged.
-    """
+    """Return ``stripes``, ``rows`` and ``bytes`` of a file, and its columns; raise ``OrcChildError`` on damage."""
     header, rows = _ask(file, {})
     return header, pa.ipc.open_stream(rows).schema
 
 
 def stripe(file: OpenFile, number: int, names: list[str]) -> pa.RecordBatch:
-    """Return the named columns of one stripe, in the order of the file.
-
-    Raises:
-        OrcChildError: The stripe is damaged.
-    """
+    """Return the named columns of one stripe, in the order of the file; raise ``OrcChildError`` if it is damaged."""
     _, rows = _ask(file, {"stripe": number, "columns": names})
     return pa.ipc.open_stream(rows).read_next_batch()
 
