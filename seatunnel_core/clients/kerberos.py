@@ -191,7 +191,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
 
 
 def _refuse_other_configuration(path: str | None) -> None:
-    """Raise an error if the library would read a file other than this ``krb5.conf``, by default or by a variable."""
+    """Raise an error unless the Kerberos library reads this ``krb5.conf``."""
     read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(

@@ -65,7 +65,7 @@ class Submission:
     """Values for ``${…}`` in the text; may contain secrets."""
 
     name: str = ""
-    """Name that replaces the one in the job's text; empty to keep the latter."""
+    """Name that replaces the name in the job's text, unless empty."""
 
     file: str = field(default="", repr=False)
     """Name of the job's file, for messages; empty if it has none."""

@@ -117,7 +117,7 @@ class NodeClient(ABC):
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
 
     def _find_living(self) -> None:
-        """Find a responsive node before a request with effects, which has no short time limit, is sent.
+        """Find a responsive node before sending a request with effects, which has no short time limit.
 
         Otherwise, a hanging node at the head of the list would delay the first request of a client.
         """

@@ -81,7 +81,7 @@ class Needs:
 
     committables: frozenset[str]
     epochs: frozenset[int]
-    """Epochs whose staging folders are kept: a missing staged file counts as published only if its folder exists."""
+    """Epochs with staging folders to keep: a missing staged file counts as published only if its folder exists."""
 
     attachments: frozenset[str]
     frozen: bool

@@ -53,7 +53,7 @@ class ErrorPage:
 
 
 def coded() -> dict[str, Coded]:
-    """Return all error classes that have their own code, by code: those of this project and of loaded plugins."""
+    """Return all error classes with their own code, including those of loaded plugins, by code."""
     found: dict[str, Coded] = {}
     waiting: list[Coded] = [SeaTunnelError, CheckpointStorageError]
     for kind in waiting:  # the loop appends to this list

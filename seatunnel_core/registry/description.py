@@ -31,7 +31,7 @@ def summary(plugin: type) -> str:
 
 
 def guarantees(plugin: type) -> tuple[str, ...]:
-    """Return the guarantees of a plugin if work is repeated, one string per line."""
+    """Return the delivery guarantees of a plugin, one string per line."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
             again = "replayable if the option replayable is set: reading again must return the same rows"

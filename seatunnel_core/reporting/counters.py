@@ -86,7 +86,7 @@ def vertices(progress: PipelineProgress) -> dict[str, Moved]:
 
 
 class Metrics:
-    """Counters of one pipeline. Only the loop's thread writes; others may read, because values are replaced whole."""
+    """Counters of one pipeline, written only by the loop's thread. Other threads may read them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._flow = Flow(clock)
@@ -142,7 +142,7 @@ class Metrics:
 
     @property
     def point(self) -> Point:
-        """Counters and gauges for series: those of the last sample, plus the rows moved by running units since."""
+        """Counters and gauges of the last sample, plus the rows that running units have moved since."""
         return self._sampled + self._live
 
     def under_way(self, *, rows_read: int, rows_written: int) -> None:

@@ -64,7 +64,7 @@ class PipelineMetrics(PipelineView):
     """Number of work units being composed, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int = 0
-    """Number of work units that Spark is reading or has queued."""
+    """Number of work units that Spark is running or has queued."""
 
     uncommitted: int = 0
     """Number of committables that are staged and not yet published."""

@@ -23,7 +23,7 @@ def report_record(report: JobReport) -> dict[str, Any]:
 
 
 def _view_record(view: PipelineView) -> dict[str, Any]:
-    """Return a pipeline's view; without sources that read a log, it is as earlier versions wrote it."""
+    """Return the record of a pipeline's view, in the format of earlier versions if no source reads a log."""
     return {key: value for key, value in asdict(view).items() if key != "sources" or value}
 
 

@@ -119,7 +119,7 @@ def _rates(before: Sequence[float], row: Sequence[float]) -> list[float]:
 
 
 class JobSeries:
-    """Time series of a job: its totals and, if it has several pipelines, those of the first ones."""
+    """Time series of a job: its totals and, if it has several pipelines, the series of ``MOST_PIPELINES`` of them."""
 
     def __init__(self) -> None:
         self._sum = Series()

@@ -43,7 +43,7 @@ class Description:
 
 
 def describe(job: SubmittedJob) -> Description:
-    """Return the description of a job; only the text for an invalid job, whose error the worker process reports."""
+    """Return the description of a job; for an invalid job, only its text: the worker process reports the error."""
     text = masked_job(job.text, FORMATS[job.format])
     try:
         raw = job.read(loads_sinks=False)

@@ -157,7 +157,7 @@ class Election:
     # -- events -----------------------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> list[Command]:
-        """Return the command that is due. Call this after each other event, and after ``pause_s``."""
+        """Return the command that is due. Call this after every event and after ``pause_s``."""
         if self.role is Role.LEADER:
             if self._beating or now < self._beat_at:
                 return []
@@ -189,7 +189,7 @@ class Election:
             self._notice(began, now, seen)
 
     def look_failed(self) -> None:
-        """Record a failed look, which provides no information and changes nothing."""
+        """Record a failed look."""
         self._looking = False
 
     def refused(self, now: float, leader: str) -> None:

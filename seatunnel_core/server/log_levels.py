@@ -47,7 +47,7 @@ def level_name(level: int) -> str:
 
 
 def known_loggers() -> list[str]:
-    """Return the names of this package's loggers, and of other loggers that have their own level."""
+    """Return the names of this package's loggers, and of other loggers with a level."""
     found = {
         name
         for name, each in logging.root.manager.loggerDict.items()

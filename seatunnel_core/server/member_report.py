@@ -42,7 +42,7 @@ class MemberReport(Stored):
     """Slots of the worker nodes that this member uses, by address; empty if it runs tasks itself."""
 
     moves_rows: bool = added(True)
-    """True if this member runs tasks itself: a master whose role is not just ``master``."""
+    """True if this member runs tasks itself, because its role is not just ``master``."""
 
     offered: int = added(0)
     """Number of slots that the shared process of the member offers when it is ready; 0 for dynamic slots."""

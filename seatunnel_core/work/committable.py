@@ -46,6 +46,6 @@ def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def with_tables(tables: Mapping[str, str], published: Iterable[Committable]) -> Mapping[str, str]:
-    """Return the tables to which rows were published, extended by those of further committables."""
+    """Return the tables with published rows, including the tables of further committables."""
     found = {name: identity for committable in published for name, identity in committable.tables.items()}
     return {**tables, **found} if found else tables

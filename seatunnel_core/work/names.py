@@ -1,4 +1,4 @@
-"""Check of names that must be unique: of columns, of tables, of keys."""
+"""Detection of duplicate names of columns, tables and keys."""
 
 from collections import Counter
 from collections.abc import Iterable

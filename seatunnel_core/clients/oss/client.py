@@ -26,7 +26,7 @@ _REGION = re.compile(r"(?:.*\.)?oss-([a-z]{2}-[a-z0-9-]+?)(?:-internal)?\.aliyun
 
 
 class _NoSecrets(logging.Filter):
-    """Filter for records below WARNING: the client logs signed and sent data with tokens and the proxy's password."""
+    """Logging filter that drops records below WARNING, which contain tokens and the proxy's password."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno >= logging.WARNING

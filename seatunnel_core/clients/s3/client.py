@@ -83,7 +83,7 @@ def _require_whole(response_dict: Mapping[str, Any], **_: Any) -> None:
 
 
 def new_session() -> Session:
-    """Return a botocore session; all sessions share the parsed JSON files, whose loading takes most of the time."""
+    """Return a botocore session. Sessions share parsed JSON files, because loading them takes most of the time."""
     session = Session()
     session.register_component("data_loader", _loader())
     return session

@@ -52,7 +52,7 @@ logger = logging.getLogger("seatunnel.storage")
 
 @frozen
 class Provider:
-    """A provider that the list may contain."""
+    """A credential provider that the configuration may list."""
 
     ask: Callable[[Mapping[str, str]], Credentials | None]
     in_vain: str = "has none"

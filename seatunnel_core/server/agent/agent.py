@@ -44,7 +44,7 @@ class Agent(NodeAgent):
         self.storage = JobStorage(config.engine)
         self.running = RunningJobs(address, self.peers)
         self.writing = asyncio.Lock()
-        """Lock that is held while a long list is encoded for a client."""
+        """Lock for encoding long lists, one at a time."""
 
         url, headers = config.engine.options[EVENT_URL], config.engine.options[EVENT_HEADERS]
         self._reports = None if url is None else EventReports(http_post(url, headers or {}))

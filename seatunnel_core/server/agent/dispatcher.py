@@ -42,10 +42,10 @@ from seatunnel_core.server.submitted_job import SubmittedJob
 logger = logging.getLogger("seatunnel.cluster")
 
 SCHEDULE_S = 0.1
-"""Interval between two decisions without news, in seconds; short enough to poll other members in time."""
+"""Interval between two decisions without news, in seconds; other members are polled at the same interval."""
 
 ALONE_S = 0.25
-"""The same interval without other members to poll, in seconds."""
+"""Interval between two decisions without news and without other members, in seconds."""
 
 EXPIRE_EVERY_S = 60.0
 

@@ -51,7 +51,7 @@ class HostProcess:
     ) -> None:
         self.name = name
         self.boot = ""
-        """Unique id of this process among those of the same name."""
+        """Unique id of this process among processes of the same name."""
 
         self.pid = 0
         """Process id; 0 while there is no process."""

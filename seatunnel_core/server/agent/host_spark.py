@@ -39,7 +39,7 @@ class HostSpark:
         return ["--spark-master", self._master] if self._master else []
 
     def doubt(self, status: HostStatus | None) -> str:
-        """Return why a worker process must be replaced; empty if it is healthy. May block for some seconds."""
+        """Return the reason to replace a worker process, or an empty string. May block for some seconds."""
         return ""
 
     def url(self) -> str:
@@ -92,7 +92,7 @@ class OwnMaster(HostSpark):
 
 
 def verdict(application: str, bare_s: float, state: MasterState | None) -> str:
-    """Return why a worker process without an executor for ``bare_s`` must be replaced; empty if it can stay."""
+    """Return the reason to replace a worker process that has had no executor for ``bare_s``, or an empty string."""
     if state is None or not state.workers:
         return ""
     if application not in state.applications:

@@ -26,7 +26,7 @@ MOST_WAITING = 20
 
 
 class JobStorage:
-    """Reader of stored checkpoints; ``engine`` has the default checkpoint storage."""
+    """Reader of stored checkpoints. Jobs without their own storage use that of ``engine``."""
 
     def __init__(self, engine: EngineConfig) -> None:
         self._engine = engine

@@ -92,7 +92,7 @@ class Leadership:
         """Set when the election got an event, and may have a command before its next tick."""
 
         self._broken: asyncio.Future[None] | None = None
-        """Unexpected error of a look, claim or beat, without which the election would wait for the result forever."""
+        """Future that gets unexpected errors of looks, claims and beats, which the election does not handle."""
 
     async def run(self) -> None:
         """Take part in the election until cancelled."""
@@ -135,7 +135,7 @@ class Leadership:
         return self.state is not None and self.election.may_act(time.monotonic())
 
     def problem(self) -> str:
-        """Return why no node may lead; empty if there is no such reason."""
+        """Return the reason why no node may lead, or an empty string."""
         return self._store.problem if isinstance(self._store, NewestSeenStore) else ""
 
     def leader(self) -> str:

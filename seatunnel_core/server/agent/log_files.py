@@ -17,7 +17,7 @@ logger = logging.getLogger("seatunnel.cluster")
 SWEEP_S = 60.0
 
 MOST_JOB_LOGS = 10_000
-"""Maximum number of job logs, equal to that of jobs in the history; the oldest are removed first."""
+"""Maximum number of job logs, as of jobs in the history; the oldest are removed first."""
 
 LARGEST_LOG = 64 << 20
 """Size in bytes above which a process log is rotated; one rotated file is kept."""

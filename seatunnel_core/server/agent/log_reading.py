@@ -49,7 +49,7 @@ class Piece:
         return self.offset + len(self.content)
 
     def to_bytes(self) -> bytes:
-        """Return the piece, preceded by a line that describes it."""
+        """Return the piece, preceded by a line with its offset and the size of the file."""
         return b"%d %d\n%b" % (self.offset, self.size_bytes, self.content)
 
     @classmethod

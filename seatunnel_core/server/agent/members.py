@@ -50,7 +50,7 @@ class Members:
     # -- reports ----------------------------------------------------------------------------------------------------
 
     def view(self, addresses: Iterable[str]) -> Mapping[str, Member]:
-        """Return the latest reports of some members and poll those that are due; drop all other members."""
+        """Return the latest reports of the members at these addresses, and poll them if due; drop other members."""
         now = time.monotonic()
         wanted = dict.fromkeys(addresses)
         self._links = {

@@ -67,7 +67,7 @@ class NodeAgent:
         raise NotImplementedError
 
     def problem(self) -> str:
-        """Return why no node may lead; empty if no such reason is known."""
+        """Return the reason why no node may lead, or an empty string."""
         return ""
 
     def own_hosts(self) -> OwnHosts:

@@ -80,7 +80,7 @@ class NodeConfig:
 
     secret: Secret | None = field(repr=False)
     old_secret: Secret | None = field(default=None, repr=False)
-    """Previous secret, with which some records of the state may still be encrypted."""
+    """Previous secret, to decrypt records of the state that are still encrypted with it."""
 
     http: HttpConfig = field(factory=HttpConfig)
     """Configuration of REST v2."""

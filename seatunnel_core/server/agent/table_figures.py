@@ -49,7 +49,7 @@ def by_table(described: Description, pipelines: Iterable[Mapping[str, Any]]) -> 
 
 
 def _moved(pipeline: Mapping[str, Any], vertex: str, *, alone: bool) -> Mapping[str, Any] | None:
-    """Return the metrics of a source or sink, those of the pipeline if it is the only one; ``None`` if unknown."""
+    """Return the metrics of a source or sink, or of the pipeline if it is ``alone``; ``None`` if unknown."""
     if alone:
         return pipeline or None
     found: Mapping[str, Any] | None = pipeline.get("vertices", {}).get(vertex)

@@ -45,7 +45,7 @@ class _Master:
 
 
 class Joined:
-    """Masters that a worker node has found, and its grace period of ``grace_s`` without any. No I/O."""
+    """Masters that a worker node has found. The node is orphaned after ``grace_s`` without any. No I/O."""
 
     def __init__(self, address: str, members: tuple[str, ...], grace_s: float, now: float) -> None:
         self._address = address

@@ -30,7 +30,7 @@ def options(request: Any) -> dict[str, Any]:
 
 
 def _rule(option: Option[Any]) -> dict[str, Any]:
-    """Return the rule of a required option; if others can replace it, it is an alternative."""
+    """Return the rule of a required option; it is exclusive if other options can replace it."""
     kind = "EXCLUSIVE" if option.unless else "ABSOLUTELY_REQUIRED"
     return {
         "ruleType": kind,

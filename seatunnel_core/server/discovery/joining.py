@@ -110,10 +110,10 @@ class Joining:
         self._config = config
         self._probes = probes
         self.knows: Callable[[], Mapping[str, Any]] = lambda: {"leader": "", "members": []}
-        """Returns the node's view of the cluster, once the node has an agent."""
+        """Function that returns the node's view of the cluster; replaced once the node has an agent."""
 
         self.version: Callable[[], Version] = tuple
-        """Returns the newest version of the state that the node has seen."""
+        """Function that returns the newest version of the state that the node has seen."""
 
         self._comparing: dict[str, threading.Lock] = {}
         """Locks by member for checks of shared storage, because each check removes its objects when it ends."""

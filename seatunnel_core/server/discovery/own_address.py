@@ -87,7 +87,7 @@ def _interface_addresses() -> list[str]:
 
 
 def is_own(host: str, *, family_wanted: int | None = None) -> bool:
-    """Return True if a host is this machine, which is the case if one of its addresses can be bound."""
+    """Return True if a host is this machine, so that one of its addresses can be bound."""
     for family, kind, _, _, address in _resolved(host, 0):
         if family_wanted not in (None, family):
             continue

@@ -1,4 +1,4 @@
-"""Check that two members share a storage: one writes an object of random bytes, the other one reads it."""
+"""Check that two members share a storage: one writes random bytes, and the other reads them."""
 
 import hashlib
 import secrets
@@ -36,7 +36,7 @@ def storage_probes(config: NodeConfig) -> "Iterator[dict[str, StorageProbe]]":
 
 
 class StorageProbe:
-    """Probe of one open storage of a node. Thread-safe. Messages contain ``setting``, which configures the storage."""
+    """Probe of one open storage of a node, configured by ``setting``. Thread-safe."""
 
     def __init__(self, storage: CheckpointStorage, *, setting: str) -> None:
         self._storage = storage
@@ -53,7 +53,7 @@ class StorageProbe:
         return self._storage.store_attachment(_job(asker, answerer), secrets.token_bytes(32))
 
     def sees(self, asker: str, answerer: str, digest: str, *, sleep: Callable[[float], None] = time.sleep) -> bool:
-        """Return True if the probe object of the other member is found; retry for a while before returning False."""
+        """Return True if the probe object of the other member is found within ``PATIENCE_S``."""
         for _ in range(int(PATIENCE_S / _PAUSE_S)):
             try:
                 self._storage.get_attachment(_job(asker, answerer), digest)

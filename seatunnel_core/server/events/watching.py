@@ -17,10 +17,10 @@ from seatunnel_core.server.observed_node import ObservedNode
 LOOK_S = 0.5
 
 AGAIN_S = 60.0
-"""Period before a leader's end, in seconds: the next leader sends its events again. Older events were delivered."""
+"""Period before a leader's end, in seconds, for which the next leader sends the events again."""
 
 _OWN_S = 2.0
-"""Age in seconds below which this leader itself, not its predecessor, may have written a record."""
+"""Maximum age in seconds of records that this leader, not its predecessor, may have written."""
 
 
 @frozen(kw_only=True)
@@ -49,7 +49,7 @@ def events_between(before: Mapping[str, Known], now: Mapping[str, Known], create
 
 
 def surely_told(found: Mapping[str, Known], now: float) -> dict[str, Known]:
-    """Return the jobs in a new leader's first view whose events an earlier leader has certainly sent.
+    """Return the jobs in a new leader's first view for which an earlier leader has certainly sent the events.
 
     The newest record that this leader has not written itself indicates until when the earlier one was alive.
     """

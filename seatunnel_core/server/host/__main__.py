@@ -76,7 +76,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def _has_left(connection: socket.socket) -> bool:
-    """Return True if the other side has closed the connection, and so does not wait for a response."""
+    """Return True if the agent has closed the connection."""
     readable = select.poll()  # select.select does not support descriptors above 1023
     readable.register(connection, select.POLLIN)
     try:
@@ -139,7 +139,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _log_to(logs: JobLogs) -> None:
-    """Write all records to this process's log, and those of a job also to the job's log."""
+    """Configure logging: all records to this process's log, and records of a job also to the job's log."""
     own = logging.StreamHandler(sys.stderr)
     own.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("seatunnel")

@@ -51,7 +51,7 @@ class JobLogs(logging.Handler):
             return self._files[job_id]
 
     def forget(self, job_id: str) -> None:
-        """Close the file of a job. A later record opens it again and is appended."""
+        """Close the file of a job; a later record reopens it."""
         with self._opening:
             handler = self._files.pop(job_id, None)
         if handler is not None:

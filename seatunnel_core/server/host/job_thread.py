@@ -36,7 +36,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 _SAVED_S = 10.0
 _AGAIN_S = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Pauses between attempts to claim a job whose storage does not respond, in seconds; the last one repeats."""
+"""Pauses between attempts to claim a job while its storage does not respond, in seconds; the last one repeats."""
 
 MEASURE_S = 1.0
 """Interval between measurements, in seconds; equal for all jobs, so that reports change once per interval."""
@@ -69,7 +69,7 @@ class JobThread:
         self._series: Mapping[str, Any] = {}
         self._measured_in = 0
         self._shown: tuple[tuple[Any, ...], HostedJob] | None = None
-        """Cached status, with the values from which it was built: for most requests, nothing has changed."""
+        """Cached status with the values from which it was built, because it rarely changes."""
 
         self._thread = threading.Thread(target=self._work, name=f"job {record.job_id}", daemon=True)
 
@@ -269,7 +269,7 @@ class JobThread:
 
 
 def failures(of_job: str, pipelines: Sequence[PipelineView]) -> str:
-    """Return why a job failed, with a line for each failed pipeline; empty if it has not failed."""
+    """Return the failures of a job and its pipelines, one per line; empty if there are none."""
     lines = [of_job] if of_job else []
     lines += [f"pipeline {view.id} ({view.name}): {view.failure}" for view in pipelines if view.failure]
     return "\n".join(lines)

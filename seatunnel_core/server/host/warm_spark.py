@@ -109,7 +109,7 @@ class WarmSpark:
         self._backend = backend
         self._slots = slots
         self._warm: frozenset[str] = frozenset()
-        """Executors whose Python processes have imported the modules that tasks need."""
+        """Executors with Python processes that have imported the modules of tasks."""
 
         self._started = False
         self._clock = clock
@@ -161,7 +161,7 @@ class WarmSpark:
         return SparkStanding(slots=slots, executors=len(executors), application=application)
 
     def _follow(self, executors: frozenset[str]) -> None:
-        """Warm up new executors, one round at a time."""
+        """Warm up new executors in a thread, unless one is still running."""
         if self._warming is not None and self._warming.is_alive():
             return
 

@@ -31,7 +31,7 @@ _JOB_TYPES = {
     JobState.FINISHED: "finished",
     JobState.SAVEPOINT_DONE: "savepoint_done",
 }
-"""Names of job states in SeaTunnel's metric ``job_count``; SeaTunnel itself does not count the last one."""
+"""Names of job states in SeaTunnel's metric ``job_count``; SeaTunnel has no ``savepoint_done``."""
 
 _MOVED = {"read": "SourceReceived", "written": "SinkWrite", "committed": "SinkCommitted"}
 

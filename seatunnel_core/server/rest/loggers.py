@@ -86,7 +86,7 @@ async def _answer(agent: Agent, request: Request, method: str, level: str) -> An
 
 
 async def _on(agent: Agent, node: str, method: str, name: str, level: str) -> Any:
-    """Return the response of a node or its failure, so that the other nodes are queried in any case."""
+    """Return the response of a node; a failure becomes part of the response."""
     body = json.dumps({"method": method, "name": name, "level": level}).encode()
     try:
         if node == agent.address:

@@ -61,7 +61,7 @@ def _operation(route: Route) -> dict[str, Any]:
 
 
 def openapi_route(routes: Iterable[Route]) -> Route:
-    """Return the route that serves the document of some routes."""
+    """Return the route that serves the OpenAPI document of other routes."""
 
     async def handler(made: dict[str, Any], _agent: Agent, _request: Request, _body: bytes) -> Any:
         return made

@@ -1,4 +1,4 @@
-"""Web page of a node and its help. Every node serves it, whether it is the leader or not."""
+"""Web page of a node and its help, served by every node."""
 
 from typing import Any
 

@@ -39,7 +39,7 @@ class MemberLink:
     """Number of rounds of orders."""
 
     _rounds_shown: int = 0
-    """Number of rounds whose effects the report shows."""
+    """Number of rounds of orders that the report reflects."""
 
     _orders: Sequence[object] = ()
     """Orders of the last round, which began at ``_ordered_at``."""
@@ -81,7 +81,7 @@ class MemberLink:
             self._refused_since = question.began
 
     def order(self, orders: Sequence[object], now: float) -> bool:
-        """Return True if the orders must be sent now, and start a round; ``told`` must be called at its end."""
+        """Return True if the orders must be sent now, and start a round, which ``told`` ends."""
         if orders == self._orders and now - self._ordered_at < AGAIN_S:
             return False
         self.ordering, self._orders, self._ordered_at = True, orders, now

@@ -13,7 +13,7 @@ from seatunnel_core.server.scheduling.view import CANCELLED, View
 from seatunnel_core.server.state.records import SHARED, DesiredState, JobRecord, JobState, Requirements
 
 SUSPECT_DEATHS = 2
-"""Number of worker processes in sequence that end while running a job until it gets a dedicated one."""
+"""Number of consecutive worker processes that a job may crash before it gets a dedicated one."""
 
 MOST_OWN_HOSTS = 8
 """Maximum number of dedicated worker processes per member."""
@@ -33,7 +33,7 @@ class Slots:
 
     free: int
     starting: bool = False
-    """True if slots are counted, and all worker processes that will offer some are still starting."""
+    """True if slots are counted, but all worker processes that offer slots are still starting."""
 
     def take(self, wanted: int) -> bool:
         """Return True if this number of slots is free, or slots are not counted."""
@@ -74,7 +74,7 @@ class _Room:
             counts[record.host] = counts.get(record.host, 0) + more
 
     def slots(self, addresses: Sequence[str]) -> Slots:
-        """Return the slots of some members; dynamic if one of them has dynamic slots.
+        """Return the total of the slots of these members; dynamic if one member has dynamic slots.
 
         A worker node shared by several members counts once. Members that are starting or have not responded yet offer
         no slots, but their jobs still occupy some.
@@ -121,7 +121,7 @@ class _Room:
 
 
 def place(view: View, waiting: Sequence[JobRecord]) -> tuple[list[Change], dict[str, str]]:
-    """Return changes of jobs without a worker process, in submission order, and why other jobs wait."""
+    """Return the changes of jobs without a worker process, in submission order, and the reasons why others wait."""
     room, changes, reasons = _Room(view), list[Change](), dict[str, str]()
     for record in waiting:
         ended = _end(view, record)
@@ -148,7 +148,7 @@ def _end(view: View, record: JobRecord) -> End | None:
 
 
 def _placed(view: View, room: _Room, record: JobRecord) -> Change | str:
-    """Return the record of a job with its new place, its end, or the reason why it waits."""
+    """Return the record of a job with its new worker process, its end, or the reason why it waits."""
     requirements = view.requirements_of(record.job_id)
     pool = [address for address in view.members if has_tags(view, address, requirements.tags)]
     if not pool:

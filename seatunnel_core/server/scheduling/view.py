@@ -49,7 +49,7 @@ class View:
 
     jobs: Mapping[str, JobRecord]
     members: Mapping[str, Member]
-    """Known members and those to which records refer, by address."""
+    """Members known to the leader or named in records, by address."""
 
     leader: str
     now: float
@@ -94,7 +94,7 @@ class View:
         )
 
     def _past(self, record: JobRecord, cause: str) -> tuple[PastAttempt, ...]:
-        """Return the past attempts of a job, including the one that ends now if there is one."""
+        """Return the past attempts of a job, including the current one, which ends now."""
         if not record.host:
             return record.past
         ended = PastAttempt(

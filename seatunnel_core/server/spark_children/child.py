@@ -34,7 +34,7 @@ _BOUND = str(Path(__file__).with_name("bound.py"))
 
 
 class Child:
-    """A supervised Spark process. Call ``supervise`` often, always from one thread, whose end kills the process."""
+    """A supervised Spark process. Call ``supervise`` often from one thread; the end of the thread kills the process."""
 
     def __init__(
         self,

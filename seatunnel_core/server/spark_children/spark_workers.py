@@ -32,7 +32,7 @@ _BIN = "bin"
 
 @frozen(kw_only=True)
 class Place:
-    """A worker process whose tasks this node can run."""
+    """A worker process for which this node can run tasks."""
 
     url: str
     """Address of the process's Spark master."""

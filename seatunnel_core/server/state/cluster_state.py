@@ -60,7 +60,7 @@ class History:
 
 
 def decode(entries: Mapping[str, bytes], seal: Seal | None = None) -> Snapshot:
-    """Return the decoded entries. Unreadable values do not affect others."""
+    """Return the decoded entries; unreadable ones are reported as problems."""
     jobs: dict[str, JobRecord] = {}
     history: dict[str, EndedJob] = {}
     problems: dict[str, str] = {}
@@ -120,7 +120,7 @@ class ClusterState:
         return self._lease.term
 
     def snapshot(self) -> Snapshot:
-        """Return a copy of all records, without waiting for a pending change."""
+        """Return a copy of all records, without changes that are not durable yet."""
         with self._showing:
             return Snapshot(jobs=dict(self._jobs), history=dict(self._history), problems=self._problems)
 
@@ -155,7 +155,7 @@ class ClusterState:
                 self._seals = seals
 
     def rewrite(self, most: int) -> int:
-        """Rewrite some of the records whose encryption differs from the current setting; return their number."""
+        """Rewrite up to ``most`` records that are not encrypted as currently configured; return their number."""
         with self._changing:
             wanted = self._key_id()
             records: list[JobRecord | EndedJob] = [*self._jobs.values(), *self._history.values()]

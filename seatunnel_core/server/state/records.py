@@ -136,7 +136,7 @@ class JobRecord(_Entry):
     """True if the first attempt resumes from the latest checkpoint of a job that already existed."""
 
     fresh: bool = added(False)
-    """True if no attempt with this id ever claimed the job, so that there may be no checkpoint from which to resume."""
+    """True if no attempt has ever claimed a job with this id, so there may be no checkpoint to resume from."""
 
     wanted: DesiredState = DesiredState.RUN
     state: JobState = JobState.PENDING

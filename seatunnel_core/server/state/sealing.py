@@ -63,7 +63,7 @@ class Seal:
 
 
 def opened(seal: Seal | None, key: str, body: bytes) -> tuple[bytes, str]:
-    """Return the decrypted value of an entry and its key id; raise ``StoredValueError`` with a remedy if impossible."""
+    """Return the decrypted value of an entry and its key id; ``StoredValueError`` contains a remedy."""
     if not body.startswith(_BEGINNING):
         return body, PLAIN
     block = stored.parse(body)

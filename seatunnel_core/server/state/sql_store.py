@@ -133,7 +133,7 @@ class SqlStore(ClusterStore):
             yield connection
 
     def confirm(self, connection: sa.Connection) -> None:
-        """Write something, so that everything that was read in this transaction is durable once it commits.
+        """Write a row, so that everything that was read in this transaction is durable once it commits.
 
         MySQL makes commits visible before syncing its log; syncing a later commit also syncs earlier ones.
         """

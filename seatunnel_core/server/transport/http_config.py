@@ -27,7 +27,7 @@ class KeyStore:
     path: Path
     password: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
-    """Password of the key; ``None`` if it is that of the store."""
+    """Password of the key; ``None`` if it is the password of the store."""
 
 
 @frozen(kw_only=True)
@@ -139,7 +139,7 @@ def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
 
 
 def _users(options: Options) -> tuple[User, ...]:
-    """Return the further users."""
+    """Return the users of ``http.users``."""
     entries = options[http_options.USERS]
     if entries and not options[http_options.ENABLE_BASIC_AUTH]:
         raise UsageError("http.users needs basic authentication: set http.enable-basic-auth: true")
