@@ -241,10 +241,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _lengths(values: pa.Array) -> pa.Array | None:
-    """Return the lengths of values in bytes (binary) or characters; ``None`` for types without a string form.
-
-    As in SeaTunnel, the length of null is 0.
-    """
+    """Return lengths in bytes (binary) or characters, of null 0; ``None`` for types without a string form."""
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         return pc.fill_null(pc.binary_length(values), 0)
     texts = values if is_text(values.type) else java_texts(values)

@@ -66,8 +66,7 @@ def _divided_by_key(found: Found, configured: str | None) -> Found:
     """Set the split column to a part of the key, or to none.
 
     An update that moves a row to another chunk must change its key. Otherwise its deletion from one chunk would delete
-    it
-    from the other one, too.
+    it from the other one, too.
 
     Raises:
         SourceError: The configured split column is not part of the key.

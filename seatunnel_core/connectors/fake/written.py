@@ -41,15 +41,9 @@ class WrittenRows:
 
 
 def written_rows(written: Any, columns: Sequence[Column], defaults: Mapping[str, Any]) -> WrittenRows:
-    """Return the rows of the option ``rows``.
+    """Return the rows of the option ``rows``, a list of ``{ kind = INSERT, fields = [1, a] }``; raise ``UsageError``.
 
-    Args:
-        written: A list of ``{ kind = INSERT, fields = [1, a] }``; fields may also be a block by name.
-        columns: The columns of the schema.
-        defaults: Default values by column, for a row that has null or no value.
-
-    Raises:
-        UsageError: A row or a value is invalid; the message contains row and column.
+    Fields may also be a block by name. ``defaults`` replace null and missing values.
     """
     if not isinstance(written, list | tuple):
         raise UsageError("option 'rows': expected a list [{ kind = INSERT, fields = [1, a] }, …]")

@@ -44,9 +44,6 @@ class FileReading:
         """Return information about columns from a chunk of a file, as JSON for ``SourceFormat.columns_found``.
 
         Most formats only use the first chunk of each file, and return ``None`` for others.
-
-        Raises:
-            SourceError: As in ``infer``.
         """
         if self.format.sample():
             return self.format.found(file, start, end)
@@ -57,12 +54,7 @@ class FileReading:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a split, with the columns of ``wanted``.
 
-        Args:
-            file: File of the split.
-            body: Body of the split.
-            context: Receives bad rows.
-            folders: Partition values of the file. The value of a declared partition column replaces missing values and
-                null.
+        The value of a declared partition column, from ``folders``, replaces missing values and null.
         """
         columns = self._columns(file, body)
         wanted = self.wanted(columns)

@@ -277,10 +277,10 @@ class FileSystem(MarkedStaging):
         """Return the entries of a folder in any order; raise ``FileNotFoundError`` if the folder does not exist."""
 
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
-        """Yield a folder and all its subfolders, each with its files.
+        """Yield a folder and all its subfolders, each with its files; do not follow links.
 
-        Links to folders are not followed. Folders that are removed during the listing are skipped, and so is the folder
-        ``without`` directly below ``root``.
+        Folders that are removed during the listing are skipped, and so is the folder ``without`` directly below
+        ``root``.
         """
         try:
             found = self.entries(root)

@@ -17,8 +17,7 @@ def folder_value(value: str | None, *, begins: bool = False) -> str:
     """Return a value, or ``None`` for null, as part of a folder name.
 
     It is escaped so that it can neither leave the parent folder nor hide the folder. ``begins`` is True if the folder
-    name
-    starts with the value.
+    name starts with the value.
     """
     if value is None:
         return NULL_PARTITION

@@ -149,13 +149,7 @@ def has_wildcards(path: str) -> bool:
 def patterns(path: str, *, top: str, recursive: bool) -> Sequence[Pattern]:
     """Return the patterns to which a path expands; empty for a path without wildcards.
 
-    Args:
-        path: The path that the user wrote.
-        top: The prefix in which wildcards are literal.
-        recursive: True to match files in deeper folders, too.
-
-    Raises:
-        UsageError: The path has too many alternatives, or ``..`` after a wildcard.
+    Wildcards in ``top`` are literal. With ``recursive``, files in deeper folders match, too.
     """
     written = list(dict.fromkeys(_without_braces(path)))
     if written == [path] and not _MAGIC.search(path, len(top)):

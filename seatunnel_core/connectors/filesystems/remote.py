@@ -61,7 +61,6 @@ class RemoteOpenFile(OpenFile):
         """Return all bytes of a range within the file.
 
         Raises:
-            SourceError: The file cannot be read; ``retryable`` if a retry may succeed.
             SourceChangedError: The file is not the listed version.
         """
 

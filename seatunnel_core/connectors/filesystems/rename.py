@@ -41,12 +41,7 @@ def rename_new(old: str, new: str) -> None:
 
 
 def exchange(one: str, other: str) -> bool:
-    """Exchange two files or folders atomically; return True if the file system supports this.
-
-    Raises:
-        FileNotFoundError: One of them does not exist.
-        OSError: Any other failure.
-    """
+    """Exchange two files or folders atomically; return True if the file system supports this."""
     call = _system_call(_RENAME_EXCHANGE, _RENAME_SWAP)
     code = call(os.fsencode(one), os.fsencode(other)) if call else errno.ENOSYS
     if code in _UNSUPPORTED:

@@ -45,13 +45,7 @@ def settings(options: Options, keys: Mapping[Option[Any], str]) -> dict[str, str
 
 @contextmanager
 def usage_errors(connector: str, extra: str, names: Mapping[str, str]) -> Iterator[None]:
-    """Convert errors about a missing package or invalid settings to ``UsageError``.
-
-    Args:
-        connector: Name of the connector.
-        extra: Extra of this distribution that installs the client's packages.
-        names: Replacements for ``with_option_names``.
-    """
+    """Convert errors about missing packages of an ``extra`` or invalid settings to ``UsageError``."""
     try:
         yield
     except ModuleNotFoundError as error:

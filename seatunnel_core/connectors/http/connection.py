@@ -36,16 +36,7 @@ class Connection:
 
     @classmethod
     def of(cls, options: Options, *, hidden: Collection[str], credentials: str) -> "Connection":
-        """Return the settings in the options of a source or a sink.
-
-        Args:
-            options: The options.
-            hidden: Strings that no message may contain.
-            credentials: Options that contain the credentials, for messages.
-
-        Raises:
-            UsageError: Options contradict each other.
-        """
+        """Return the settings in the options; no message may contain a string in ``hidden``."""
         certificate, key = options[opt.CERTIFICATE], options[opt.KEY]
         if key and not certificate:
             raise UsageError("option 'tls_key_file': requires tls_certificate_file")

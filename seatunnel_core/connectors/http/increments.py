@@ -56,12 +56,7 @@ class RowIncrements:
     # -- the window
 
     def window(self, pages: Iterable[pa.RecordBatch], after: Cursor | None) -> Window:
-        """Return the window of a job that starts now, from all rows in the responses.
-
-        Raises:
-            SourceError: A row has no value in the column or a value in the future, or too many rows are at the
-                boundary.
-        """
+        """Return the window of a job that starts now, from all rows in the responses."""
         return self.window_of(map(self._marked, pages), after)
 
     def window_of(self, pages: Iterable[Iterable[tuple[Any, str]]], after: Cursor | None) -> Window:
@@ -217,12 +212,7 @@ def read_by(increment: Increment, content: Content, request: Request, key: Seque
 
 
 def row_increments(increment: Increment, content: Content, paging: Paging | None, request: Request) -> RowIncrements:
-    """Return the increments of a service.
-
-    Raises:
-        UsageError: Options contradict each other.
-        SourceError: ``start`` or ``lag`` are invalid for the column.
-    """
+    """Return the increments of a service; raise an error if options contradict each other or are invalid."""
     columns, key = content.schema.columns, key_of_increment(increment, content, paging)
     for name in (increment.column, *key):
         if name not in columns.names:

@@ -17,8 +17,7 @@ _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 def is_address(cursor: str, url: str) -> bool:
     """Return True if a cursor is the address of a page: a URL, or a reference that is relative to ``url``.
 
-    A base64 cursor may start with ``/``, so a path without a query is an address only if it has the first segment of
-    ``url``.
+    A base64 cursor may start with ``/``, so a path without a query must have the first segment of ``url``.
     """
     if _WITH_SCHEME.match(cursor) or cursor.startswith(("//", "?", "./", "../")) or "?" in cursor:
         return True

@@ -91,13 +91,7 @@ def _source(
 ) -> type[ServiceSource]:
     """Create the source class for one service.
 
-    Args:
-        name: Its identifier, and its name in this module.
-        doc: The description on its reference page.
-        own: Its own options.
-        headers: The headers that authenticate the user, and others that the service requires.
-        example: Options of an example job.
-        base: The base class, if the service needs additional code.
+    ``headers`` are those that the service requires, and ``own`` are options of this service only.
     """
     credentials = " and ".join(option.key for option in own if option not in (REVISION, VERSION))
     declared = _source_options(*own)

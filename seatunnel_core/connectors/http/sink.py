@@ -67,10 +67,7 @@ class HttpSink(Sink, SupportsDryRun):
         return json_objects(rows)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
-        """Return the error in a successful response, and True if a retry may help; ``None`` if there is no error.
-
-        For services that report errors in the content of their responses.
-        """
+        """Return the error in a successful response, and True if a retry may help; ``None`` if there is no error."""
         return None
 
     @property

@@ -299,10 +299,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         before: set[str],
         unread: UnreadKeys | None = None,
     ) -> tuple[int, Iterator[pa.RecordBatch]]:
-        """Return the number of rows in a response, including bad ones, and the rows.
-
-        ``before`` contains the digests of earlier rows.
-        """
+        """Return the number of rows in a response, including bad ones, and the rows."""
         if not content.has_columns:
             text = answer.decoded(where)
             return content.counted(text, where), content.texts(text, where)

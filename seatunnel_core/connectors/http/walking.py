@@ -67,9 +67,6 @@ class Walk:
 
         If a service limits the size of its pages, every page is short, so the first page need not be the last. If the
         service rejects the request or sends the same rows again, there are no further pages.
-
-        Raises:
-            SourceError: The page cannot be requested now.
         """
         where = self._where(number + 1)
         try:
@@ -110,11 +107,7 @@ class Walk:
             self.context.note(what, f"{where}, with {count:,}", rows=count)
 
     def _refuse_repeated(self, answer: Answer, where: str, seen: dict[bytes, int], number: int, again: int) -> int:
-        """Return the number of an earlier page with the same content; 0 if there is none.
-
-        Raises:
-            SourceError: It is the previous page, or the previous page was also a repeated one.
-        """
+        """Return the number of an earlier page with equal content, or 0; raise ``SourceError`` for more repetitions."""
         same = seen.setdefault(_digest(answer.content), number)
         if same == number:
             return 0

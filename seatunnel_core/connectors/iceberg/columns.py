@@ -95,12 +95,6 @@ def _converted(kind: pa.DataType, number: Callable[[], int]) -> Any:
 def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensitive: bool) -> None:
     """Check, before the first row is written, that a table supports the columns of the rows.
 
-    Args:
-        rows: The schema of the rows.
-        table: The schema of the table.
-        named: The name of the table, for messages.
-        case_sensitive: True if column names must match in case.
-
     Raises:
         SinkError: The table lacks a column, has an incompatible type, or requires a column that the rows lack.
     """

@@ -87,14 +87,7 @@ class DataFiles:
     def __init__(
         self, uuid: str, metadata: str, io_properties: Mapping[str, Any], entries: ManifestEntries | None = None
     ) -> None:
-        """Create the reader of a table.
-
-        Args:
-            uuid: The UUID of the table.
-            metadata: The metadata of the table in Iceberg's JSON, without snapshots.
-            io_properties: The properties of the file system.
-            entries: The cache for manifests; ``None`` for a small one.
-        """
+        """Create the reader from the table's UUID, metadata in Iceberg's JSON, and file system properties."""
         self.uuid = uuid
         self._text = metadata
         self._io_properties = dict(io_properties)
@@ -120,12 +113,7 @@ class DataFiles:
     # -- in the driver --------------------------------------------------------------------------------------------
 
     def listed(self, snapshots: "Sequence[Snapshot]", schema_id: int, *, added: bool) -> list[Listed]:
-        """Return the data files of snapshots, oldest first.
-
-        Args:
-            snapshots: The snapshots to read.
-            schema_id: The ID of the read schema.
-            added: True to return only files that were added by these snapshots, which must only add rows.
+        """Return the data files of snapshots, oldest first; with ``added``, only files that these snapshots added.
 
         Raises:
             SourceError: A file has an unsupported format, or rows were deleted by keys that cannot be compared.

@@ -28,10 +28,7 @@ def identity(
 ) -> dict[str, str]:
     """Return the properties of a snapshot that this sink creates.
 
-    Args:
-        context: The sink.
-        committed: The IDs of the committables, with the number of each one's files in this table.
-        retracted: The IDs of the committables whose files the snapshot removes.
+    ``committed`` has the number of files in this table per committable ID; ``retracted`` has IDs that are rolled back.
     """
     summary = {
         _JOB: context.job_id,
@@ -95,17 +92,13 @@ def last_number(table: "Table") -> int:
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
-    There are fewer snapshots than commits then. The result is always True in version 1 of the format, which does not
-    count commits.
+    There are fewer snapshots than commits then. Version 1 of the format does not count commits: always True.
     """
     return len(_snapshots(table, after)) != last_number(table) - after
 
 
 def named_files(table: "Table", job_folder: str, after: int = 0) -> set[str]:
-    """Return the names of the job's data files in any snapshot after a sequence number.
-
-    Manifests with older sequence numbers are skipped, because newer files are in newer manifests.
-    """
+    """Return the names of the job's data files in any snapshot after a sequence number; skip older manifests."""
     known = {snapshot.snapshot_id: snapshot for snapshot in table.metadata.snapshots}
     manifests = {
         manifest.manifest_path: manifest

@@ -33,11 +33,7 @@ class SnapshotIncrements:
     """Value of ``Window.reads`` for this table's cursors."""
 
     def window(self, table: "TableMetadata", after: Cursor | None) -> Window:
-        """Return the window of a job that starts now: up to the newest snapshot.
-
-        Raises:
-            SourceError: Rows were changed or removed since the cursor, or the cursor's snapshot no longer exists.
-        """
+        """Return the window of a job that starts now: up to the newest snapshot."""
         newest = table.current_snapshot()
         upto = after if newest is None else Cursor(value=str(newest.snapshot_id))
         window = Window(reads=self.reads, after=after, upto=upto)

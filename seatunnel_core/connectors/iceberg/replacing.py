@@ -50,12 +50,7 @@ class Replacing:
     # -- before the first row -------------------------------------------------------------------------------------
 
     def collect(self) -> None:
-        """Create the branch if it does not exist.
-
-        Raises:
-            SinkError: Another sink of the job replaces the table, or the branch was removed although it contained rows.
-            CommitError: A newer engine has committed.
-        """
+        """Create the branch if it does not exist; raise ``SinkError`` if it was removed although it contained rows."""
         self._repeat(self._collect)
 
     def _collect(self) -> None:

@@ -73,10 +73,9 @@ def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | Non
 
 
 def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
-    """Yield the files of a committable, by table; ``one`` is the only table of the sink, ``None`` if there are several.
+    """Yield the files of a committable, by table; raise ``StoredValueError`` for a file that this sink did not stage.
 
-    Raises:
-        StoredValueError: The committable contains a table or a file that this sink did not stage for the unit.
+    ``one`` is the only table of the sink, ``None`` if there are several.
     """
     body = committable.body
     if "tables" not in body and one is not None:

@@ -119,16 +119,7 @@ class TargetTable:
             raise CommitError(taken_over(self.who, newest, self.context.epoch))
 
     def apply_save_modes(self, data: str, schema: str) -> None:
-        """Empty or drop the table, or raise an error if it has rows, according to the two options.
-
-        Args:
-            data: The option ``data_save_mode``.
-            schema: The option ``schema_save_mode``.
-
-        Raises:
-            SinkError: The table has rows and ``data`` is ``ERROR_WHEN_DATA_EXISTS``.
-            CommitError: A newer engine has committed.
-        """
+        """Empty or drop the table, or raise ``SinkError`` if it has rows, according to the two options."""
         table = self.found()
         if table is None:
             return
@@ -147,10 +138,6 @@ class TargetTable:
 
     def commit(self, staged: Sequence[StagedFiles], *, may_be_committed: bool) -> None:
         """Publish the unpublished committables in one commit.
-
-        Args:
-            staged: The files of the committables of one checkpoint for this table.
-            may_be_committed: True if they may have been committed before.
 
         Raises:
             CommitError: A newer engine has committed, a file is missing, the partitions have changed, or a committable
@@ -266,12 +253,7 @@ class TargetTable:
     # -- sweeping and rollback --------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], below: int) -> int:
-        """Remove staged files without a checkpoint or snapshot, and return their number.
-
-        Args:
-            keep: The IDs of committables whose files are kept.
-            below: The first epoch whose files are kept.
-        """
+        """Remove staged files without a checkpoint or snapshot, of epochs before ``below``, and return their number."""
         table = self.found()
         if table is None:
             return 0

@@ -56,12 +56,7 @@ class Cluster:
     # -- clients --------------------------------------------------------------------------------------------------
 
     def consumer(self, background: "BackgroundErrors", **more: Any) -> Any:
-        """Create a consumer that does not commit offsets automatically.
-
-        Args:
-            background: Collects the errors of the consumer's background threads.
-            more: Further settings.
-        """
+        """Create a consumer without automatic commits of offsets; ``background`` collects errors of its threads."""
         import confluent_kafka
 
         more = {"enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "error", **more}
@@ -106,12 +101,7 @@ class Cluster:
     ) -> E:
         """Return an error of ``kind`` for a client's exception; it is retryable if a retry may help.
 
-        Args:
-            kind: The class of the error.
-            what: The operation that failed.
-            error: The exception.
-            background: The errors of the client's background threads; the most informative one is reported as the
-                cause.
+        The most informative of the errors in ``background`` is reported as the cause.
         """
         why = background.worst if background is not None and background.worst is not None else _error(error)
         reason = _reason(error) if why is None else _advice(why)
@@ -156,12 +146,9 @@ class Cluster:
     def offsets(
         self, places: Iterable[tuple[str, int]], at: str | int, *, committed: bool = True
     ) -> dict[tuple[str, int], int]:
-        """Return an offset for each partition; -1 if no message is at or after the time.
+        """Return the offsets at ``EARLIEST``, ``LATEST`` or a time in ms since 1970; -1 for partitions without one.
 
-        Args:
-            places: The partitions.
-            at: ``EARLIEST``, ``LATEST``, or a time in milliseconds since 1970.
-            committed: True to ignore messages of open transactions.
+        With ``committed``, messages of open transactions are ignored.
         """
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
@@ -189,10 +176,7 @@ class Cluster:
         return any(behind[place] > first[place] for place in first)
 
     def committed(self, group: str, places: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], tuple[int, str]]:
-        """Return the committed offsets of a group with their metadata, for partitions with an offset.
-
-        Retries, because a new group has no coordinator for some seconds.
-        """
+        """Return the committed offsets of a group with their metadata; retry while a new group has no coordinator."""
         from confluent_kafka import KafkaException, TopicPartition
 
         def ask() -> Mapping[tuple[str, int], tuple[int, str]]:

@@ -37,14 +37,9 @@ def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
 
 
 def require_same(cluster: Cluster, topic: str, expected: str | None, found: str | None, kept_in: str) -> None:
-    """Raise ``SourceChangedError`` if the topic's ID differs from the topic ID of the offsets.
+    """Raise ``SourceChangedError`` if the topic's ID is not the ``expected`` one; ``None`` if that is unknown.
 
-    Args:
-        cluster: The brokers.
-        topic: The name of the topic.
-        expected: The topic ID of the offsets; ``None`` if unknown.
-        found: The current ID of the topic; ``None`` if the topic does not exist or the brokers have no IDs.
-        kept_in: The place where the offsets are stored, for the message.
+    ``found`` is ``None`` if the topic does not exist or the brokers have no IDs.
     """
     if expected is None or expected == found:
         return

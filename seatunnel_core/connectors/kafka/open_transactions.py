@@ -26,11 +26,9 @@ class OpenTransactions:
     _checked_s: float = float("-inf")
 
     def warnings(self, known: Mapping[Place, int], ends: Mapping[Place, int]) -> list[str]:
-        """Return a warning for each partition that has been blocked for too long; only once per partition.
+        """Return a warning for each partition that has been blocked for too long, once per partition.
 
-        Args:
-            known: The offsets up to which the job had read before this poll.
-            ends: The ends of the partitions in this poll.
+        ``known`` contains the offsets up to which the job had read before this poll.
         """
         idle = [place for place, end in ends.items() if end == known[place] and place not in self._reported]
         now = time.monotonic()

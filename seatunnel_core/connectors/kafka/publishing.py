@@ -124,11 +124,7 @@ class Publishing:
             time.sleep(0.05)
 
     def begin(self) -> SendingEngine:
-        """Fence the previous engine, and read which files were sent.
-
-        Raises:
-            CommitError: A newer engine has taken over the job, or the job has ended.
-        """
+        """Fence the previous engine, and read which files were sent; raise ``CommitError`` if a newer engine exists."""
         from confluent_kafka import KafkaException
 
         if self.cluster.topic(self.name) is None:
@@ -187,11 +183,6 @@ class Publishing:
 
     def commit(self, engine: SendingEngine, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
         """Send the staged files that are not recorded as sent, and remove all staged files of the committables.
-
-        Args:
-            engine: The result of ``begin``.
-            committables: The committables of one checkpoint.
-            may_be_committed: True if they may have been committed before.
 
         Raises:
             CommitError: A file is missing, cannot be sent, or is recorded as sent without ``may_be_committed``.

@@ -192,9 +192,7 @@ class KafkaSource(Source):
                 new = self._starting.places()
             elif self._discovers and abs(now_ms - listed_ms) >= self.options[opt.DISCOVERY]:
                 new, listed_ms = [place for place in self._starting.places() if place not in known], now_ms
-            ids = self._same_topics(
-                known, new, cursor
-            )  # Before reading, which cannot detect offsets that are older than the ID.
+            ids = self._same_topics(known, new, cursor)  # Reading cannot detect offsets that are older than the ID.
             known = {**known, **(self._starting.firsts(new) if cursor else self._starting.starts(new))}
             ends = self._starting.ends_behind(known)
             for warning in self._open_transactions.warnings(known, ends):

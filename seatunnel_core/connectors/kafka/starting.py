@@ -126,11 +126,7 @@ class Starting:
         return self._asked(places, LATEST, committed=self.committed and not opened)
 
     def ends_behind(self, known: Mapping[Place, int]) -> dict[Place, int]:
-        """Return the end of each partition, after checking that it is not before the known offset.
-
-        Raises:
-            SourceError: A partition ends before the known offset; retryable.
-        """
+        """Return the end of each partition; raise a retryable ``SourceError`` if one is before the known offset."""
 
         def asked() -> dict[Place, int]:
             ends = self.ends(list(known))
@@ -153,9 +149,7 @@ class Starting:
     def unread(self, ends: Mapping[Place, int], opened: Mapping[Place, int]) -> list[str]:
         """Return a warning for each partition that has messages after the start of an open transaction.
 
-        Args:
-            ends: The end of a batch job in each partition.
-            opened: The end that includes messages of open transactions, requested before ``ends``.
+        ``opened`` has the ends including messages of open transactions, requested before ``ends``.
         """
         return [
             f"{self.cluster.names}: topic {topic}, partition {partition}: a producer has had an open "

@@ -32,10 +32,7 @@ CONTENT = pa.schema([pa.field("content", pa.string())])
 def declared_or_content(options: Options, table: str | None = None) -> tuple[TableSchema, bool]:
     """Return the columns declared in the option ``schema``, else ``CONTENT``; and True if any are declared.
 
-    ``table`` is the name of the table if the block does not set one; by default ``plugin_output``.
-
-    Raises:
-        UsageError: The block is invalid.
+    ``table`` is the name of the table if the block does not set one.
     """
     block = {"table": table or table_without_name(options), **(options["schema"] or {})}
     try:

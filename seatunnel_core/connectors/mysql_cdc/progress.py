@@ -122,8 +122,7 @@ class Progress:
         """Return the progress after a report of a reader.
 
         For a chunk the report has its number and mark. For a range it has the position up to which the log was read,
-        the
-        reason of an early end, and whether the end time of the job was reached.
+        the reason of an early end, and whether the end time of the job was reached.
         """
         if "chunk" in fact:
             number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))

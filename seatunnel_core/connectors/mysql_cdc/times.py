@@ -10,9 +10,9 @@ records the start of that statement as the time of the file."""
 def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int]) -> str:
     """Return the file of the log that contains the first transaction since a time.
 
-    If a file was begun before that time, all files before it have older transactions only, so a binary search needs
-    the begin of a few files. The clock of the server must not have been set back, and the server must not be a
-    replica, which records times of its source.
+    If a file was begun before that time, all files before it have older transactions only, so a binary search needs the
+    begin of a few files. The clock of the server must not have been set back, and the server must not be a replica,
+    which records times of its source.
 
     Args:
         files: Names of the files, the oldest first; at least one.

@@ -18,8 +18,8 @@ class Tables(Protocol):
 
         An empty sequence means that the log describes the columns completely (``binlog_row_metadata = FULL``), except
         for MariaDB's types ``inet4``, ``inet6`` and ``uuid``, which are then read as bytes. Called once for each
-        version
-        of a table's schema in the log, and again after a DDL statement that ended a batch and refers to the table.
+        version of a table's schema in the log, and again after a DDL statement that ended a batch and refers to the
+        table.
         """
 
     def may_change_rows(self, statement: QueryEvent) -> bool:

@@ -37,8 +37,8 @@ def chunk_rows(
         dialect: The database.
         found: The table.
         body: The bounds of the chunk, from ``Chunk.body``.
-        snapshot: Name of the snapshot to read. The current state is read if it no longer exists, because the driver
-            was restarted, or lost the rows of the table.
+        snapshot: Name of the snapshot to read. The current state is read if it no longer exists, because the driver was
+            restarted, or lost the rows of the table.
     """
     with dialect.pool.lend(BULK) as connection:
         if not _begin_in(snapshot, dialect, found, connection):

@@ -57,8 +57,7 @@ class SlotReader:
             timeout_s: Time without any message after which the connection is considered lost, in seconds.
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
             takes_over: True to end a session with the same ``application_name`` that reads the slot, which is an
-                earlier
-                attempt or a failed machine.
+                earlier attempt or a failed machine.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.

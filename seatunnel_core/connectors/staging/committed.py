@@ -17,11 +17,7 @@ from seatunnel_core.connectors.staging.target import StagedFile, Target
 
 
 def staged_files(committable: Committable, target: Target) -> list[StagedFile]:
-    """Return the files of a committable, in order.
-
-    Raises:
-        CommitError: This sink did not stage a file for the committable, or a path is outside the target.
-    """
+    """Return the files of a committable, in order; raise ``CommitError`` for files that are not of this sink."""
     return _files(committable, target, parts=2)
 
 

@@ -83,9 +83,6 @@ def checked_name(expression: str) -> str:
     """Return a pattern of file names, which may have table variables only after ``${transactionId}``.
 
     The job ID must precede a table's values, or a file could be mistaken for another job's.
-
-    Raises:
-        UsageError: A table variable is too early, or the pattern is otherwise invalid.
     """
     before = expression.partition("${transactionId}")[0] if "${transactionId}" in expression else ""
     found = VARIABLE.search(before)
@@ -101,15 +98,9 @@ def checked_name(expression: str) -> str:
 def refuse_mixtures(
     written: Iterable[tuple[str, TableSchema, pa.Schema]], first: dict[str, tuple[TableSchema, pa.Schema]]
 ) -> None:
-    """Reject two tables that share a folder with different columns.
+    """Reject two tables that share a folder with different columns, and add the new tables to ``first``.
 
-    Args:
-        written: For each table: the folder below the target and the pattern of its file names, separated by a slash;
-            the schema; and the columns of its files.
-        first: Already known tables by folder and pattern; the new ones are added.
-
-    Raises:
-        SinkError: Two tables share a folder; the message contains both.
+    ``written`` has for each table its folder and file name pattern, its schema, and the columns of its files.
     """
     for place, schema, columns in written:
         other, others = first.setdefault(place, (schema, columns))

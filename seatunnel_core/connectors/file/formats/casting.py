@@ -16,8 +16,6 @@ from seatunnel_core.rows.values import plain
 def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Array:
     """Cast an array like Arrow, and also from string to time and null, for formats that lack these types.
 
-    If the job declares the type, a timestamp may become its date or time, after a conversion to UTC.
-
     Raises:
         ValueError: A value would change.
         pa.ArrowNotImplementedError: Arrow has no cast between the types.
@@ -103,9 +101,7 @@ def _counts(found: pa.DataType, made: pa.DataType) -> bool:
 def _way_back(found: pa.DataType, made: pa.DataType) -> Callable[[pa.Array], pa.Array] | None:
     """Return the inverse of a cast; ``None`` if Arrow itself rejects values that would change."""
     if of.is_floating(made) and (of.is_float64(found) or of.is_decimal(found)):
-        return lambda values: values.cast(pa.string()).cast(
-            found
-        )  # Strings have the fewest digits that identify a number.
+        return lambda values: values.cast(pa.string()).cast(found)  # With the fewest digits that identify it.
     if of.is_timestamp(found) and of.is_time(made):
         return lambda values: values.cast(pa.time64("us")).view(pa.timestamp("us")).cast(found)
     if (of.is_timestamp(found) and of.is_date(made)) or (of.is_boolean(made) and not of.is_boolean(found)):

@@ -104,10 +104,7 @@ def _scaled(sample: bytes, size: int) -> int:
 def file_ranges(
     plan: SplitPlan, version: FileVersion, examined: Sequence[dict[str, Any]], planning: PlanningContext
 ) -> list[tuple[int, int]]:
-    """Return the byte ranges into which a text file is divided; a single range if it cannot be divided.
-
-    ``examined`` contains the results of ``SplitPlan.examine``, in order; it is empty if the file was not examined.
-    """
+    """Return the byte ranges that divide a text file; ``examined`` is empty if the file was not examined."""
     if not plan.splittable:
         return [(0, version.size)]
     if plan.quoted:

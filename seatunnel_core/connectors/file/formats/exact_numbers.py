@@ -46,11 +46,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def decimal_only(pieces: Iterator[bytes], columns: pa.Schema) -> Iterator[bytes]:
-    """Yield pieces of delimited text that are safe for Arrow's parser, which reads ``0x10`` as the integer 16.
-
-    Raises:
-        pa.ArrowInvalid: A piece may have such a value, and there is an integer column.
-    """
+    """Yield pieces of text; raise ``pa.ArrowInvalid`` if Arrow would read ``0x10`` in an integer column as 16."""
     if not any(pa.types.is_integer(column.type) for column in columns):
         yield from pieces
         return
@@ -64,22 +60,14 @@ def decimal_only(pieces: Iterator[bytes], columns: pa.Schema) -> Iterator[bytes]
 
 
 def whole(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse integers as Java does: an optional sign, and decimal digits only.
-
-    Raises:
-        pa.ArrowInvalid: A string is not an integer, or is too large for the type.
-    """
+    """Parse integers as Java does: an optional sign, and decimal digits only; raise ``pa.ArrowInvalid`` for others."""
     if pc.any(pc.match_substring_regex(texts, r"^[ \t]*[+-]?0[xX]")).as_py():
         raise pa.ArrowInvalid("a hexadecimal number")
     return _numbers(pc.replace_substring_regex(texts, r"^([ \t]*)\+([0-9])", r"\1\2"), kind)[1]
 
 
 def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers; only a string for infinity is infinite.
-
-    Raises:
-        pa.ArrowInvalid: A string is not a number, or is too large for the type.
-    """
+    """Parse numbers; raise ``pa.ArrowInvalid`` if a number is invalid or too large for the type."""
     if pa.types.is_integer(kind):
         return whole(texts, kind)
     texts, numbers = _numbers(texts, kind)
@@ -90,11 +78,7 @@ def finite(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def exactly(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Parse numbers like Arrow's text parser, but reject strings that would lose digits.
-
-    Raises:
-        pa.ArrowInvalid: A string is not a number, or would lose digits in the type.
-    """
+    """Parse numbers; raise ``pa.ArrowInvalid`` if a string would lose digits in the type."""
     texts, numbers = _numbers(texts, kind)
     for text in _doubtful(texts, numbers):
         if is_shortened(text, kind):

@@ -101,8 +101,7 @@ class Excel(DeclaredFormat):
         """Return a cell in the form that ``Texts`` accepts.
 
         A cell without a value is null; so is an empty string, except in a string column. In a string column, a number
-        in a
-        format that cannot be rendered has up to 15 digits, as in a wide column of Excel.
+        in a format that cannot be rendered has up to 15 digits, as in a wide column of Excel.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None

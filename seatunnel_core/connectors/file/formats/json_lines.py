@@ -55,9 +55,8 @@ class JsonLinesReader:
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows between the byte offsets ``start`` and ``end``, each at a line end or an end of the file."""
-        lines_before_start = cache(
-            lambda: self._lines_to(start)
-        )  # This reads all lines before, which only an error justifies.
+        # Called for errors only, because it reads all lines before the range.
+        lines_before_start = cache(lambda: self._lines_to(start))
         convert = exact_converter if self.fitting is not None else self._converter
         native = NativeJson(self.columns, convert, complete=self.sampled)
         lines_before = 0
@@ -77,10 +76,7 @@ class JsonLinesReader:
         self.file.check()
 
     def _ids(self, piece: bytes, start: int) -> list[str]:
-        """Return an id for each line of a piece that starts at ``start`` in the text of the file.
-
-        It depends on the text of the line, because a rewritten file may have another row at the same position.
-        """
+        """Return an id per line, from its position and its text, because a file may be rewritten."""
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
         lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
         path = self.file.version.path

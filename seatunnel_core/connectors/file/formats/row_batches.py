@@ -36,13 +36,7 @@ class Texts:
         return found
 
     def value(self, found: Any, kind: pa.DataType) -> Any:
-        """Convert one value to a form that Arrow accepts for a type; for many values, use ``converter``.
-
-        An empty string is null, except in a string column.
-
-        Raises:
-            ValueError: The message contains the value and the expected form.
-        """
+        """Convert one value to a form that Arrow accepts for a type. An empty string is null in other types."""
         return self.converter(kind)(found)
 
     def converter(self, kind: pa.DataType) -> Converter:

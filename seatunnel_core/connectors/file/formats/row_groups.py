@@ -65,12 +65,7 @@ class RowGroups(SourceFormat):
 
     @abstractmethod
     def batches(self, opened: Any, groups: Sequence[int], names: Sequence[str]) -> Iterator["Placed"]:
-        """Yield the named columns of the given groups.
-
-        Raises:
-            pa.ArrowException: The file is damaged.
-            OSError: The file cannot be read.
-        """
+        """Yield the named columns of the groups; raise ``pa.ArrowException`` or ``OSError`` for a damaged file."""
 
     @property
     def _declared(self) -> bool:

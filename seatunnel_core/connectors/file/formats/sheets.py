@@ -26,16 +26,10 @@ Sheet = tuple[str, Iterator[Sequence[Any]]]
 
 
 def opened_sheet(content: BinaryIO, wanted: str | None, texts: Container[int]) -> AbstractContextManager[Sheet]:
-    """Open a sheet of either format.
+    """Open a sheet of either format; without ``wanted``, the first one.
 
-    Args:
-        content: The file.
-        wanted: The name of the sheet; ``None`` for the first one.
-        texts: Indexes of the columns in which numbers are returned as displayed.
-
-    Raises:
-        NoSheetError: The sheet does not exist.
-        Exception: The file is damaged; the libraries raise various errors.
+    Numbers in the columns with indexes in ``texts`` are returned as displayed. The libraries raise arbitrary errors for
+    damaged files.
     """
     older = content.read(len(_OLDER)) == _OLDER
     content.seek(0)

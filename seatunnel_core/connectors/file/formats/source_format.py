@@ -45,15 +45,9 @@ class SourceFormat(ABC):
         self.may_lack = names
 
     def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
-        """Return the wanted columns that a file has.
+        """Return the wanted columns that a file has; raise ``SourceError`` if a required one or all are missing.
 
-        Args:
-            wanted: The columns to read.
-            names: The columns of the file.
-            problem: Start of the message about a missing column: ``"/data/a.csv: its header has no column"``.
-
-        Raises:
-            SourceError: A required column is missing, or all columns are.
+        ``problem`` is the start of the message, such as ``"/data/a.csv: its header has no column"``.
         """
         known = set(names)
         absent = [name for name in wanted.names if name not in known]
@@ -65,12 +59,7 @@ class SourceFormat(ABC):
         return pa.schema([column for column in wanted if column.name in known])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        """Return the columns of the files as far as the options define them: the declared or the fixed ones.
-
-        Raises:
-            SourceError: The format cannot represent a declared column.
-            UsageError: The format requires declared columns, and there are none.
-        """
+        """Return the columns of the files as far as the options define them: the declared or the fixed ones."""
         return declared
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -109,10 +98,7 @@ class SourceFormat(ABC):
         """Return the columns of a file; raise ``SourceError`` if they cannot be inferred."""
 
     def doubt(self, file: OpenFile) -> str:
-        """Return a warning about a probable mistake in a file with inferred columns; ``""`` if there is none.
-
-        Runs in a task, after ``infer``.
-        """
+        """Return a warning about a probable mistake in a file with inferred columns, else ``""``. Runs in a task."""
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
@@ -126,9 +112,6 @@ class SourceFormat(ABC):
         """Return the columns of all files, from the results of ``found`` for their chunks, in order.
 
         Without a ``sample``, each result contains the columns of a file, as a string.
-
-        Raises:
-            SourceError: Two files have incompatible types for a column.
         """
         return together([schema_from_text(each) for each in found], typed=self.typed)
 

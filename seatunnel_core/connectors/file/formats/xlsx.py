@@ -37,7 +37,7 @@ class SheetFile:
         for path, text in _parts(sheet_name).items():
             self._zip.writestr(path, _HEAD + text)
         self._sheet = self._zip.open("xl/worksheets/sheet1.xml", "w", force_zip64=True)
-        # Not in a destructor: Python would complete an abandoned file on garbage collection.
+        # Only ``close`` completes the file: Python would also complete an abandoned one on garbage collection.
         self._ends = (self._sheet.close, self._zip.close)
         vars(self._sheet)["close"] = vars(self._zip)["close"] = object
         self._write(f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>')

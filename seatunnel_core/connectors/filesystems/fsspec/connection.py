@@ -38,14 +38,7 @@ class Connection:
 
 
 def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connection:
-    """Return the connection of this thread.
-
-    The key of a connection contains the process, because a fork must not use the connection of its parent.
-
-    Raises:
-        UsageError: A package is missing.
-        OSError: The server cannot be reached, or rejects the user.
-    """
+    """Return the connection of this thread and process: a fork must not use the connection of its parent."""
     connections: dict[str, Connection] = _connected.__dict__
     key = repr((os.getpid(), protocol, sorted(options.items())))
     if key not in connections or connections[key].lost:
@@ -61,10 +54,7 @@ def connection_of(protocol: str, options: Mapping[str, Any], top: str) -> Connec
 
 @contextmanager
 def os_errors(path: str, *, hint: str | None = None) -> Iterator[None]:
-    """Translate errors of fsspec and its packages into ``OSError``, with the connector's path.
-
-    While connecting, ``hint`` contains the login options to correct.
-    """
+    """Translate errors of fsspec and its packages into ``OSError``; ``hint`` contains the login options to correct."""
     try:
         yield
     except FileNotFoundError as error:

@@ -41,12 +41,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @property
     def connection(self) -> Connection:
-        """Return the connection of this thread.
-
-        Raises:
-            UsageError: A package is missing.
-            OSError: The server cannot be reached, or rejects the user.
-        """
+        """Return the connection of this thread."""
         return connection_of(self.protocol, self.options, self.top)
 
     def within(self, path: str) -> str:
@@ -55,11 +50,7 @@ class FsspecFileSystem(RemoteFileSystem):
 
     @contextmanager
     def asking(self, path: str, connection: Connection | None = None) -> Iterator[Any]:
-        """Yield the fsspec client, for exclusive use during one request about a path.
-
-        Raises:
-            OSError: The request failed; after ``EIO`` the connection is treated as lost.
-        """
+        """Yield the fsspec client for one request. After an ``EIO`` error, the connection counts as lost."""
         connection = connection or self.connection
         try:
             with os_errors(path), connection.turn:

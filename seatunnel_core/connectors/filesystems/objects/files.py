@@ -201,8 +201,7 @@ class ObjectFileSystem(RemoteFileSystem):
         """Copy the staged object, and remove it once the copy exists.
 
         No data is lost if the process or server is killed in between. If both objects exist, the copy was made by an
-        earlier
-        process, or by an earlier request with a lost response.
+        earlier process, or by an earlier request with a lost response.
         """
         size = stored.number(receipt, "size")
         there = self._is(staged, target, size)

@@ -45,8 +45,7 @@ class ObjectStore(ABC):
     """One bucket, accessed as one user. Picklable, because it is sent to tasks; it connects on first use. Thread-safe.
 
     All methods raise ``OSError`` with the requested address: ``FileNotFoundError`` if the object or upload does not
-    exist,
-    ``PermissionError`` for a denied request, and ``EIO`` for failures that may be temporary.
+    exist, ``PermissionError`` for a denied request, and ``EIO`` for failures that may be temporary.
     """
 
     task_modules: ClassVar[tuple[str, ...]]

@@ -133,11 +133,7 @@ class Dialect:
         )
 
     def for_arrow(self, text: bytes) -> tuple[bytes, "Dialect"]:
-        """Return the text and the dialect with a one-character delimiter, which Arrow's parser requires.
-
-        Raises:
-            pa.ArrowInvalid: The text contains every control character, so none can replace the delimiter.
-        """
+        """Return the text and the dialect with a one-character delimiter, which Arrow's parser requires."""
         if self.is_one_character:
             return text, self
         for sign in _STAND_INS:
@@ -258,13 +254,7 @@ SINGLE = re.compile(r"(?<!M)M(?!M)|(?<!d)d(?!d)|(?<!H)H(?!H)")
 
 
 def check_delimiter(delimiter: str, *, several: str = "") -> str:
-    """Replace the escapes in a delimiter, and return it.
-
-    ``several`` is advice for the error about a delimiter of several characters; empty if these are allowed.
-
-    Raises:
-        SourceError: The delimiter contains a line break, or is not a single ASCII character although this is required.
-    """
+    """Replace the escapes in a delimiter; ``several`` is advice if several characters are not allowed, else empty."""
     for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         delimiter = delimiter.replace(written, meant)
     if not delimiter or "\r" in delimiter or "\n" in delimiter:

@@ -19,14 +19,8 @@ def infer(
 ) -> Mapping[str, pa.DataType]:
     """Infer the columns and types from whole lines of text; a column without values has the type ``null``.
 
-    Args:
-        text: The lines.
-        names: The names in the header; ``None`` if there is none.
-        dialect: The dialect of the text.
-        ragged: True to allow lines with a different number of values.
-
-    Raises:
-        RowError: The lines do not have the same number of values.
+    ``names`` is ``None`` without a header. Unless ``ragged``, lines with different numbers of values raise
+    ``RowError``.
     """
     if not text.strip(b"\r\n"):
         return dict.fromkeys(names or (), pa.null())

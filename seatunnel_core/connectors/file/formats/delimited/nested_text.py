@@ -30,11 +30,7 @@ def unfit(columns: pa.Schema) -> str | None:
 
 
 def parsed(texts: pa.Array, kind: pa.DataType, forms: Texts) -> pa.Array:
-    """Parse strings into values of a nested type.
-
-    Raises:
-        pa.ArrowInvalid: A string is not a valid value.
-    """
+    """Parse strings into values of a nested type; raise ``pa.ArrowInvalid`` for an invalid string."""
     try:
         return pa.array([None if text is None else _value(text, kind, forms, 0) for text in texts.to_pylist()], kind)
     except ValueError as error:

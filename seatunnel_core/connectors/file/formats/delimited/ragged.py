@@ -7,10 +7,7 @@ from seatunnel_core.connectors.file.formats.delimited.records import Record, val
 
 
 def resized(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int]:
-    """Return the record with one value per column, and its original number of values.
-
-    A record with inseparable values is unchanged.
-    """
+    """Return the record with one value per column if possible, and its original number of values."""
     body = record.text.rstrip(b"\r\n")
     ends = _ends(body, dialect)
     found = len(ends)

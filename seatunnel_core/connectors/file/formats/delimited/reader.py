@@ -76,10 +76,7 @@ class DelimitedReader:
     # -- fast path ------------------------------------------------------------------------------------------------
 
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Parse the range in pieces; from the first piece with a quote on, parse the rest as a whole.
-
-        Only quotes can make a line break part of a value.
-        """
+        """Parse the range in pieces; from the first piece with a quote on, parse the rest as a whole."""
         for text, quoted in self._texts_of(start, end):
             if not self.dialect.is_one_character:
                 batches = self._replaced(text)
@@ -93,10 +90,7 @@ class DelimitedReader:
             start += len(text)
 
     def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
-        """Yield the text of the range in pieces of whole lines.
-
-        The first piece with a quote is the last one, and is yielded with an iterator over the rest of the text.
-        """
+        """Yield the text of the range in pieces of whole lines; the first one with a quote is yielded with the rest."""
         held = b""
         pieces = decimal_only(self._pieces(start, end), self.columns)
         splits = self.dialect.is_one_character and self.dialect.quote_byte
@@ -337,8 +331,7 @@ class _Quoted(io.RawIOBase):
     r"""Pieces of quoted text as a stream for Arrow's parser.
 
     A piece ends with ``\r`` only at the end of the text: Arrow drops a ``\n`` at the beginning of a piece after a
-    ``\r``,
-    even inside quotes, where both are part of the value.
+    ``\r``, even inside quotes, where both are part of the value.
     """
 
     def __init__(self, pieces: Iterator[bytes]) -> None:

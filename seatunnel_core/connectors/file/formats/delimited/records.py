@@ -47,11 +47,7 @@ def lines_before(file: OpenFile, place: int) -> int:
 
 
 def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
-    """Yield the records of consecutive pieces of text that start on ``line``, without empty lines.
-
-    Raises:
-        RowError: A record exceeds ``LONGEST_RECORD``, so the next one cannot be found.
-    """
+    """Yield the records of pieces of text that start on ``line``; raise ``RowError`` if one is too long."""
     expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
     held = b""
     for piece in pieces:
