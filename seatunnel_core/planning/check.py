@@ -1,6 +1,6 @@
 """Output of ``seatunnel --check`` for a valid job, without moving rows.
 
-Only Spark may be started, for jobs whose columns only Spark can determine: it plans frames without rows.
+Spark is started only for jobs with columns that only Spark can determine: it plans frames without rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,14 +35,12 @@ if TYPE_CHECKING:
 _DEPRECATED = "localfile"
 
 _INSPECTED = 10
-"""Number of inspected objects per source; each is a file or a part of one."""
+"""Number of inspected objects per source, such as files or parts of files."""
 
 
 @contextmanager
 def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkBackend | None]":
-    """Yield a running Spark backend, or ``None`` if the job does not need it for the check.
-
-    A job needs Spark for the check if it reads or transforms rows with Spark, and Spark runs on this machine.
+    """Yield a Spark backend if the job reads or transforms rows with Spark and Spark runs on this machine, or ``None``.
 
     Raises:
         PlatformError: Spark does not start, so the job would not either; or the job requires Spark Connect.
@@ -89,10 +87,10 @@ def check_report(
         verbose: True to also show options with default values.
 
     Raises:
-        JobError: A transform or a sink does not fit the schema that reaches it, the input of a source is unreadable, or
-            a target denies access or cannot store the columns.
-        StorageConfigurationError: A secret that the checkpoint storage's configuration refers to does not exist, or its
-            keys are contradictory.
+        JobError: A transform or a sink does not fit its input, a source is unreadable, or a target denies access or
+            cannot store the columns.
+        StorageConfigurationError: The checkpoint storage's configuration is contradictory or refers to a missing
+            secret.
         UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
         PlatformError: The job requires Spark Connect.
     """
@@ -127,7 +125,7 @@ def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[s
 
 
 def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) -> Mapping[str, Sequence[str]]:
-    """Return the dry-run results of the sinks, by name; report problems with which the job would not start."""
+    """Return the dry-run results of the sinks, by name; report problems that would prevent the start of the job."""
     found: dict[str, Sequence[str]] = {}
     for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
         if not isinstance(sink.sink, SupportsDryRun):
@@ -146,7 +144,6 @@ def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) 
 
 
 def _closing(job: PlannedJob, engine: EngineConfig) -> list[str]:
-    """Return the lines about checkpoints and about the end of the job."""
     lines = [_checkpoints(job, engine)]
     if not job.bounded:
         lines.append(
@@ -163,7 +160,7 @@ def _warnings(job: PlannedJob) -> list[str]:
 
 
 def _inspect(job: PlannedJob, problems: Problems) -> None:
-    """Inspect the first objects of each source in this process, as tasks will; report those that cannot be read."""
+    """Inspect the first objects of each source as tasks will; report those that cannot be read."""
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         planning = PlanningContext(
             parallelism=source.parallelism,
@@ -221,10 +218,7 @@ def _storage(storage: StorageConfig) -> Iterator[str]:
 
 
 def _instead_of_localfile(storage: StorageConfig) -> str:
-    """Return the warning about a deprecated storage.
-
-    The storage logs it in its constructor, which a check does not call.
-    """
+    """Return the warning about a deprecated storage, which it would log in its constructor."""
     namespace = storage.plugin_config.get("namespace")
     place = f", namespace: {namespace}" if namespace else ""
     return (

@@ -1,7 +1,7 @@
 """Construction of plugins from validated options; all mistakes found are reported.
 
-A constructor checks its options one after the other and raises an error for the first invalid one. To find the others
-for the same report, the plugin is constructed again without the rejected options.
+A constructor raises an error for its first invalid option. To find the others for the same report, the plugin is
+constructed again without the rejected options.
 """
 
 import re
@@ -25,7 +25,7 @@ from seatunnel_core.transforms.tables import transform_of
 
 _NAMED = re.compile(r"option '([^']+)'")
 _MOST_CHOICES = 64
-"""Maximum number of combinations of replacement values that are tried for rejected options."""
+"""Maximum number of tried combinations of replacement values for rejected options."""
 
 
 @frozen
@@ -33,7 +33,7 @@ class Mistake:
     """A finding about the options of a plugin."""
 
     option: str | None
-    """Key of the option; ``None`` if the message does not concern exactly one option."""
+    """Key of the option; ``None`` if the message concerns several options or none."""
 
     message: str
 
@@ -55,8 +55,7 @@ def construct(
         block: The block, for positions.
         problems: Receives the findings.
         streaming: True if ``job.mode`` is ``STREAMING``.
-        rejected: Options that were already reported: the plugin is not constructed, but mistakes in other options are
-            found.
+        rejected: Options that were already reported; if there are any, only mistakes in other options are reported.
     """
     made: Plugin | None = None
 
@@ -81,7 +80,7 @@ def mistakes(make: Callable[[Options], object], options: Options, rejected: froz
     """Return the mistakes in options that are not ``rejected``, in the order in which the constructor reports them.
 
     A rejected option is omitted, or tried with each of its values if it has few. A further mistake counts only if it
-    occurs with all of these values and concerns a given option: others would be consequences.
+    occurs with all of these values and concerns a given option, so that it is not a consequence.
     """
     found: list[Mistake] | None = None
     for values in _instead(options, rejected):
@@ -147,7 +146,7 @@ def _concerned(make: Callable[[Options], object], options: Options, messages: tu
 
 
 def _mentions(messages: tuple[str, ...], rejected: Iterable[str]) -> bool:
-    """Return True if a message mentions an omitted option, so that it may be a consequence of the omission."""
+    """Return True if a message mentions an omitted option, and so may be a consequence of the omission."""
     texts = [_NAMED.sub("", message, count=1) for message in messages]
     return any(re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", text) for key in rejected for text in texts)
 

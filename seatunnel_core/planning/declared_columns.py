@@ -10,21 +10,17 @@ from seatunnel_core.rows.schema_block import declared_table
 from seatunnel_core.rows.types import VECTORS
 
 _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
-"""Dimension assumed for vectors without one. The plugin checks whether it may be missing, as it checks default
-values."""
+"""Assumed dimension of vectors without one. The plugin itself checks whether it may be missing."""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
-    """Report each invalid column of a schema, at its position.
+    """Report each invalid column of a schema, at its position; return the keys of the options with such a column.
 
     Args:
         written: The block of a source or a transform.
         declared: Its options.
         what: Description for messages: ``"the source LocalFile"``.
         problems: Receives the problems.
-
-    Returns:
-        The keys of the options that have an invalid column.
     """
     wrong: set[str] = set()
     for option in declared:
@@ -39,7 +35,7 @@ def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, p
 
 
 def _columns(schema: Block) -> Iterator[tuple[dict[str, object], Position]]:
-    """Yield a schema of one column, and its position, for each column that has a name and a type.
+    """Yield a schema of one column, and its position, for each column with a name and a type.
 
     The plugin reports other problems of the schema.
     """

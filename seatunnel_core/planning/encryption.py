@@ -1,6 +1,6 @@
 """Jobs as JSON values, with secrets encrypted or decrypted by the shade of their ``env``.
 
-Variables are not substituted: values from the environment or ``-i`` are deliberately kept out of the file.
+Variables are not substituted, so that values from the environment or ``-i`` are not stored in the file.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,10 +34,10 @@ def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = la
     """Return a job with its secrets encrypted.
 
     Args:
-        read: Parses its text.
+        read: Parser of its text.
         origin: Name of the file.
         variables: Variables to resolve the shade's options.
-        left: Called for each option that is left unchanged.
+        left: Callback for each option that is left unchanged.
 
     Raises:
         UsageError: The file is invalid or has no shade.
@@ -50,7 +50,7 @@ def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = la
 
 
 def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, Any]:
-    """Return a job with its secrets in the clear.
+    """Return a job with its secrets in plain text.
 
     Raises:
         UsageError: The file is invalid, has no shade, or is not encrypted with it.
@@ -65,10 +65,7 @@ def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, An
 def _read(
     read: Read, origin: str, variables: Variables, problems: Problems
 ) -> tuple[Shading, Block, tuple[RawBlock, ...]]:
-    """Return the shade of the file's ``env`` with its variables substituted, and the sections as written.
-
-    Variables used by the nodes need no value.
-    """
+    """Return the shade of the file's ``env`` with its variables substituted, and the sections unchanged."""
     env, _ = read_sections(read(variables, Problems()), origin, Problems())
     shading = read_shading(read_env(env, problems).options)
     if shading is None:

@@ -1,4 +1,4 @@
-"""Rejection of jobs in which facts that readers report would not reach their source."""
+"""Rejection of jobs that would lose facts that readers report to their source."""
 
 from collections.abc import Iterable
 
@@ -10,9 +10,9 @@ from seatunnel_core.planning.plan import PlannedPipeline
 
 
 def refuse_lost_facts(pipelines: Iterable[PlannedPipeline], problems: Problems) -> None:
-    """Report every DataFrame transform of the rows of a source whose readers report facts (rule R17).
+    """Report every DataFrame transform of the rows of a source with readers that report facts (rule R17).
 
-    Spark may read a split several times for such a transform, and drops what a reader reports beside its rows.
+    For such a transform, Spark may read a split several times, and drops the facts.
     """
     for pipeline in pipelines:
         reporting = {

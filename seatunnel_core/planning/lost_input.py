@@ -42,7 +42,7 @@ def refuse_endless_input(pipelines: Iterable[PlannedPipeline], problems: Problem
 
 
 def overlap(folder: str, pattern: str) -> bool:
-    """Return True if the folder equals, contains or is inside a path that may contain ``*``, ``?`` and ``[…]``."""
+    """Return True if a folder equals, contains or is inside a path, which may contain ``*``, ``?`` and ``[…]``."""
     for name, part in zip(_names(folder), _names(pattern), strict=False):
         if part == "**":
             return True
@@ -52,5 +52,5 @@ def overlap(folder: str, pattern: str) -> bool:
 
 
 def _names(path: str) -> list[str]:
-    """Return the components of a path from the root on; links are followed as far as the path exists."""
+    """Return the components of a path from the root; links are followed as far as the path exists."""
     return [name for name in os.path.realpath(path).split(os.sep) if name]

@@ -1,4 +1,4 @@
-"""A job's text for other users: without comments and secrets, variables not substituted."""
+"""Text of a job for other users: without comments and secrets, with variables not substituted."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import HIDDEN, shown
 
 LONGEST = 64 * 1024
-"""Maximum length of a text, in characters. Longer ones are not shown because parsing them would block the node."""
+"""Maximum length of a text, in characters. Parsing longer ones would block the node, so they are not shown."""
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
@@ -22,11 +22,8 @@ _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 def masked_job(text: str, name: str) -> str:
     """Return a job as HOCON in which each secret is ``***``; empty if the text is too long or cannot be parsed.
 
-    The result is generated from the parsed tree: neither a comment nor an unusual notation can reveal a secret.
-
-    Args:
-        text: The job as it was submitted.
-        name: File name that determines its format.
+    The result is generated from the parsed tree, so that neither comments nor unusual notations reveal a secret. The
+    file ``name`` determines the format.
     """
     if len(text) > LONGEST:
         return ""

@@ -27,11 +27,11 @@ def chain_of(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> OperatorChain:
-    """Return the chain that the source ``source_name`` shares with the sources in ``beside``, if there are any.
+    """Return the chain of a source, which it shares with the sources in ``beside``.
 
     Raises:
-        TransformError: A transform cannot be applied to the rows that it receives.
-        SinkError: A sink cannot write the rows that it receives.
+        TransformError: A transform cannot be applied to its input.
+        SinkError: A sink cannot write its input.
     """
     source = pipeline.source(source_name)
     return build_chain(
@@ -111,10 +111,7 @@ def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
 
 
 def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
-    """Return the groups of sources that a query may combine.
-
-    Spark's plans are not used, so a group may be larger than necessary.
-    """
+    """Return the groups of sources that a query may combine, without using Spark's plans, so they may be too large."""
     frames = [
         each.name
         for each in pipeline.transforms

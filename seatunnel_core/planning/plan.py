@@ -1,4 +1,4 @@
-"""A planned job: the input of the engine."""
+"""A planned job, which is the input of the engine."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ class PlannedSource:
 
     name: str
     ordinal: int
-    """Position among the sources of its pipeline, from 0; it never changes during the life of the job."""
+    """Position among the sources of its pipeline, from 0; constant for the life of the job."""
 
     source: Source
     parallelism: int
@@ -48,7 +48,7 @@ class PlannedTransform:
     name: str
     transform: Transform | DataFrameTransform
     inputs: tuple[str, ...]
-    """Names of the sources and transforms in the same pipeline that feed the transform."""
+    """Names of the sources and transforms that feed the transform."""
 
     views: tuple[str, ...] = ()
     """View names of the inputs in queries, in the same order: their ``plugin_output`` if set."""
@@ -60,11 +60,11 @@ class PlannedSink:
 
     name: str
     ordinal: int
-    """Position among the sinks of its pipeline, from 0; it never changes during the life of the job."""
+    """Position among the sinks of its pipeline, from 0; constant for the life of the job."""
 
     sink: Sink
     inputs: tuple[str, ...]
-    """Names of the sources and transforms in the same pipeline that feed the sink."""
+    """Names of the sources and transforms that feed the sink."""
 
     on_bad_row: OnBadRow = OnBadRow.FAIL
 

@@ -1,4 +1,4 @@
-"""The plan of a job as JSON values: each vertex with its options, defaults included and secrets masked."""
+"""Plan of a job as JSON values: each vertex with its options, including defaults, with secrets masked."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -44,7 +44,7 @@ def plan_record(job: PlannedJob) -> dict[str, Any]:
 
 
 def _secrets_of(job: PlannedJob) -> Iterator[str]:
-    """Yield the values of secret options, because other options may contain them, too."""
+    """Yield the values of secret options, because other options may also contain them."""
     for pipeline in job.pipelines:
         nodes = (each.options for each in _plugins(pipeline))
         for options in nodes:
@@ -122,5 +122,5 @@ def _member(key: str, value: Any) -> Any:
 
 
 def _of_code(value: Any) -> str:
-    """Return a placeholder for a value that JSON does not support; its ``repr`` might show a secret."""
+    """Return a placeholder for a value that JSON does not support, because its ``repr`` might contain a secret."""
     return str(value) if type(value).__module__ in ("pathlib", "decimal", "datetime") else f"<{type(value).__name__}>"

@@ -61,10 +61,7 @@ _PAUSES_S = (0.5,)
 
 
 class Registry(Protocol):
-    """Lookup of plugins by name; case is ignored.
-
-    A method raises a ``SeaTunnelError`` with suggestions if a name is unknown.
-    """
+    """Lookup of plugins by name, ignoring case; raises ``SeaTunnelError`` with suggestions for an unknown name."""
 
     def source(self, identifier: str) -> type[Source]:
         """Return the class of a source."""
@@ -115,13 +112,12 @@ def plan_job(
 
     Args:
         raw: Job returned by ``load_job`` or ``job_from_code``.
-        registry: Finds the plugins.
-        engine: Supplies the checkpoint storage, unless the job has its own.
+        registry: Lookup of the plugins.
+        engine: Configuration of the checkpoint storage, unless the job has its own.
         manifest: Manifest of the restored job; without it, pipelines are numbered from 1.
         name: Overrides the job's name.
         master: Spark master that overrides the job's ``spark.master``; input on other machines is not checked.
-        look: True to open the files of sources for their schemas. Only ``--check`` does this; in a run, tasks open
-            them.
+        look: True to open the files of sources for their schemas, for ``--check``; in a run, tasks open them.
         reads_input: True to check the input of sources; never done for the job of a manifest.
 
     Raises:
@@ -158,15 +154,7 @@ def plan_job(
 def _graph_of(
     raw: RawJob, registry: Registry, engine: EngineConfig, *, reads_input: bool, master: str | None, look: bool
 ) -> tuple[dict[str, _Made], StorageConfig, tuple[PipelineShape, ...]]:
-    """Build the plugins and the graph, and report every problem of both at once.
-
-    Args:
-        raw: The job as written.
-        registry: Finds the plugins.
-        engine: Supplies the checkpoint storage, unless the job has its own.
-        reads_input: True to check the input of sources if Spark runs on this machine or ``look`` is set.
-        master: Spark master that overrides the job's ``spark.master``.
-        look: True to open the files of sources for their schemas.
+    """Build the plugins and the graph, and report every problem of both at once; arguments are those of ``plan_job``.
 
     Returns:
         The plugins by the names of their vertices, the checkpoint storage, and the connected parts of the graph.
@@ -234,7 +222,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _introduce(plugins: Iterable[Plugin | None]) -> None:
-    """Let the sources of each class share resources, by calling ``meet``."""
+    """Call ``meet`` so that the sources of each class can share resources."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
         if isinstance(plugin, Source):
@@ -263,9 +251,9 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 
 
 def _lacks_variable(written: Block, problems: Problems) -> bool:
-    """Return True if a block has a variable without a value.
+    """Return True if a block has a variable without a value, which was reported.
 
-    It has been reported, and its text remains in the block. Placeholders of requests also remain, but are not an error.
+    Placeholders of requests look the same, but are not reported.
     """
     has_one = any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
     return has_one and _reported_variable(problems)

@@ -1,4 +1,4 @@
-"""Sinks of a job that share the target of a save mode, and whether the save mode was already applied there (R4)."""
+"""Sinks of a job that share the target of a save mode, and detection of save modes that were already applied (R4)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,10 +13,7 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSin
 
 
 def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report sinks that write to the same target with different save modes.
-
-    Otherwise, depending on their order, one of them could clear the output of the other.
-    """
+    """Report sinks that write to the same target with different save modes, because one could clear its output."""
     at: dict[str, PlannedSink] = {}
     for sink in (sink for pipeline in pipelines for sink in pipeline.sinks):
         mode = sink.sink.save_mode
@@ -71,7 +68,7 @@ def _refuse_partial(
 
 
 def _removes(sink: PlannedSink) -> str:
-    """Return the option values that remove all rows or partitions; empty if none of them does."""
+    """Return the option values that remove all rows or partitions; empty if there are none."""
     mode = sink.sink.save_mode
     does = "" if mode is None else mode.does
     if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
@@ -90,8 +87,8 @@ def acted_before(
     Args:
         job: The current job.
         stored: Its previous manifest.
-        states_of: Reads the latest states of a pipeline. Returns ``None`` if there are none, and a string if they are
-            unreadable: damaged, or replaced by newer ones of a running engine.
+        states_of: Function that reads the latest states of a pipeline. It returns ``None`` if there are none, and a
+            string if they are unreadable: damaged, or replaced by newer ones of a running engine.
     """
     acted: dict[int, frozenset[str]] = {}
     for target, sinks in _shared(job).items():
@@ -117,10 +114,7 @@ def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
 
 
 def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> list[tuple[int, str]]:
-    """Return the pipelines and names of sinks that formerly wrote to the target.
-
-    They were removed from the job, or their options were changed.
-    """
+    """Return the pipelines and names of sinks that wrote to the target before they were removed or changed."""
     return [
         (seat.pipeline, name)
         for name, seat in stored.seats.items()

@@ -29,7 +29,7 @@ def planned_schemas(
         pipeline: The sources and transforms.
         problems: Receives mismatches.
         spark: From ``spark_to_ask``; without it, the schemas that only Spark can determine are ``None``.
-        scopes: Receives, for each Spark transform, which rows it processes together, and a description of the reason.
+        scopes: Receives, for each Spark transform, the rows that it processes together, and the reason.
     """
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
     for source in pipeline.sources:

@@ -113,21 +113,21 @@ def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
 
 
 UNITS_PER_SLOT = 8
-"""Number of units of a bounded source submitted to Spark per parallel reader, so that several units share a task: the
-disk and scheduling delays between two tasks take as long as reading a quarter of a unit."""
+"""Number of units of a bounded source submitted to Spark per parallel reader. Several units share a task, because the
+delays between two tasks take as long as reading a quarter of a unit."""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
     """Return the number of units of a source submitted to Spark per parallel reader.
 
-    It is one if order matters, for unbounded sources, and if Spark itself reads, because such units do not share tasks.
+    It is one for ordered and unbounded sources, and if Spark itself reads, because such units do not share tasks.
     """
     together = source.source.bounded and not is_ordered(pipeline, source) and not pipeline.on_frames
     return UNITS_PER_SLOT if together else 1
 
 
 _ASKED = 4
-"""Maximum number of plugins of each class whose imports are determined."""
+"""Maximum number of inspected plugins of each class; a job may have ten thousand tables."""
 
 _DESCRIBED_BYTES = 1 << 20
 
@@ -152,11 +152,7 @@ def spark_settings(
 
 
 def _task_modules(job: PlannedJob) -> tuple[str, ...]:
-    """Return the modules that the tasks of a job import, as far as they can be determined from its plugins.
-
-    They are found by pickling the plugins, and in ``task_modules``. Only a few plugins of each class are inspected,
-    because a job may have ten thousand tables.
-    """
+    """Return the modules that the tasks of a job import: those in its pickled plugins, and their ``task_modules``."""
     found, asked = dict.fromkeys(TASK_MODULES), Counter[type]()
     for plugin in _plugins(job):
         asked[type(plugin)] += 1
@@ -171,7 +167,7 @@ def _task_modules(job: PlannedJob) -> tuple[str, ...]:
 
 
 class _Description(io.BytesIO):
-    """Buffer for the pickled form of a plugin, searched only for module names.
+    """Buffer for the pickled form of a plugin, which is searched for module names.
 
     Pickling stops before the rows of a plugin are copied.
     """

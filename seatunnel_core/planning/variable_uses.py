@@ -1,4 +1,4 @@
-"""Uses of variables in a job, and which variables contain secrets: these are neither sent with a job nor stored."""
+"""Uses of variables in a job, and detection of secret variables, which are neither sent with a job nor stored."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _ASSIGNS = re.compile(_SECRETS, re.IGNORECASE)
 
 _ASSIGNED = re.compile(_SECRETS + r"""\s*["']?[^&;,\n"'=:]*$""", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*(select|with|insert|update|delete|merge|replace|call|where)\b", re.IGNORECASE)
-"""Start of an SQL statement: it compares columns, whose names may look like those of secrets."""
+"""Start of an SQL statement, in which comparisons of columns look like assignments of secrets."""
 
 
 @frozen
@@ -71,15 +71,15 @@ def uses(
     """Return the places where a job uses variables that have a value; empty for a text that cannot be parsed.
 
     A use is secret if it is in the value of a secret's key or in a header, in the login of an address, or after a
-    secret's name in a string (``?password=${NAME}``). Each use of a variable whose value contains a login or a password
-    is secret, too.
+    secret's name in a string (``?password=${NAME}``). If the value of a variable contains a login or a password, all
+    its uses are secret.
 
     Args:
         text: The job.
         name: File name that determines its format.
         given: Variables that override those defined in the file.
         environment: Fallback variables.
-        plugins: Provides the options that plugins declare as secret, whatever their names.
+        plugins: Lookup of the options that plugins declare as secret.
         folder: Folder of the job's file, for included files.
     """
     values = [*given.items(), *((key, value) for key, value in environment.items() if key not in given)]

@@ -53,23 +53,23 @@ class TableSchema:
 
     @property
     def unique_key(self) -> tuple[str, ...]:
-        """Return the columns of the first key of kind ``UNIQUE_KEY``; empty if there is no such key."""
+        """Columns of the first key of kind ``UNIQUE_KEY``; empty if there is no such key."""
         return next((key.columns for key in self.constraint_keys if key.kind == "UNIQUE_KEY"), ())
 
 
 _DIGITS = 10
-"""Width of the number of a row, so that positions of one transaction are ordered as texts."""
+"""Number of digits of a row number, so that positions of one transaction sort as strings."""
 
 
 @frozen(kw_only=True)
 class Origins:
-    """Time and position of the change of each row. All are null for a row of a table that was read."""
+    """Time and position of the change of each row; all null for rows read from a table instead of a log."""
 
     times: pa.Int64Array = field(repr=False)
     """Time of the change at the source, in milliseconds since 1970."""
 
     commits: pa.Array = field(repr=False)
-    """Position of the transaction in the log, as a text whose order is that of the log."""
+    """Position of the transaction in the log, as a string that sorts in log order."""
 
     numbers: pa.Int64Array = field(repr=False)
     """Number of the row among the rows of its table in the transaction, from 1."""
@@ -95,7 +95,7 @@ class Origins:
 
 
 def unlogged(rows: int) -> Origins:
-    """Return the origins of rows of a table that was read."""
+    """Return the origins of rows read from a table instead of a log."""
     numbers = pa.nulls(rows, pa.int64())
     return Origins(times=numbers, commits=pa.nulls(rows, pa.string()), numbers=numbers)
 
@@ -116,22 +116,19 @@ class Batch:
     absent: Mapping[str, pa.BooleanArray] = field(factory=dict, repr=False)
     """Mask by name of each column with absent values, which a change does not contain, such as an unchanged TOAST value
     of PostgreSQL or a column outside of a partial row image: True where the value is absent. The row has null there,
-    and the target must keep its value. The mask has no nulls. Columns without absent values are left out, so this is
-    usually empty.
-
-    A transform or a sink with ``keeps_absent`` handles such rows; others do not receive them (``rows.columns``). An
-    ``UPDATE_BEFORE`` must be directly followed by the ``UPDATE_AFTER`` of the same row: if the key differs, a sink
-    takes the unknown values from the old row. A source that emits only the old row emits it as ``DELETE``."""
+    and the target must keep its value. The mask has no nulls. Columns without absent values are omitted, so this is
+    usually empty. Only transforms and sinks with ``keeps_absent`` receive such rows. An ``UPDATE_BEFORE`` must be
+    directly followed by the ``UPDATE_AFTER`` of the same row: if the key differs, a sink takes the absent values from
+    the old row. A source that emits only the old row emits it as ``DELETE``."""
 
     origins: Origins | None = field(default=None, repr=False)
     """Time and position of the change of each row; ``None`` if the source does not provide them, or a transform has
     replaced the rows."""
 
     left_out: int = 0
-    """Number of bad rows that a transform has skipped, according to ``row_error_handle_way = SKIP``; the task counts
-    them as skipped and forwards the batch."""
+    """Number of bad rows that a transform has skipped, because of ``row_error_handle_way = SKIP``."""
 
     @property
     def inserts_only(self) -> bool:
-        """Return True if all rows are ``INSERT``."""
+        """True if all rows are ``INSERT``."""
         return self.kinds is None or all(kind == RowKind.INSERT for kind in self.kinds.unique().to_pylist())

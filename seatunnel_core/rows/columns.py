@@ -1,4 +1,4 @@
-"""Schema and rows of a table after selecting, renaming, adding or replacing columns, and absent values."""
+"""Operations on the columns of schemas and batches: select, rename, add, replace; and on absent values."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -51,13 +51,7 @@ def with_columns(schema: TableSchema, columns: pa.Schema) -> TableSchema:
 
 
 def with_names(schema: TableSchema, columns: pa.Schema, names: Mapping[str, str]) -> TableSchema:
-    """Return the schema with a new list of columns, some of which are renamed.
-
-    Args:
-        schema: The original table.
-        columns: All columns of the result.
-        names: New names of the remaining columns, by old name; keys are renamed too.
-    """
+    """Return the schema with new columns; keys are kept if ``names``, new names by old name, contains their columns."""
 
     def whole(key: tuple[str, ...]) -> bool:
         return all(name in names for name in key)
@@ -81,7 +75,7 @@ def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchem
 
 
 def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
-    """Return the columns with further ones, which are added like in ``with_outputs``."""
+    """Return the columns with further ones, as in ``with_outputs``."""
     for output in outputs:
         at = columns.get_field_index(output.name)
         columns = columns.append(output) if at < 0 else columns.set(at, output)
@@ -89,7 +83,7 @@ def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
 
 
 def put(batch: Batch, outputs: Sequence[pa.Field], values: Iterable[pa.Array]) -> Batch:
-    """Return the batch with the values of the columns added by ``with_outputs``; all else is unchanged."""
+    """Return the batch with the values of the columns added by ``with_outputs``."""
     return evolve(batch, rows=put_fields(batch.rows, outputs, values))
 
 
@@ -118,12 +112,12 @@ def sliced(batch: Batch, start: int, length: int | None) -> Batch:
 
 
 def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
-    """Return the rows for which the mask is true, like ``kept``, and count the others as bad rows."""
+    """Return the rows for which the mask is true, and count the others as bad rows."""
     return evolve(kept(batch, good), left_out=batch.left_out + good.false_count)
 
 
 def with_absent(masks: Mapping[str, pa.BooleanArray]) -> dict[str, pa.BooleanArray]:
-    """Return the masks of the columns that have absent values; masks must not contain null."""
+    """Return the masks of the columns that have absent values."""
     return {name: mask for name, mask in masks.items() if mask.true_count}
 
 
@@ -135,21 +129,12 @@ def each_absent(
 
 
 def renamed_absent(batch: Batch, names: Mapping[str, str]) -> dict[str, pa.BooleanArray]:
-    """Return the masks of a batch for the columns that remain, given their new names by old name."""
+    """Return the masks of the remaining columns, given their new names by old name."""
     return {names[name]: mask for name, mask in batch.absent.items() if name in names}
 
 
 def require_arrived(batch: Batch, who: str, *, only_new_rows: bool = False) -> None:
-    """Reject rows with absent values.
-
-    Args:
-        batch: The rows.
-        who: Transform or sink, for the message.
-        only_new_rows: True to accept them in deleted rows and in the old rows of updates.
-
-    Raises:
-        RowError: A row has such a value.
-    """
+    """Raise ``RowError`` for an absent value; with ``only_new_rows``, accept it in deleted and old rows."""
     for name, mask in batch.absent.items():
         if only_new_rows and batch.kinds is not None:
             mask = pc.and_(mask, are_new(batch.kinds))
@@ -158,7 +143,7 @@ def require_arrived(batch: Batch, who: str, *, only_new_rows: bool = False) -> N
 
 
 def are_new(kinds: pa.Int8Array) -> pa.BooleanArray:
-    """Return for each row whether it is an inserted row or the new row of an update."""
+    """Return a mask of inserted rows and new rows of updates."""
     return pc.or_(pc.equal(kinds, RowKind.INSERT.value), pc.equal(kinds, RowKind.UPDATE_AFTER.value))
 
 

@@ -17,11 +17,7 @@ class Moment(enum.Enum):
 
 
 def default_values(columns: Sequence[Column]) -> dict[str, Any]:
-    """Return the default values of columns that have one, by name.
-
-    Raises:
-        ValueError: A value does not have its column's type.
-    """
+    """Return the default values of columns by name; raise ``ValueError`` if one does not have its column's type."""
     found = {}
     for column in columns:
         if column.default is not None:

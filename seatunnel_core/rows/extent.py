@@ -1,7 +1,7 @@
 """Range of dates and times in rows: the years 1 to 9999, and times within one day.
 
-Arrow, databases and files have larger ranges. A value out of range would be changed or raise an exception downstream,
-so a source rejects its row.
+Arrow, databases and files have larger ranges. Sources reject rows with a value out of range, which would be changed or
+raise an exception downstream.
 """
 
 from collections.abc import Callable

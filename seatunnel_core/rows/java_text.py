@@ -38,7 +38,7 @@ def java_text(number: float, *, single: bool = False) -> str:
 def java_texts(values: pa.Array) -> pa.Array | None:
     """Return simple values as strings; ``None`` for types other than numbers, booleans, dates, times and strings.
 
-    Null stays null. A decimal keeps all digits, and a timestamp with time zone is formatted in UTC.
+    A decimal keeps all digits, and a timestamp with time zone is formatted in UTC.
     """
     kind = values.type
     if pa.types.is_floating(kind):

@@ -1,6 +1,6 @@
 """Values of a column as strings of JSON, computed by Arrow's kernels and equal to those of ``value_text.json_text``.
 
-That function is used for values that Arrow formats differently, and for types without a kernel.
+``json_text`` is used for values that Arrow formats differently, and for types without a kernel.
 """
 
 import json
@@ -25,7 +25,7 @@ _MOST_WHOLE = {32: 2.0**24, 64: _MOST}
 
 
 def _array(texts: Iterable[str]) -> pa.Array:
-    """Return an Arrow array without ``pa.array``, which imports pandas if installed; that takes a second."""
+    """Return an Arrow array without ``pa.array``, which imports pandas if it is installed; that takes a second."""
     written = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, written)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(written), pa.py_buffer(ends), pa.py_buffer(b"".join(written)))
@@ -57,8 +57,7 @@ def json_lines(rows: pa.RecordBatch, line_end: str) -> pa.Array:
 class _Object:
     """Builder of one object per row: columns of strings, and the constant strings between them.
 
-    Nested objects are not built separately, and quotes are part of the constant strings, so that each character is
-    copied once.
+    To copy each character once, nested objects are not built separately, and quotes are part of the constant strings.
     """
 
     def __init__(self) -> None:
@@ -168,10 +167,7 @@ def _point_zero(whole: NDArray[Any]) -> pa.Array:
 
 
 def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
-    """Return the values in the buffer of an array.
-
-    The buffer may be larger than the values, and have any size if all are null.
-    """
+    """Return the values in the buffer of an array, which may be larger than the values, or empty if all are null."""
     if not count:
         return np.empty(0, kind)
     return np.frombuffer(array.buffers()[1], kind, count, array.offset * np.dtype(kind).itemsize)
@@ -227,7 +223,6 @@ def _without_quotes(array: pa.Array) -> pa.Array | None:
 
 
 def _closing(kind: pa.DataType) -> str:
-    """Return the constant string that follows a quoted value."""
     return '+00:00"' if pa.types.is_timestamp(kind) and kind.tz else '"'
 
 
@@ -251,12 +246,12 @@ def _timestamp(array: pa.Array) -> pa.Array:
 
 
 def _must_be_of_python(array: pa.Array) -> None:
-    """Raise ``OverflowError`` for a year before 1 or after 9999, as Python does when it converts the value."""
+    """Raise ``OverflowError`` for a year before 1 or after 9999, as Python does."""
     pc.min_max(array).as_py()
 
 
 def _without_zeros(array: pa.Array, seconds: pa.DataType) -> pa.Array:
-    """Return the strings without fractions of a second that are zero."""
+    """Return the strings without zero fractions of a second."""
     try:
         return array.cast(seconds).cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,4 +1,4 @@
-"""External JSON, and the values at paths in it; the paths are those of ``python-jsonpath`` (RFC 9535)."""
+"""Parser of external JSON, and of paths in it in the syntax of ``python-jsonpath`` (RFC 9535)."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -57,11 +57,7 @@ _decoder_of = decoders(parse_float=Number, parse_constant=_no_number, object_pai
 
 @cache
 def compiled(path: str) -> Any:
-    """Return a path compiled for ``found``.
-
-    Raises:
-        ValueError: The path is invalid; the message contains the reason.
-    """
+    """Compile a path for ``found``; raise ``ValueError`` with the reason if it is invalid."""
     import jsonpath
 
     try:
@@ -71,7 +67,7 @@ def compiled(path: str) -> Any:
 
 
 def keys_of(document: Any) -> str:
-    """Return the structure of a document for a message: its keys, never its values."""
+    """Return the structure of a document for a message: its keys, but not its values."""
     if isinstance(document, Mapping):
         shown = ", ".join(str(key) for key in list(document)[:12]) or "nothing"
         return f"an object with {shown}" + (", …" if len(document) > 12 else "")
@@ -81,7 +77,7 @@ def keys_of(document: Any) -> str:
 
 
 def found(path: str, document: Any) -> list[Any]:
-    """Return all values at a path. Raises ``ValueError`` like ``compiled``."""
+    """Return all values at a path; raise ``ValueError`` if it is invalid."""
     steps = _steps(path)
     if steps is None or not isinstance(document, (dict, list)):  # a string would be parsed
         return list(compiled(path).findall(document))
@@ -102,10 +98,7 @@ def is_single(path: str) -> bool:
 
 @cache
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """Return the names and indexes of a path that consists only of them, otherwise ``None``.
-
-    Following them is twenty times as fast as the package.
-    """
+    """Return the steps of a path of names and indexes, otherwise ``None``; twenty times as fast as the package."""
     selectors = [each for segment in getattr(compiled(path), "segments", ()) for each in segment.selectors]
     if not is_single(path):
         return None
@@ -125,9 +118,8 @@ def _child(document: Any, step: str | int) -> Any:
 def divided(path: str) -> tuple[str | None, str, str]:
     """Divide a path at its last part that may select several values.
 
-    Returns:
-        The path to their container, the path to each of them, and the remaining path; the first is ``None`` if the path
-        selects at most one value.
+    Return the path to their container, the path to each of them, and the remaining path; the first is ``None`` if the
+    path selects at most one value.
     """
     segments = [str(segment) for segment in compiled(path).segments]
     several = [number for number, segment in enumerate(segments) if not compiled(f"${segment}").singular_query()]

@@ -14,11 +14,7 @@ _CONSTRAINT_TYPES = ("KEY", "INDEX_KEY", "UNIQUE_KEY", "FOREIGN_KEY", "VECTOR_IN
 
 
 def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns of the primary key; empty if there is none.
-
-    Args:
-        block: ``primaryKey``, with its columns in ``columnNames`` or ``columns``.
-        names: The columns of the table; ``None`` if unknown.
+    """Return the columns of the key in ``primaryKey``; empty if there is none. Columns are checked if ``names`` is set.
 
     Raises:
         ValueError: The block is invalid, or refers to a column that the table does not have.
@@ -41,11 +37,7 @@ def primary_key_name(block: Any) -> str | None:
 
 
 def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintKey, ...]:
-    """Return the keys of ``constraintKeys``.
-
-    Args:
-        keys: The list in the form of a configuration.
-        names: The columns of the table; ``None`` if unknown.
+    """Return the keys of ``constraintKeys``; their columns are checked if ``names`` is set.
 
     Raises:
         ValueError: A key is invalid, or refers to a column that the table does not have.

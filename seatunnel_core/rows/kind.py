@@ -4,7 +4,7 @@ import enum
 
 
 class RowKind(enum.IntEnum):
-    """Kind of a row of a change stream. A table that is only read has only ``INSERT``."""
+    """Kind of a row of a change stream. Rows read from a table are ``INSERT``."""
 
     INSERT = 0
     UPDATE_BEFORE = 1

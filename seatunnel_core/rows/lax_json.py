@@ -1,8 +1,8 @@
 """Lax JSON as parsed by json-smart, SeaTunnel's parser for JSON paths, including Python and JavaScript output.
 
-Beyond JSON it accepts unquoted names and strings, single-quoted strings, and superfluous commas. A word other than
-a number, ``true``, ``false`` or ``null`` is a string, including ``True`` and ``None``. Text after the value is an
-error, as in JSON, and so is a word outside an object or an array.
+Beyond JSON it accepts unquoted names and strings, single-quoted strings, and superfluous commas. A word other than a
+number, ``true``, ``false`` or ``null`` is a string, including ``True`` and ``None``. Text after the value and words
+outside of objects and arrays are errors.
 """
 
 import json
@@ -15,11 +15,7 @@ from seatunnel_core.rows.written_decimal import whole_number
 
 
 def lax(text: str | bytes) -> Any:
-    """Parse a string as strict JSON, or else as lax JSON.
-
-    Raises:
-        ValueError: The string is neither; the message contains the position.
-    """
+    """Parse strict JSON, or else lax JSON; raise ``ValueError`` with the position if the string is neither."""
     try:
         return parsed(text)
     except UnicodeDecodeError:

@@ -1,9 +1,9 @@
-"""Reader of JSON lines that uses Arrow's parser if it agrees with ``json`` and ``rows.values``.
+"""Reader of JSON lines that uses Arrow's parser where it agrees with ``json`` and ``rows.values``.
 
 Arrow's parser is ten times as fast, but differs: it reads two objects on one line as two rows, and an object that spans
 two lines as one row; invalid UTF-8 is accepted, ``Inf`` is a number, ``-0`` is -0.0, a decimal may overflow, ``Z``
-after a local time is ignored, and a line ``null`` ends the process. Input that it may treat differently is not passed
-to it, or is detected in its result; the text is then left to the careful reader, which also reports bad rows.
+after a local time is ignored, and a line ``null`` ends the process. Input that it may treat differently is detected
+before or after parsing, and read by the careful reader, which also reports bad rows.
 """
 
 import decimal
@@ -37,9 +37,7 @@ Converters = Callable[[pa.DataType], Converter]
 
 
 def parsed(text: bytes) -> Any:
-    """Parse a JSON document; numbers keep their digits, decimals also their notation.
-
-    Objects with duplicate keys are ``RepeatedKeys``.
+    """Parse a JSON document; numbers keep their digits, decimals their notation, objects duplicates (``RepeatedKeys``).
 
     Raises:
         ValueError: The document is not JSON; the message contains the position.
@@ -48,11 +46,7 @@ def parsed(text: bytes) -> Any:
 
 
 def glanced(text: bytes) -> Any:
-    """Parse like ``parsed``, but keep the last value of a duplicate key. Faster; used to inspect kinds.
-
-    Raises:
-        ValueError: As in ``parsed``.
-    """
+    """Parse faster than ``parsed``, but keep only the last value of a duplicate key; raise ``ValueError`` as well."""
     return _decoded(text, lambda _: _GLANCING)
 
 
@@ -65,7 +59,7 @@ def _decoded(text: bytes, decoder_of: Callable[[str], json.JSONDecoder]) -> Any:
 
 
 class NativeJson:
-    """Reader of objects into columns; it remembers the columns that Arrow's parser cannot read in this data."""
+    """Reader of objects into columns. It remembers the columns that Arrow's parser cannot read in this data."""
 
     def __init__(self, columns: pa.Schema, converters: Converters, *, complete: bool = False) -> None:
         """Prepare to read some columns.
@@ -88,7 +82,7 @@ class NativeJson:
         return self._rows(lines, self._native) if lines is not None else None
 
     def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
-        """Return the rows, with the columns ``native`` read by Arrow, except those with values of another kind."""
+        """Return the rows; Arrow reads the columns ``native``, except those with values of another kind."""
         if not native or (self._complete and len(native) < len(self._columns)):
             return None
         try:
@@ -135,7 +129,7 @@ class NativeJson:
 def _lines_of_objects(text: bytes) -> bytes | None:
     """Return the text without a final line end if each line certainly begins and ends with an object's brace.
 
-    A closing brace followed by an opening one separates two objects: so no object spans two lines, and equal numbers of
+    A closing brace followed by an opening one separates two objects, so no object spans two lines; equal numbers of
     rows and lines mean that no line has two objects.
     """
     text = text.removeprefix(_BOM)
@@ -193,10 +187,7 @@ def _parsed_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _parsed_decimal(kind: pa.DataType) -> pa.DataType | None:
-    """Return a type wide enough for all digits that the parser accepts, before they are scaled.
-
-    The parser does not check for an overflow of the scaling.
-    """
+    """Return a type for all digits that the parser accepts; it does not check the scaling for overflow."""
     digits = kind.precision + kind.scale
     if digits > _DIGITS_OF_256:
         return None

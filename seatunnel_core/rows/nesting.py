@@ -4,8 +4,8 @@ A field ``b`` of an object ``a`` is the column ``a__b``. A list ``tags`` of the 
 ``people__tags``, with a row for each element: the fields of an object, or ``value``. Each row has an ID, ``_row_id``;
 rows of child tables also have the parent's ID ``_parent_id`` and the index in its list, ``_list_index`` from 0.
 
-The ID of a row is a hash of its location, and that of an element a hash of its parent's ID, the list and the index: it
-does not depend on how rows are divided, and is the same when they are read again.
+A row's ID is a hash of its location; an element's ID is a hash of its parent's ID, the list and the index. IDs do not
+change when rows are divided differently or read again.
 """
 
 import re
@@ -89,11 +89,7 @@ class Nesting:
         return pa.schema([pa.field(ROW_ID, pa.string()), *columns])
 
     def schemas(self, schema: TableSchema) -> tuple[TableSchema, ...]:
-        """Return the tables of a table of nested rows: the table and its child tables.
-
-        Raises:
-            ValueError: Two columns or two tables would have the same name.
-        """
+        """Return a table of nested rows and its child tables; raise ``ValueError`` if two names would be equal."""
         if self == Nesting():
             return (schema,)
         found: list[TableSchema] = []

@@ -13,7 +13,7 @@ _MISSING = frozenset(("NaTType", "NAType", "MaskedConstant"))
 
 
 def plain_values(values: Sequence[Any]) -> Sequence[Any]:
-    """Return the values, including those in mappings and lists, as Python values; unknown values are unchanged."""
+    """Convert values, including those in mappings and lists, to Python values; unknown values are unchanged."""
     if _KEPT.issuperset(map(type, values)):
         return values
     return [_plain(value) for value in values]

@@ -16,7 +16,7 @@ EXACT = 2**53
 
 
 def plain_kind(found: type) -> str | None:
-    """Return the kind of a Python type, without inspecting values; ``None`` if no column can represent it."""
+    """Return the kind of a Python type; ``None`` if no column can represent it."""
     for base, name in _PYTHON:
         if issubclass(found, base):
             return name

@@ -1,11 +1,11 @@
-"""Python rows, given as mappings: column types are inferred from the values, and no value is changed.
+"""Python rows, given as mappings. Column types are inferred from the values, and no value is changed.
 
 A column is described by the set of its values' kinds, as in ``rows.inference``, so neither the order of rows nor their
-batches affect the columns. Kinds are those of Python: a string that looks like a date is a string, and a set of kinds
-without a common type is an error, because Python values have no original notation that could be kept instead.
+batches affect the columns. Kinds are those of Python: a string that looks like a date is a string, and kinds without a
+common type are an error, because Python values have no original notation that could be kept instead.
 
-Arrow would truncate ``1.5`` to the integer 1, drop the hour of a timestamp, and drop keys that a struct lacks. So every
-value's Python type is checked first, and a value that does not fit its column is rejected with row and key.
+Every value's Python type is checked first, because Arrow would truncate ``1.5`` to the integer 1, drop the hour of a
+timestamp, and drop keys that a struct lacks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,11 +64,7 @@ class SeenValues:
         self._whole_digits = self._scale = self._int_digits = 0
 
     def see(self, values: Sequence[Any], rows: Sequence[int]) -> None:
-        """Inspect values, each with its row number.
-
-        Raises:
-            RowError: No column can represent a value's Python type; the message contains row and key.
-        """
+        """Inspect values, each with its row number; raise ``RowError`` if no column can represent a value."""
         for found in dict.fromkeys(map(type, values)):
             if found is not type(None):
                 some = [pair for pair in zip(values, rows, strict=True) if type(pair[0]) is found]
@@ -106,11 +102,7 @@ class SeenValues:
                 self._whole_digits = max(self._whole_digits, len(digits) + exponent)
 
     def inferred(self) -> pa.DataType:
-        """Return the type that represents all inspected values.
-
-        Raises:
-            RowError: Their kinds have no common type.
-        """
+        """Return the type that represents all inspected values; raise ``RowError`` if there is none."""
         if not self.kinds:
             return pa.null()
         if len(self.kinds) > 1:
@@ -151,11 +143,7 @@ class SeenValues:
         )
 
     def require(self, declared: pa.DataType) -> None:
-        """Reject values that a declared type cannot represent unchanged.
-
-        Raises:
-            RowError: There is such a value; the message contains its first row and its key.
-        """
+        """Raise ``RowError``, with row and key, for a value that a declared type cannot represent unchanged."""
         for kind, row in self.kinds.items():
             if kind not in _held(declared):
                 raise RowError(
@@ -304,7 +292,7 @@ class PythonRows:
         """Declared columns, or those inferred from all rows so far.
 
         Raises:
-            RowError: There were no rows; or the kinds of a column have no common type.
+            RowError: There were no rows, or the kinds of a column have no common type.
         """
         if self._declared is not None:
             return self._declared
@@ -320,11 +308,7 @@ class PythonRows:
         return self._seen.see(rows, numbers)
 
     def batches(self, rows: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-        """Yield rows in batches, with the columns known so far.
-
-        Raises:
-            RowError: A row does not fit; the message contains its number, from 1, and the key.
-        """
+        """Yield rows in batches, with the columns known so far; raise ``RowError`` with row and key for a misfit."""
         left, blank = iter(rows), 0
         while some := list(islice(left, AT_ONCE)):
             found = self.see(some)

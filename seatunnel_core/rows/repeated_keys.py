@@ -1,4 +1,4 @@
-"""JSON objects with duplicate keys: reading such a key rejects the row, because one of the values would be lost.
+"""JSON objects with duplicate keys. Reading such a key rejects the row, because one of the values would be lost.
 
 Duplicates of unused keys are harmless, so an object only records which of its keys are duplicated.
 """
@@ -22,7 +22,7 @@ class RepeatedKeys(dict[str, Any]):
 
 
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object with these keys and values, as ``object_pairs_hook`` of a JSON decoder."""
+    """Return an object from its pairs, as ``object_pairs_hook`` of a JSON decoder."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found

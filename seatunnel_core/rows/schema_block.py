@@ -50,7 +50,7 @@ def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any
     """Return the ``schema`` block for a schema in Python code, such as ``{"city": "string"}`` or an Arrow schema.
 
     Raises:
-        ValueError: The value is none of these, or has no columns.
+        ValueError: The value is not a schema, or has no columns.
     """
     if isinstance(schema, pa.Schema):
         parts = [(column.name, type_name(column.type), column.nullable) for column in own_types(schema)]
@@ -92,9 +92,7 @@ def declared_table(
 ) -> DeclaredTable | None:
     """Return the declarations of a ``schema`` block; ``None`` if there is no block or it declares no columns.
 
-    Args:
-        block: The block in the form of a configuration.
-        dimensions: Default dimensions of vectors, by type name.
+    ``dimensions`` are default dimensions of vectors, by type name.
 
     Raises:
         ValueError: A column is invalid; the message contains its name and the correct form.
@@ -116,11 +114,7 @@ def declared_table(
 
 
 def described_table(block: Mapping[str, Any] | None, columns: pa.Schema | None = None) -> TableSchema:
-    """Return a table schema with the name, keys and comment of a ``schema`` block, and the given columns.
-
-    Args:
-        block: The block in the form of a configuration.
-        columns: The columns of the table, from any origin; ``None`` if unknown.
+    """Return a table schema with the name, keys and comment of a ``schema`` block, and with ``columns`` if known.
 
     Raises:
         ValueError: A key is invalid, or refers to a column that does not exist.

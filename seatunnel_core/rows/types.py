@@ -93,11 +93,9 @@ _OTHER_SPELLINGS = {
 
 
 def arrow_type(declaration: str | Mapping[str, Any], dimensions: Mapping[str, int] = NO_DIMENSIONS) -> pa.DataType:
-    """Return the Arrow type of a declared type: a string such as ``map<string, int>``, or a nested object for a row.
+    """Return the Arrow type of a declaration: a string such as ``map<string, int>``, or a nested object for a row.
 
-    Args:
-        declaration: The declaration in the form of a configuration.
-        dimensions: Default dimensions of vectors, by type name.
+    ``dimensions`` are default dimensions of vectors, by type name.
 
     Raises:
         ValueError: The declaration is invalid; the message contains the invalid part and a suggestion.
@@ -138,10 +136,9 @@ def is_text(arrow: pa.DataType) -> bool:
 
 
 def own_types(columns: pa.Schema) -> pa.Schema:
-    """Return the columns with their types replaced by equivalent types of this module.
+    """Return the columns with their types replaced by equivalent types of this module, if there are any.
 
-    It replaces string views, dictionaries and unsigned numbers, which few sinks and few of Arrow's functions accept.
-    A type without a counterpart is unchanged.
+    Few sinks and few of Arrow's functions accept string views, dictionaries and unsigned numbers.
     """
     return pa.schema([column.with_type(_own(column.type)) for column in columns], columns.metadata)
 

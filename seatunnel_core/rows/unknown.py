@@ -33,7 +33,7 @@ def is_unknown(column: pa.Field) -> bool:
 
 
 def has_no_value(column: pa.Field) -> bool:
-    """Return True if a column has no values: its type, or that of all its elements or fields, is unknown."""
+    """Return True if the type of a column, or of all its elements or fields, is unknown for lack of values."""
     if _is_list(column.type):
         return has_no_value(column.type.value_field)
     if of.is_struct(column.type):
@@ -64,7 +64,7 @@ class Resolved:
     """Columns to write, with the target's types for unknown ones."""
 
     without_values: tuple[str, ...] = ()
-    """Columns of the rows that must be empty: the target lacks them, or has a type for them that Arrow lacks."""
+    """Columns of the rows that must be empty, because the target lacks them or Arrow lacks the target's type."""
 
 
 def resolved(
@@ -130,11 +130,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def filled(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values of an unknown type converted to a known one; other values are cast.
-
-    Raises:
-        pa.ArrowException: A value does not fit the type.
-    """
+    """Convert values of an unknown type, and cast other values; raise ``pa.ArrowException`` if a value does not fit."""
     if values.type == kind:
         return values
     if of.is_null(values.type) or (is_text(values.type) and not is_text(kind)):
@@ -183,16 +179,7 @@ def first_value(values: pa.Array) -> int | None:
 
 
 def require_no_values(rows: pa.RecordBatch, names: Iterable[str], where: str) -> None:
-    """Check that columns have no values, because their type was unknown when the target was prepared.
-
-    Args:
-        rows: The rows of a batch.
-        names: The names of the columns.
-        where: The sink and the table, for messages.
-
-    Raises:
-        RowError: A row has a value; the message contains the column.
-    """
+    """Raise ``RowError`` if columns have a value, because their type was unknown when the target was prepared."""
     for name in names:
         number = first_value(rows.column(name))
         if number is not None:

@@ -39,7 +39,7 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 
 def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
-    """Return a value for a store of byte strings. Strings and bytes are unchanged; other types are JSON without quotes.
+    """Return a value for a store of byte strings: strings and bytes unchanged, other types as JSON without quotes.
 
     Raises:
         ValueError: As ``json_text``.
@@ -52,7 +52,7 @@ def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _holds_decimals(kind: pa.DataType) -> bool:
-    """Return True if a value contains decimals, which ``json`` cannot write."""
+    """Return True if values of a type contain decimals, which ``json`` cannot write."""
     if pa.types.is_struct(kind):
         return any(_holds_decimals(part.type) for part in kind)
     if pa.types.is_map(kind):
@@ -72,7 +72,7 @@ def shortest(value: float) -> float:
 
 
 def float_text(value: float, kind: pa.DataType) -> str:
-    """Return a number with the fewest digits of its type; NaN and infinities with their names in Java."""
+    """Return a number with the fewest digits of its type; NaN and infinities have Java's names."""
     if not math.isfinite(value):
         return json.dumps(value)  # NaN, Infinity, -Infinity
     return str(shortest(value) if pa.types.is_float32(kind) else value)
@@ -93,7 +93,7 @@ def cut(text: str, most: int) -> str:
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:
-    """Return a value that the encoder accepts: maps, which Arrow returns as lists of pairs, become objects."""
+    """Convert a value for the encoder: maps, which Arrow returns as lists of pairs, become objects."""
     if value is None:
         return None
     if pa.types.is_floating(kind):
@@ -121,7 +121,6 @@ def _object(pairs: list[tuple[Any, Any]], kind: pa.DataType) -> dict[str, Any]:
 
 
 def _of_upper_half(bits: int) -> float:
-    """Return the number with these upper 16 bits, a bfloat16."""
     number: float = struct.unpack(">f", struct.pack(">HH", bits, 0))[0]
     return number
 

@@ -1,8 +1,8 @@
 """Conversion of plain values of JSON and configuration files to values that Arrow accepts for a type.
 
 The rules are those of SeaTunnel's documentation: dates and times are ISO strings or further forms such as 2024/5/20
-12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an object whose
-keys are strings. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
+12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an object with
+string keys. A vector is a list of its numbers, a binary vector a list of its bytes or their base64.
 """
 
 import base64
@@ -34,7 +34,7 @@ Converter = Callable[[Any], Any]
 
 
 def plain(value: Any, kind: pa.DataType) -> Any:
-    """Return ``value`` converted for the Arrow type ``kind``; ``None`` stays ``None``. See also ``converter``.
+    """Convert a value for an Arrow type; ``None`` stays ``None``. See also ``converter``.
 
     Raises:
         ValueError: The value does not fit; the message states the value and the expected type.
@@ -62,7 +62,7 @@ def converter(kind: pa.DataType) -> Converter:
 def row_converter(
     columns: pa.Schema, converters: Callable[[pa.DataType], Converter] = converter
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a function that converts the values of a row by name; a missing one is null.
+    """Return a function that converts the values of a row by name; a missing value is null.
 
     The function raises ``ValueError`` with the name of the column.
     """
@@ -103,11 +103,9 @@ def _unchecked(kind: pa.DataType) -> Converter:
 
 
 def number_text(text: str) -> str:
-    """Return the string of a number without surrounding whitespace.
+    """Return a number without surrounding whitespace; raise ``ValueError`` for a form that only Python accepts.
 
-    Raises:
-        ValueError: The string has characters that only Python accepts in numbers: ``1_000``, or digits of other
-            scripts.
+    Examples are ``1_000`` and digits of other scripts.
     """
     text = text.strip()
     if "_" in text or not text.isascii():
@@ -250,7 +248,7 @@ _WRITTEN = (
 
 
 def _as_iso(text: str) -> str:
-    """Return a date or timestamp in one of these forms as ISO 8601; raise ``ValueError`` for other strings."""
+    """Convert a date or timestamp in one of these forms to ISO 8601; raise ``ValueError`` for other strings."""
     found = next((found for form in _WRITTEN if (found := form.fullmatch(text))), None)
     if found is None:
         raise ValueError

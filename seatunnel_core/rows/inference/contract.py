@@ -14,12 +14,11 @@ EVOLVE, FREEZE, DISCARD_ROW, DISCARD_VALUE = WORDS = ("evolve", "freeze", "disca
 class SchemaContract:
     """Handling of each kind of deviation of a row from the schema: one of ``WORDS``.
 
-    ``evolve`` extends the schema during inference, before the job moves rows; once the columns are fixed a deviation is
-    an error, as with ``freeze``.
+    ``evolve`` extends the schema during inference, before rows are moved; after that, it is equivalent to ``freeze``.
     """
 
     tables: str = EVOLVE
-    """Handling of a list that would be a child table; if lists are arrays, ``columns`` applies to an unknown list."""
+    """Handling of an unknown list that would be a child table; if lists are arrays, ``columns`` applies instead."""
 
     columns: str = EVOLVE
     """Handling of a field without a column."""
@@ -29,16 +28,12 @@ class SchemaContract:
 
     @classmethod
     def of(cls, written: Any) -> "SchemaContract":
-        """Return the contract in a job file: one word for all kinds of deviations, or a block with a word for each.
-
-        Raises:
-            ValueError: The contract is invalid; the message states the expected form.
-        """
+        """Parse the contract: one word for all deviations, or a block; raise ``ValueError`` if it is invalid."""
         return contract_of(cls, written, WORDS)
 
 
 def contract_of(kind: type[C], written: Any, words: Sequence[str]) -> C:
-    """Return the contract of one kind in a job file: one of ``words`` for everything, or a block.
+    """Return the contract in a job file: one of ``words`` for everything, or a block.
 
     Raises:
         ValueError: The contract is invalid; the message states the expected form.

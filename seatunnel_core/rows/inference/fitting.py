@@ -54,9 +54,7 @@ class Fitting:
     def row(self, document: Mapping[str, Any], discard: Discard) -> dict[str, Any]:
         """Return the values of a row by column; a missing field is null.
 
-        Args:
-            document: A result of ``native_json.parsed``.
-            discard: Receives the discarded values.
+        ``document`` is a result of ``native_json.parsed``; ``discard`` is called for discarded values.
 
         Raises:
             ValueError: The row does not fit, and the contract does not discard it; the message names the column.
@@ -69,7 +67,7 @@ class Fitting:
         return {name: fit(document.get(name), discard) for name, fit in self._fits}
 
     def _unknown(self, path: str, value: Any, discard: Discard) -> None:
-        """Discard a field without a column or child table, or raise an error, as the contract defines."""
+        """Discard a field without a column or child table, or raise an error, according to the contract."""
         as_table = self._child_tables and isinstance(value, list)
         key, word = ("tables", self._contract.tables) if as_table else ("columns", self._contract.columns)
         what = f"the field {path!r}, which is not a {'child table' if as_table else 'column'}"
@@ -85,7 +83,7 @@ class Fitting:
         )
 
     def _misfit(self, value: Any, column: pa.Field, discard: Discard) -> None:
-        """Discard a value that does not fit its column, or raise an error, as the contract defines."""
+        """Discard a value that does not fit its column, or raise an error, according to the contract."""
         name, kind = column.name, type_name(column.type)
         if self._contract.data_type == DISCARD_VALUE:
             discard(
@@ -144,10 +142,7 @@ class Fitting:
 
 
 def exact_converter(kind: pa.DataType) -> Converter:
-    """Return a function that converts a JSON value to an inferred type without changing it.
-
-    It raises ``ValueError`` for a value that does not fit without loss.
-    """
+    """Return a function that converts a JSON value to an inferred type, or raises ``ValueError`` if it would change."""
     fit = Fitting(pa.schema([pa.field("", kind)]), SchemaContract(), "")
 
     def convert(value: Any) -> Any:
@@ -161,11 +156,7 @@ def _refuse(what: str) -> None:
 
 
 def text_of(value: Any) -> str:
-    """Return a JSON value as a string: a string unchanged, anything else in JSON.
-
-    Raises:
-        ValueError: A string has a lone surrogate.
-    """
+    """Return a string unchanged, and any other JSON value as JSON; raise ``ValueError`` for a lone surrogate."""
     text = value if isinstance(value, str) else _json(value)
     if not text.isascii():
         text.encode()

@@ -1,7 +1,7 @@
 """Kinds of JSON values, and the type that represents all kinds of a column.
 
-A column is described by the set of its values' kinds. Sets are united, so neither the order nor the division of rows
-affects the result. The set determines the type:
+A column is described by the set of its values' kinds, so neither the order nor the division of rows affects the result.
+The set determines the type:
 
 ======================================================== ===============================================================
 kinds of the values                                      type
@@ -33,10 +33,8 @@ from seatunnel_core.rows.repeated_keys import RepeatedKeys
 from seatunnel_core.rows.written_decimal import NegativeZero
 
 BOOLEAN, WHOLE, LONG, FRACTION, DATE, LOCAL, MOMENT, OBJECT, LIST, TEXT, UNWRITABLE = (1 << bit for bit in range(11))
-"""``WHOLE``: numbers of 64 bits that a double represents exactly; ``LONG``: those that a double would change.
-
-``UNWRITABLE``: strings that represent doubles which JSON cannot write.
-"""
+"""``WHOLE``: numbers of 64 bits that a double represents exactly; ``LONG``: other numbers of 64 bits; ``UNWRITABLE``:
+strings that represent doubles that JSON cannot write."""
 
 TYPES: Mapping[int, pa.DataType] = {
     0: pa.string(),
@@ -72,7 +70,7 @@ _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-\d\d"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
 _MOMENT = re.compile(rf"({_DATE})(?:[T ]{_TIME}(Z)?)?", re.ASCII)
 _EXACT_DIGITS = 15
-"""Number of digits up to which a decimal number is exact as a double, provided that its exponent is small enough."""
+"""Number of digits up to which a decimal number is exact as a double, if its exponent is small enough."""
 
 _EXACT_EXPONENT = 300
 
@@ -83,7 +81,7 @@ def united(kinds: int) -> int:
 
 
 def kinds_of(values: Collection[Any]) -> int:
-    """Return the united kinds of JSON values; faster than a call of ``kind_of`` for each value."""
+    """Return the united kinds of JSON values; faster than ``kind_of`` for each value."""
     found = 0
     for kind in set(map(type, values)):
         if kind in _OF_TYPE:

@@ -12,9 +12,9 @@ _AT_ONCE = 4096
 
 
 def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
-    """Return the shape of the rows in some lines, inspecting ``levels`` levels below the rows.
+    """Return the shape of the rows in JSON lines, inspecting ``levels`` levels below the rows.
 
-    A line that is not a JSON object is ignored: it is rejected when rows are read.
+    Lines without a JSON object are ignored; they are rejected when rows are read.
     """
     shape, lines = Shape(), iter(lines)
     while some := list(islice(lines, _AT_ONCE)):
@@ -23,7 +23,7 @@ def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
 
 
 def _objects(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    """Return the objects in lines; lines that certainly contain one object each are parsed together, twice as fast."""
+    """Return the objects in lines; lines that certainly have one object each are parsed together, twice as fast."""
     if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines):
         try:
             found = glanced(b"[" + b",".join(lines) + b"]")

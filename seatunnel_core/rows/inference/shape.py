@@ -10,7 +10,7 @@ from seatunnel_core.rows.inference.kinds import LIST, OBJECT, TEXT, TYPES, kinds
 from seatunnel_core.rows.unknown import marked
 
 DEEPEST = 16
-"""Maximum depth of objects and lists that are inspected; deeper values become strings of JSON."""
+"""Maximum depth at which objects and lists are inspected; deeper values become strings of JSON."""
 
 
 class Shape:
@@ -24,7 +24,7 @@ class Shape:
 
     def __init__(self) -> None:
         self.kinds = 0
-        """Set of kinds from ``rows.inference.kinds``, in the form that ``united`` returns."""
+        """Set of kinds from ``rows.inference.kinds``, as returned by ``united``."""
 
         self.fields: dict[str, tuple[int, Shape]] = {}
         """For objects, the smallest position and the shape of each field, by name."""
@@ -109,11 +109,7 @@ class Shape:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Shape":
-        """Return the shape in a ``body``.
-
-        Raises:
-            StoredValueError: The value is not a shape.
-        """
+        """Return the shape in a ``body``; raise ``StoredValueError`` if it is not a shape."""
         shape = cls()
         shape.kinds = stored.number(body, "kinds")
         for name, place, field in stored.items(body, "fields") if "fields" in body else ():
