@@ -85,7 +85,6 @@ class JobView:
 
     name: str = ""
     error: str = ""
-    """Error of a failed job."""
 
     waits_for: str = ""
     """Reason why the job waits for a worker process."""

@@ -95,7 +95,6 @@ class Notices:
         self._log.debug("checkpoint %d published in %d ms", number, notice.commit_ms, extra={"checkpoint": number})
 
     def _named(self, checkpoint_id: int) -> dict[str, Any]:
-        """Return the span attributes of a checkpoint."""
         extra = self._log.extra or {}
         return {"job": str(extra["job"]), "pipeline": extra["pipeline"], "checkpoint": checkpoint_id}
 

@@ -57,7 +57,6 @@ class PipelineView:
 
     splits_done: int = 0
     bounded: bool = True
-    """True if the pipeline is bounded."""
 
     splits_total: int | None = None
     """Number of splits; ``None`` until the source is enumerated, and for unbounded sources."""

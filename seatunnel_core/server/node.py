@@ -135,7 +135,6 @@ def _open_store(config: NodeConfig) -> ClusterStore:
 def _servers(
     config: NodeConfig, agent: Any, joining: Joining, member: socket.socket, rest: tuple[Port, ...]
 ) -> list[tuple[Any, socket.socket]]:
-    """Return a server with its socket for each port."""
     _warn_of_readers(config)
     at_member = AuthPolicy(local=is_loopback(config.bind))
     limit = raise_limit()

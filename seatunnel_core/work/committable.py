@@ -19,7 +19,6 @@ class Committable(stored_fields.Stored):
     """Epoch of the staging folder."""
 
     unit: int
-    """Number of the work unit."""
 
     source: str
     """Name of the source vertex of the rows."""

@@ -157,7 +157,6 @@ def _life_s(expires_at: datetime.datetime, method: str) -> float:
 
 
 def _described(handed: Handed | None, method: str) -> dict[str, str | None]:
-    """Return credentials in botocore's form."""
     if handed is None or handed.expires_at is None:
         raise StorageConfigurationError(
             f"{method} returned credentials that expire before, and now ones that do not. It must always return "

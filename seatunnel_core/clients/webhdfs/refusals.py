@@ -77,7 +77,6 @@ class Server:
     """``NameNode`` or ``DataNode``."""
 
     url: str
-    """The URL of the request."""
 
     @property
     def address(self) -> str:

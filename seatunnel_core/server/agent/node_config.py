@@ -89,7 +89,6 @@ class NodeConfig:
     """True if users may use REST v1 on the member port."""
 
     serves_metrics: bool = False
-    """True if the node serves metrics."""
 
     logs: Path
     slots: int

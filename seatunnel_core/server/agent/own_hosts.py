@@ -269,7 +269,6 @@ class OwnHosts:
                 raise each
 
     async def _carry_out_all(self, term: int, orders: Sequence[Mapping[str, Any]], as_of: float) -> None:
-        """Carry out the orders to one worker process."""
         ordered: dict[str, _Watched] = {}
         try:
             for order in orders:

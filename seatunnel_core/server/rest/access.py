@@ -36,7 +36,6 @@ class AuthPolicy:
     """True if TLS requires client certificates."""
 
     prefix: str = ""
-    """Prefix of all paths."""
 
 
 LOCAL = AuthPolicy()

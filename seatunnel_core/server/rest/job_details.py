@@ -13,7 +13,6 @@ from seatunnel_core.server.state.records import EndedJob, JobRecord
 
 
 def _found(agent: Agent, job_id: str) -> JobRecord | EndedJob:
-    """Return a job, or raise ``RequestError``."""
     state = agent.require_state()
     found = state.job(job_id) or state.ended(job_id)
     if found is None:

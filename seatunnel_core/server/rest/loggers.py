@@ -71,7 +71,6 @@ def _level_in(body: bytes) -> str:
 
 
 async def _answer(agent: Agent, request: Request, method: str, level: str) -> Any:
-    """Return the response of this node, or those of all nodes."""
     name = str(request.path_params.get("name", ""))
     scope = request.query_params.get("scope", "node").lower()
     if scope not in ("node", "cluster"):

@@ -30,7 +30,6 @@ class Observation:
     """Content of the newest beat; empty if there is none."""
 
     version: Version = field(default=(), eq=False)
-    """Version of the state."""
 
 
 class Lease(ABC):

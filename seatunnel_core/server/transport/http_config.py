@@ -47,7 +47,6 @@ class HttpConfig:
     """Plain HTTP port."""
 
     https_port: int | None = None
-    """HTTPS port."""
 
     bind: str = LOOPBACK
     port_count: int = 1
@@ -139,7 +138,6 @@ def _login(options: Options, *, has_secret: bool) -> tuple[str, str] | None:
 
 
 def _users(options: Options) -> tuple[User, ...]:
-    """Return the users of ``http.users``."""
     entries = options[http_options.USERS]
     if entries and not options[http_options.ENABLE_BASIC_AUTH]:
         raise UsageError("http.users needs basic authentication: set http.enable-basic-auth: true")
