@@ -227,7 +227,7 @@ class _Moving:
             )
 
     def _give_up_old(self, savepoint: JobSavepoint) -> None:
-        """Mark the old job as moved in every writable storage that has it, including the source of a copied savepoint."""
+        """Mark the old job as moved in every writable storage that has it."""
         for storage in {id(each): each for each in (self._storage, self._source)}.values():
             try:
                 if storage.get_manifest(self._old_id) is not None:
