@@ -1,8 +1,7 @@
-"""The Spark backend: one running Spark, and the operations that the engine needs from it.
+"""Spark backend: one running Spark, and the operations that the engine needs from it.
 
-No rows pass through here: it sends descriptions of work to Spark, and receives descriptions of staged output. All
-methods are thread-safe. A method that runs a Spark job blocks until the job ends; another thread may cancel the job by
-its tag.
+It exchanges descriptions of work and of staged output with Spark, but no rows. All methods are thread-safe. A method
+that runs a Spark job blocks until the job ends; another thread may cancel the job by its tag.
 """
 
 import itertools
@@ -49,17 +48,17 @@ _NOT_OPEN = "Spark is not running: the Spark backend was not started or has stop
 
 
 class SparkBackend:
-    """One Spark application, started or adopted by ``start``. ``stop`` leaves an adopted one running."""
+    """Spark application, started or adopted by ``start``. ``stop`` leaves an adopted one running."""
 
     def __init__(self, settings: SparkSettings) -> None:
         self.settings = settings
         self._running: session.RunningSpark | None = None
         self._slots = 0
         self.holds_back = False
-        """True if Spark never runs more than ``slots`` tasks at once. False for a cluster, because executors may join
-        later, and with ``spark.default.parallelism``, which may be less than the number of processors."""
+        """True if Spark never runs more than ``slots`` tasks at once. False for a cluster, because executors may join,
+        and with ``spark.default.parallelism``, which may be less than the number of processors."""
         self.speculates = False
-        """True if Spark may run a second attempt of a job's only task at the same time."""
+        """True if Spark may run a second attempt of a job's only task concurrently."""
         self._bases: dict[int, RDD[int]] = {}
         self._pickles = Pickles(self._unique_name, lambda: self.context)
         self._lock = threading.Lock()
@@ -102,19 +101,16 @@ class SparkBackend:
             raise
 
     def give_up(self) -> None:
-        """Make a ``start`` that is waiting for the executors of a cluster raise ``PlatformError``."""
+        """Make a ``start`` that waits for executors of a cluster raise ``PlatformError``."""
         self._given_up.set()
 
     def stop(self) -> None:
-        """Stop Spark, unless the application or another job uses it; do nothing if the backend was not started."""
+        """Stop Spark, unless the application or another job uses it."""
         if (running := self._let_go()) is not None:
             session.stop(running)
 
     def leave(self) -> None:
-        """Stop Spark like ``stop``, but without waiting for it; for a process that is about to exit.
-
-        Stopping Spark takes a second, but it also stops when the process ends.
-        """
+        """Stop Spark like ``stop`` but without waiting, which takes a second; for a process that is about to exit."""
         if (running := self._let_go()) is not None:
             session.leave(running)
 
@@ -135,11 +131,7 @@ class SparkBackend:
 
     @property
     def context(self) -> "SparkContext":
-        """Context of the running Spark.
-
-        Raises:
-            PlatformError: The backend is not running.
-        """
+        """Context of the running Spark; ``PlatformError`` if there is none."""
         return self._open.context
 
     @property
@@ -150,17 +142,16 @@ class SparkBackend:
 
     @property
     def slots(self) -> int:
-        """Number of tasks that run concurrently."""
         return self._slots
 
     def count_slots(self) -> int:
-        """Recount and return the slots of a cluster, because its executors may change."""
+        """Count the slots of a cluster again, because its executors may change."""
         self._slots = max(1, cores(self.context))
         return self._slots
 
     @property
     def application(self) -> str:
-        """ID of the application at the cluster's master; empty without a cluster and while Spark starts."""
+        """Application ID at the cluster's master; empty without a cluster and while Spark starts."""
         running = self._running
         if running is None or str(running.context.master).startswith("local"):
             return ""
@@ -171,7 +162,7 @@ class SparkBackend:
         return frozenset() if self.shares_disk else executors(self.context)
 
     def warm(self) -> None:
-        """Make all Python processes of tasks import the shipped modules, so that no work unit waits for that.
+        """Make the Python processes of all tasks import the shipped modules before the first work unit.
 
         Raises:
             PlatformError: An executor lacks a module; the message contains node, module and pip command.
@@ -180,7 +171,7 @@ class SparkBackend:
 
     @property
     def shares_disk(self) -> bool:
-        """True if tasks run on the driver's machine and so see its files."""
+        """True if tasks run on the driver's machine, so that they can access its files."""
         return str(self.context.master).startswith("local")
 
     @property
@@ -213,7 +204,7 @@ class SparkBackend:
             The results that could not be reported to ``listener``, with the indices of their work items.
 
         Raises:
-            PacketLostError: As in ``run``. By then a task that writes at once has ended, or its executor was declared
+            PacketLostError: As in ``run``. A task that writes at once has ended by then, or its executor was declared
                 lost.
             PlatformError: As in ``run``, or the backend is not running.
         """
@@ -236,12 +227,7 @@ class SparkBackend:
         return found
 
     def run_on_frames(self, chain: OperatorChain, attempt: UnitAttempt, tag: str) -> UnitResult:
-        """Run one work unit on the DataFrame path, and return a result like that of the fused path.
-
-        Raises:
-            PacketLostError: As in ``run``.
-            PlatformError: As in ``run``.
-        """
+        """Run one work unit on the DataFrame path. The result and the exceptions are like those of ``run``."""
         packed = self.pack_chain(chain)
         work = FrameWork(chain=packed.key, carrier=packed.carrier, attempt=attempt)
         with self._tagged(tag):
@@ -253,13 +239,9 @@ class SparkBackend:
         return both_parts(chain, attempt.unit, framed, [result for result in direct if isinstance(result, UnitResult)])
 
     def frame_plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """Return the output schema of a DataFrame transform, and whether it combines rows.
+        """Return the output schema of a DataFrame transform, and whether it combines rows, without any data.
 
-        Spark analyses the transform without data.
-
-        Args:
-            transform: The transform to analyse.
-            arriving: The schemas of its inputs, by the job's input names.
+        ``arriving`` contains the schemas of its inputs, by the job's input names.
 
         Raises:
             TransformError: Spark rejects the transform, or its plan cannot be analysed.
@@ -267,19 +249,11 @@ class SparkBackend:
         return self._spark_frames().plan(transform, arriving)
 
     def source_schema(self, source: FrameSource) -> TableSchema:
-        """Return the schema of a source that Spark reads.
-
-        Raises:
-            SourceError: Spark cannot read the source.
-        """
+        """Return the schema of a source that Spark reads; raise ``SourceError`` if Spark cannot read it."""
         return self._spark_frames().source_schema(source)
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Prepare the target of a sink that needs Spark.
-
-        Raises:
-            SinkError: The sink or Spark failed.
-        """
+        """Prepare the target of a sink that needs Spark; raise ``SinkError`` if the sink or Spark fails."""
         try:
             with self._tagged(self.new_tag()):
                 self._spark_frames().begin(sink, schemas, context)
@@ -311,7 +285,7 @@ class SparkBackend:
             return self._frames
 
     def cancel(self, tag: str) -> None:
-        """Cancel the job with this tag, if any, and return before it has stopped."""
+        """Cancel the Spark job with this tag, if any, without waiting for its end."""
         if self._running is None:
             return
         try:
@@ -328,7 +302,7 @@ class SparkBackend:
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
-        """Tag the Spark jobs that this thread starts, and convert errors of py4j into those of the engine."""
+        """Tag the Spark jobs that this thread starts, and convert errors of py4j."""
         context = self.context
         try:
             session.restore_sockets(self._open)
@@ -353,9 +327,9 @@ class SparkBackend:
         return self._running is not None and session.alive(self._running)
 
     def _base(self, tasks: int) -> "RDD[int]":
-        """Return an RDD with this many partitions, whose elements have no meaning.
+        """Return an RDD with this many partitions of meaningless elements.
 
-        It is cached for later jobs, because Spark writes a file for each new RDD.
+        It is reused by later jobs, because Spark writes a file for each new RDD.
         """
         base = self._bases.get(tasks)
         if base is None:
@@ -367,9 +341,7 @@ class SparkBackend:
     def inspect(
         self, source: Source, items: Sequence[DiscoveredObject], planning: PlanningContext
     ) -> tuple[DiscoveredObject, ...]:
-        """Inspect the objects in Spark tasks, and return them in order.
-
-        Concurrent calls of several threads share Spark jobs.
+        """Inspect the objects in Spark tasks, and return them in order. Concurrent calls share Spark jobs.
 
         Raises:
             SourceError: An item cannot be inspected.

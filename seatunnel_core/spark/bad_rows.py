@@ -1,7 +1,7 @@
 """Handling of rows that a sink rejects, according to its option ``row_error_handle_way``.
 
 A writer that ``isolates_bad_rows`` has written no row of a batch when it raises ``RowError``. So a rejected batch is
-divided repeatedly until each bad row is isolated; all other rows are written, in order.
+divided until each bad row is isolated; all other rows are written, in order.
 
 The old and the new row of an update stay together and are rejected together: without its new row, a sink would combine
 the old row with the next one.
@@ -31,17 +31,17 @@ class OnBadRow(enum.Enum):
 
 @frozen
 class Refused:
-    """A row that a writer rejected, or both rows of an update."""
+    """Row that a writer rejected, or both rows of an update."""
 
     place: int
-    """Index of the row, or of the first of them, in its batch, from 0."""
+    """Index of the first rejected row in its batch, from 0."""
 
     error: RowError
     written: bool
-    """True if it was then written with null in place of the rejected value."""
+    """True if the row was written with null in place of the rejected value."""
 
     rows: int = 1
-    """Number of rows that were rejected, or that were written with null."""
+    """Number of rejected rows, including those written with null."""
 
 
 def write_around(writer: SinkWriter, batch: Batch, *, nulls: bool) -> Iterator[Refused]:
@@ -71,7 +71,7 @@ def _middle(batch: Batch) -> int:
 
 
 def _rejected(writer: SinkWriter, some: Batch, place: int, error: RowError, *, nulls: bool) -> Iterator[Refused]:
-    """Write a rejected row or update with nulls if allowed, and yield each rejected value, or the row if skipped."""
+    """Write a rejected row or update with nulls if allowed, and yield each rejected value, or the skipped row."""
     while True:
         found = _written_with_null(writer, some, error) if nulls else None
         if found is None:
@@ -103,9 +103,9 @@ def _written_with_null(writer: SinkWriter, some: Batch, error: RowError) -> tupl
 
 
 def _with_null(batch: Batch, name: str | None) -> Iterator[tuple[Batch, int]]:
-    """Yield the batch with null in a column of each row alone and then of all rows, and the number of nulls.
+    """Yield the batch with null in a column of each single row and then of all rows, and the number of nulls.
 
-    The error does not say which row of an update was rejected, and a value that can be written must stay.
+    The error does not identify the row of an update, and a value that can be written must stay.
     """
     if name is None or name not in batch.rows.schema.names:
         return

@@ -1,4 +1,4 @@
-"""Choice of the next task batch: which of the waiting work units may be read now, and how many of them together."""
+"""Choice of the next task batch from the waiting work units."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,7 @@ from seatunnel_core.spark.running import Order, RunningBatch, waits
 from seatunnel_core.spark.work import UnitResult
 
 SATURATED = 0.8
-"""Maximum processor usage of the threads of a task, as a share of one processor. Above it, the chain counts as
-CPU-bound, because its threads wait for each other."""
+"""Processor usage of a task's threads above which the chain counts as CPU-bound, as a share of one processor."""
 
 
 class Paces:
@@ -28,10 +27,7 @@ class Paces:
         return self._paces.get(chain, Pace())
 
     def predicted(self, waiting: Candidate[Order]) -> Candidate[Order]:
-        """Return the unit with its duration predicted again from newer measurements.
-
-        All units of a source may have been submitted before the first of them ran.
-        """
+        """Return the unit with a new prediction of its duration, which may be older than the first measurement."""
         order = waiting.load
         pace = self._paces.get(order.chain)
         if pace is None or (waiting.measured and order.chain.source.waits is not None):
@@ -40,7 +36,7 @@ class Paces:
         return evolve(waiting, predicted_ms=pace.predict_ms(order.attempt.unit), measured=True, waits=beside)
 
     def learn(self, batch: RunningBatch, order: Order, result: UnitResult, cost_ms: float) -> None:
-        """Record the duration of a unit; ``cost_ms`` is the unit's share of the task's time."""
+        """Record the duration of a unit; ``cost_ms`` is its share of the task's time."""
         busy = result.busy_ms / max(result.wall_ms, 0.001)
         if len(batch.reader_threads) and busy * sum(batch.reader_threads.values()) > SATURATED:
             busy = 1.0  # its threads wait for each other
@@ -48,7 +44,7 @@ class Paces:
 
 
 class BatchChoice:
-    """Chooses the next batch and changes nothing. Hold the dispatcher's lock: it reads the dispatcher's units."""
+    """Choice of the next batch, without side effects. The caller holds the dispatcher's lock."""
 
     def __init__(self, backend: SparkBackend, mode: ShareMode, slots: int | None, longest_ms: float) -> None:
         """Create the choice for a backend; the other arguments are those of ``UnitDispatcher``."""
@@ -68,11 +64,7 @@ class BatchChoice:
     ) -> tuple[list[Candidate[Order]], dict[OperatorChain, int]]:
         """Return the units of the next batch and, if they are I/O-bound, the reader threads of each chain.
 
-        Both are empty if no unit may be read yet.
-
-        Args:
-            waiting: The waiting units, in order of submission.
-            running: The batches submitted to Spark.
+        Both are empty if no unit may be read yet. ``waiting`` is in order of submission.
         """
         readers = sum((batch.readers() for batch in running), Counter[OperatorChain]())
         eligible = self._eligible(waiting, running, readers)
@@ -93,9 +85,9 @@ class BatchChoice:
     def _eligible(
         self, waiting: list[Candidate[Order]], running: Sequence[RunningBatch], readers: Counter[OperatorChain]
     ) -> list[Candidate[Order]]:
-        """Return the waiting units that may be read now.
+        """Return the units that may be read now, first those of chains without a running task.
 
-        Units of chains that no task is reading come first, so that a small table does not wait for a large one.
+        So a small table does not wait for a large one.
         """
         if not running:
             return waiting
@@ -118,8 +110,7 @@ class BatchChoice:
     def _most_tasks(self, chain: OperatorChain) -> int:
         """Return the maximum number of concurrent tasks of a source.
 
-        For a CPU-bound source that may use all slots, the maximum is one more than the number of slots, if Spark runs
-        no more tasks than slots: the additional task waits in Spark and starts as soon as another one ends.
+        A CPU-bound source may have one more task than slots: it waits in Spark, and starts as soon as another one ends.
         """
         most = chain.parallelism or self._slots
         if chain.source.waits is not False:

@@ -1,4 +1,4 @@
-"""The dispatcher: it runs the work units of all pipelines in task batches on Spark, and forwards their results."""
+"""Dispatcher: runs the work units of all pipelines in task batches on Spark, and forwards their results."""
 
 import itertools
 import logging
@@ -26,13 +26,11 @@ from seatunnel_core.work.unit import UnitAttempt
 logger = logging.getLogger("seatunnel.spark")
 
 GATHERING_S = 0.01
-"""Time for which the dispatcher waits for the next unit of an I/O-bound source, so that both share a task batch, in
-seconds.
-"""
+"""Time to wait for further units of an I/O-bound source, so that they share a task batch, in seconds."""
 
 
 class UnitDispatcher:
-    """Dispatches submitted work units to the backend's slots. Thread-safe; only ``close`` waits for Spark."""
+    """Dispatcher of submitted work units to the backend's slots. Thread-safe; only ``close`` waits for Spark."""
 
     def __init__(
         self,
@@ -42,8 +40,6 @@ class UnitDispatcher:
         longest_ms: float = TARGET_MS,
     ) -> None:
         """Create a dispatcher; it starts threads when units are submitted.
-
-        Spark gets up to twice as many jobs as it has slots: some keep the slots busy while others start and end.
 
         Args:
             backend: Runs the task batches.
@@ -72,7 +68,7 @@ class UnitDispatcher:
 
     @property
     def _most_jobs(self) -> int:
-        """Maximum concurrent Spark jobs."""
+        """Maximum concurrent Spark jobs: some keep the slots busy while others start and end."""
         return min(self._most_units or 2 * self._backend.slots, 2 * self._backend.slots)
 
     def submit(
@@ -85,15 +81,15 @@ class UnitDispatcher:
         on_again: Callable[[], object] | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """Queue one attempt at a work unit. Its result, failures included, goes to ``on_result``.
+        """Queue one attempt at a work unit. Its result or failure goes to ``on_result``.
 
         Args:
-            chain: The chain that the unit's rows pass.
+            chain: Operator chain of the unit.
             attempt: The attempt to run.
             on_result: Called once with the result, unless the pipeline is cancelled.
             restored: True if the unit may have begun in an earlier process.
             on_again: Called when the unit begins again, in which case a sink may receive its rows twice.
-            on_progress: Called repeatedly with the progress of a unit that runs for long.
+            on_progress: Called repeatedly with the progress of a long-running unit.
         """
         order = Order(chain, attempt, on_result, restored, on_again, on_progress)
         if chain.writes_at_once and self._backend.speculates:
@@ -131,7 +127,7 @@ class UnitDispatcher:
             self._backend.cancel(tag)
 
     def close(self) -> None:
-        """Stop everything and wait up to 30 seconds for each thread; no further results are forwarded."""
+        """Stop everything without forwarding further results, and wait up to 30 seconds for each thread."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -245,8 +241,7 @@ class UnitDispatcher:
     def _begins(self, batch: RunningBatch, number: int) -> bool:
         """Return True if a unit may begin, and record it as begun.
 
-        A further attempt of the task begins the unit again only if its rows are not written directly to a target (rule
-        R15). Spark starts such an attempt when the previous one has ended or its executor was lost.
+        A repeated task begins the unit again unless the unit writes directly to a target (rule R15).
         """
         candidate = batch.units[number]
         order = candidate.load
@@ -308,10 +303,9 @@ class UnitDispatcher:
     # -- failures of a whole batch --------------------------------------------------------------------------------
 
     def _watch(self, batch: RunningBatch) -> Watch | None:
-        """Start a timer that requeues the units that an overdue batch has not begun (rule R15).
+        """Start a timer that requeues the unbegun units of an overdue batch (rule R15); ``None`` for a single unit.
 
-        A batch is overdue when it takes much longer than predicted, not counting time in which it may wait in Spark.
-        Return ``None`` for a batch of one unit.
+        A batch is overdue when it takes much longer than predicted, not counting possible waiting time in Spark.
         """
         limit_ms = overdue_ms(batch.units)
         if limit_ms is None:
@@ -332,9 +326,9 @@ class UnitDispatcher:
             return sum(later < self._backend.slots for later in others) >= self._backend.slots
 
     def _give_away(self, batch: RunningBatch) -> bool:
-        """Requeue the units that an overdue batch has not begun; return False if it is unknown which ones these are.
+        """Requeue the units that an overdue batch has not begun; return False if they are unknown.
 
-        Units that have begun continue: running them again in parallel would read, and perhaps write, them twice.
+        Units that have begun continue, because otherwise they would be read, and perhaps written, twice.
         """
         with self._changed:
             if batch.reached:
@@ -357,10 +351,7 @@ class UnitDispatcher:
         self._changed.notify(len(units))
 
     def _again(self, batch: RunningBatch, lost: PacketLostError) -> None:
-        """Queue the units without a result again; a unit that was alone in its batch has failed.
-
-        If all units have ended, nothing is lost: only the end of the task is unknown.
-        """
+        """Queue the units without a result again; a unit that was alone in its batch has failed."""
         with self._changed:
             if not batch.left():
                 return
@@ -390,7 +381,7 @@ class UnitDispatcher:
 
 
 class _BatchListener:
-    """The dispatcher's end of the report channel of one batch: a ``TaskListener``."""
+    """Driver's side of the report channel of one batch."""
 
     def __init__(self, dispatcher: UnitDispatcher, batch: RunningBatch) -> None:
         self.reached = partial(dispatcher._reached, batch)

@@ -1,7 +1,7 @@
 """Daemon of an executor on a cluster's worker: forks its Python processes, with PyArrow already imported.
 
 A worker node copies this file, under another name, next to the Python that executors start. It must not import modules
-of the engine, because these are shipped later, with the application.
+of the engine, because they are shipped later, with the application.
 """
 
 import gc

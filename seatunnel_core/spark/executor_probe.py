@@ -1,7 +1,4 @@
-"""Probe of an executor before data moves.
-
-It imports only the standard library, because everything else may be missing there.
-"""
+"""Probe of an executor before data moves. It imports only the standard library: the rest may be missing there."""
 
 import importlib
 import os

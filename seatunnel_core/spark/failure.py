@@ -1,4 +1,4 @@
-"""Conversion of exceptions in a task or in the driver to a ``Failure``: its kind and a message for the user."""
+"""Conversion of exceptions to a ``Failure``: its kind and a message for the user."""
 
 import errno
 import logging
@@ -32,7 +32,7 @@ _LASTING = frozenset(
     | {errno.EFBIG}
 )
 """Error numbers of permanent failures: a missing permission, a wrong path, a file size limit. All others, including
-those of a full disk (``ENOSPC``, ``EDQUOT``), count as transient, and are retried as often as the job allows."""
+those of a full disk (``ENOSPC``, ``EDQUOT``), are retried as often as the job allows."""
 
 
 MOST_PIECES = 5
@@ -40,7 +40,7 @@ MOST_PIECES = 5
 
 
 def reading(source: Source, splits: Sequence[Split]) -> str:
-    """Return a description of the splits' input for the user, with at most ``MOST_PIECES`` pieces."""
+    """Describe the input of splits for the user, with at most ``MOST_PIECES`` pieces."""
     pieces = source.describe(splits)
     more = len(pieces) - MOST_PIECES
     return "; ".join(pieces[:MOST_PIECES]) + (f"; and {more} more" if more > 0 else "")
@@ -49,8 +49,7 @@ def reading(source: Source, splits: Sequence[Split]) -> str:
 def task_failure(error: BaseException, where: str) -> Failure:
     """Return the failure for an error in a task.
 
-    ``where`` states the pipeline and the source or sink. It precedes the message, unless the message already begins
-    with the pipeline.
+    ``where`` states the pipeline and the source or sink. It precedes a message that does not begin with the pipeline.
     """
     kind = kind_of(error)
     text = str(error) or type(error).__name__
@@ -62,10 +61,7 @@ def task_failure(error: BaseException, where: str) -> Failure:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the failure for an error in the driver, classified by its class.
-
-    An error that ``kind_of`` cannot classify is a bug in the engine; the message asks the user to report it.
-    """
+    """Return the failure for an error in the driver. An unknown error class is reported as a bug in the engine."""
     kind = _kind_in_driver(error)
     message = str(error) or type(error).__name__
     if kind is FailureKind.BUG:
@@ -117,15 +113,11 @@ def _kind_of_ours(error: SeaTunnelError) -> FailureKind:
 
 
 PAUSES_S = (0.5, 1.0, 2.0)
-"""Pauses between attempts, the same as for work units, in seconds."""
+"""Pauses between attempts, in seconds, as for work units."""
 
 
 def retried(request: Callable[[], T], pauses_s: Sequence[float] = PAUSES_S) -> T:
-    """Return the result of a request, retrying after transient failures as work units do.
-
-    Args:
-        request: Reads from a source and changes nothing.
-        pauses_s: The pause before each further attempt, in seconds.
+    """Return the result of a request that changes nothing, retrying after transient failures as work units do.
 
     Raises:
         ConnectorError: The failure of the last attempt, or a permanent failure.

@@ -20,11 +20,7 @@ _THREADS = (*("count", "daemon.count", "peak.count", "total_started.count"), *(f
 class JavaMetrics:
     """Reader of all metrics of one JVM, in one request.
 
-    Spark's metrics library provides the gauges and serializes them as JSON, so a hundred values cost about as much as
-    one.
-
-    Args:
-        context: Context of a running Spark.
+    Spark's metrics library provides the gauges as JSON, so a hundred values cost about as much as one.
     """
 
     def __init__(self, context: "SparkContext") -> None:
@@ -47,11 +43,7 @@ class JavaMetrics:
         self._about = {label: str(java.lang.System.getProperty(name)) for label, name in properties.items()}
 
     def read(self) -> tuple[int, list[Figure]]:
-        """Return the JVM's process ID and its current metrics.
-
-        Raises:
-            ConnectionError: The JVM does not respond.
-        """
+        """Return the JVM's process ID and its current metrics; ``ConnectionError`` if it does not respond."""
         try:
             found = json.loads(self._writer.writeValueAsString(self._registry))["gauges"]
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Operator chain of a task: one source and every transform and sink that its rows reach.
+"""Operator chain of a task: a source and every downstream transform and sink.
 
 The driver builds a chain once the schemas are known, and sends it to the tasks without its DataFrame transforms. There
 is one chain per source: a sink fed by two sources is in both chains. Only a query that combines rows makes a chain read
@@ -27,12 +27,10 @@ class FramePlan:
     """Spark's analysis of a DataFrame transform, made without rows."""
 
     schema: TableSchema
-    """Schema of the transform's result."""
+    """Schema of the transform's output."""
 
     across: str = ""
-    """Operation that combines rows, and therefore needs all splits together; empty if the transform
-    works row by row.
-    """
+    """Operation that combines rows, and therefore needs all splits together; empty for a row-by-row transform."""
 
 
 FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePlan]
@@ -41,7 +39,7 @@ FramePlanner = Callable[[DataFrameTransform, Mapping[str, TableSchema]], FramePl
 
 @frozen(kw_only=True)
 class Reader:
-    """A source that a chain reads."""
+    """Source that a chain reads."""
 
     name: str
     source: Source = field(repr=False)
@@ -57,7 +55,7 @@ class Reader:
 
 @frozen(kw_only=True)
 class Step:
-    """A transform of the chain."""
+    """Transform of a chain."""
 
     name: str
     transform: Transform | DataFrameTransform | None = field(repr=False)
@@ -78,7 +76,7 @@ class Step:
 
 @frozen(kw_only=True)
 class Target:
-    """A sink that the chain reaches."""
+    """Sink that a chain reaches."""
 
     name: str
     ordinal: int
@@ -105,15 +103,11 @@ class OperatorChain:
     """Output schemas of the source, one per table."""
 
     steps: tuple[Step, ...]
-    """Transforms that the source's rows reach, each after its inputs."""
+    """Downstream transforms, each after its inputs."""
 
     targets: tuple[Target, ...]
     parallelism: int | None = None
-    """Maximum number of concurrent tasks of the source; ``None`` for the number of slots."""
-
     skip_bad_rows: bool = False
-    """True for ``row_error_handle_way = SKIP``: a bad row is counted and skipped instead of failing its unit."""
-
     beside: tuple[Reader, ...] = ()
     """Further sources that are joined with the first."""
 
@@ -127,7 +121,7 @@ class OperatorChain:
 
     @cached_property
     def doubling(self) -> tuple[str, ...]:
-        """Sinks to which tasks write directly and in which a repeated unit duplicates its rows."""
+        """Sinks with direct writes in which a repeated unit duplicates its rows."""
         return tuple(each.name for each in self._at_once if each.sink.guarantee is Guarantee.AT_LEAST_ONCE)
 
     @cached_property
@@ -172,10 +166,7 @@ class OperatorChain:
         return found
 
     def for_tasks(self) -> "OperatorChain":
-        """Return the chain without its DataFrame transforms.
-
-        Only the driver needs them, and they need not be picklable.
-        """
+        """Return the chain without DataFrame transforms, which only the driver needs and which may not be picklable."""
         steps = tuple(
             evolve(step, transform=None) if isinstance(step.transform, DataFrameTransform) else step
             for step in self.steps
@@ -285,7 +276,7 @@ def _planned(step: Step, arriving: Mapping[str, TableSchema], frame_plan: FrameP
 
 
 def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Schemas:
-    """Return the input schemas of a vertex: the schemas of all its inputs, each table once."""
+    """Return the input schemas of a vertex, each table once."""
     return distinct_tables(name, (known.get(node, ()) for node in inputs))
 
 

@@ -1,8 +1,8 @@
 """Packing of work units into task batches: pure, no Spark and no clock (R15, `docs/design/decisions/task-batches.md`).
 
 A Spark job costs about 15 ms and a small unit less than 1 ms; between two tasks a slot waits 50 to 90 ms for the disk
-and the JVM. So units are packed into batches of about a second, each of which is one task that runs them in sequence.
-The waiting units are spread over the slots, so batches get smaller towards the end and the slots finish together (C. D.
+and the JVM. So units are packed into batches of about a second, and one task runs a batch in sequence. The waiting
+units are spread over the slots, so batches get smaller towards the end and the slots finish together (C. D.
 Polychronopoulos and D. J. Kuck, "Guided Self-Scheduling", 1987). The duration of a unit is predicted from its size and
 from the durations of earlier units of the same chain.
 """
@@ -18,11 +18,11 @@ from seatunnel_core.work.unit import WorkUnit
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Hashable)
-"""Type of the key that identifies a unit's source."""
+"""Key type that identifies the source of a unit."""
 
 
 class ShareMode(enum.Enum):
-    """The values of the option ``task_execution_thread_share_mode``: which units may share a Spark job."""
+    """Values of the option ``task_execution_thread_share_mode``: which units may share a Spark job."""
 
     ALL = "ALL"
     """Units of all pipelines, regardless of duration."""
@@ -35,7 +35,7 @@ class ShareMode(enum.Enum):
 
 
 SHORT_MS = 300.0
-"""Maximum predicted duration of a short unit with ``PART``; a longer unit shares only with its own pipeline."""
+"""Maximum predicted duration of a short unit with ``PART``."""
 
 TARGET_MS = 1000.0
 """Target duration of a batch."""
@@ -44,8 +44,8 @@ SMALLEST_MS = 50.0
 """Minimum target duration of a batch; a shorter batch is not worth a Spark job."""
 
 TINY_MS = 10.0
-"""Threshold for unmeasured units: a batch contains at most one unmeasured unit per pipeline that is predicted to take
-longer, because its source may be much slower."""
+"""Maximum predicted duration of a tiny unit: without measurements, a longer one may belong to a much slower source, so
+a batch contains at most one such unit per pipeline."""
 
 MOST_UNITS = 128
 """Maximum number of units in a batch, regardless of predictions. With 256 a thousand small tables took a tenth longer;
@@ -62,7 +62,7 @@ _FIRST_GUESS_MS = 3.0
 _BYTES_PER_MS = 100_000.0
 _ROWS_PER_MS = 500.0
 WAITING_SHARE = 0.25
-"""A source counts as I/O-bound if its units use a processor for less than this share of their time."""
+"""Share of a unit's time with a processor below which its source counts as I/O-bound."""
 
 _NEW_WEIGHT = 0.5
 """Weight of the latest measurement in the moving average."""
@@ -106,7 +106,7 @@ def first_guess_ms(unit: WorkUnit) -> float:
 
 @frozen(kw_only=True)
 class Candidate(Generic[T]):
-    """A unit that waits for a Spark job."""
+    """Unit that waits for a Spark job."""
 
     load: T = field(repr=False)
     pipeline: Hashable
@@ -150,9 +150,10 @@ def choose_batch(
     Args:
         waiting: The waiting units that may run now, in order.
         mode: Which units may share.
-        idle_slots: Number of idle slots that these units may use, including that of this batch. Without one, the batch
-            waits in Spark for the next slot.
-        slots: Total number of slots that these units may use.
+        idle_slots: Number of idle slots for these units, including the slot of this batch. Without one, the batch waits
+            in
+            Spark for the next slot.
+        slots: Total number of slots for these units.
         longest_ms: Maximum predicted duration of a batch.
     """
     if not waiting:
@@ -194,8 +195,8 @@ def choose_reader_threads(
         waiting: The waiting units that may run now, in order.
         mode: Which units may share.
         free: Number of further units of each source that may be read concurrently.
-        all_readers: Maximum concurrent units of each source. For each reader thread a task takes an even share
-            of the units; the rest is left for readers that become free.
+        all_readers: Maximum concurrent units of each source. For each reader thread a task takes an even share of the
+            units; the rest is left for readers that become free.
         most: Number of further units of all sources that may be read concurrently.
         tasks: Number of tasks over which the waiting units are spread.
         reader: Returns the source of a unit.
@@ -219,10 +220,7 @@ def choose_reader_threads(
 
 
 def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
-    """Return True if two I/O-bound units may share a task.
-
-    Their duration does not matter, because neither delays the other.
-    """
+    """Return True if two I/O-bound units may share a task. Neither delays the other, whatever their duration."""
     if one.alone or other.alone:
         return False
     same = one.pipeline == other.pipeline

@@ -24,12 +24,7 @@ class Pickles:
     """Objects pickled for the tasks of one Spark application. Thread-safe."""
 
     def __init__(self, new_name: Callable[[], str], context: Callable[[], "SparkContext"]) -> None:
-        """Create an empty cache.
-
-        Args:
-            new_name: Returns a unique name.
-            context: Returns the context of the running Spark; called only when Spark is needed.
-        """
+        """Create an empty cache. ``new_name`` returns a unique name; ``context`` is only called when needed."""
         self._new_name = new_name
         self._context = context
         self._packed: WeakKeyDictionary[OperatorChain, PackedObject] = WeakKeyDictionary()
@@ -54,7 +49,7 @@ class Pickles:
         """Make the Python processes of this many tasks import the shipped modules.
 
         Raises:
-            PlatformError: An executor lacks a module; the message contains node, module and pip command.
+            PlatformError: As in ``ship``.
         """
         if self._shipment is None:
             self._context().parallelize(range(slots), slots).count()
@@ -73,7 +68,7 @@ class Pickles:
         ``thing`` is a chain without some plugins, ``whole`` is the complete chain.
 
         Raises:
-            PlatformError: An executor lacks a module; the message contains node, module and pip command.
+            PlatformError: As in ``ship``.
         """
         from pyspark import cloudpickle
 

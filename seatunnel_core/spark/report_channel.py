@@ -53,7 +53,7 @@ _PATIENCE_S = 20.0
 
 
 class TaskListener(Protocol):
-    """The driver's side of one task batch. Its methods are called from separate threads."""
+    """Driver's side of one task batch. Its methods are called from separate threads."""
 
     def reached(self) -> None:
         """Record that a task of the batch has connected to the driver."""
@@ -70,7 +70,7 @@ class TaskListener(Protocol):
 
 @define(eq=False)
 class _Call:
-    """A batch with tasks that may connect."""
+    """Batch with tasks that may connect."""
 
     listener: TaskListener
     tasks: int = 0
@@ -78,7 +78,7 @@ class _Call:
 
 
 class Exchange:
-    """The driver's end of all report channels: a server to which tasks connect."""
+    """Server of the driver to which tasks connect."""
 
     def __init__(self, host: str, bind: str) -> None:
         """Listen on a free port of the local address ``bind``; tasks connect to that port of ``host``."""
@@ -210,20 +210,20 @@ class _Handler(socketserver.BaseRequestHandler):
 
 
 class ReportChannel:
-    """The task's end of a report channel. Thread-safe."""
+    """Task's side of a report channel. Thread-safe."""
 
     def __init__(self, address: Address | None, *, once: bool = False, again: bool = False) -> None:
         """Connect to the driver, if there is an address.
 
-        Items begin even if the driver cannot be reached, unless each may begin only ``once`` and the task was
-        attempted before (``again``) or the channel broke: then another task may have received them. If the driver no
-        longer runs the batch, no item begins.
+        If the driver cannot be reached, items begin nevertheless, unless each may begin only ``once`` and another task
+        may have received them: a repeated task (``again``), or a broken channel. If the driver no longer runs the
+        batch, no item begins.
         """
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
         self._sent = 0
         self._answers: list[bytes] = []
-        """The driver's responses so far, in order of the messages."""
+        """Responses so far, in order of the messages."""
 
         self._socket: socket.socket | None = None
         self._is_wanted = True
@@ -303,7 +303,6 @@ class ReportChannel:
 class _Reached:
     connection: socket.socket
     is_wanted: bool
-    """True if the driver still runs the batch."""
 
 
 def _reached(address: Address) -> _Reached | None:

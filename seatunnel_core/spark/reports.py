@@ -22,9 +22,9 @@ class Reports:
     With ``at_once``, for units that write directly to a target or are read concurrently, a unit begins when the driver
     allows it, and its result is reported when it ends.
 
-    Other units, which may begin again, do not wait: every ``PAUSE_S`` a thread reports the unit that began last and
-    the results since. A busy driver takes as long to respond as several small units take to run, and each message adds
-    to its load. After a refusal, each unit requests permission first, so only units of the last interval begin
+    Other units, which may begin again, do not wait: every ``PAUSE_S`` a thread reports the unit that began last and the
+    results since. A busy driver takes as long to respond as several small units take to run, and each message adds to
+    its load. After a refusal, each unit requests permission first, so only units of the last interval begin
     unnecessarily.
     """
 
@@ -38,7 +38,7 @@ class Reports:
         """Unit that began last, until it is reported."""
 
         self._ended: list[Numbered] = []
-        """Results not reported yet."""
+        """Unreported results."""
 
         self._unreceived: list[Numbered] = []
         """Results that the driver did not receive."""

@@ -1,4 +1,4 @@
-"""The driver's record of the task batches on Spark: which units have begun, ended, or begun again."""
+"""Driver's record of the task batches on Spark: the units that have begun, ended, or begun again."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
@@ -15,7 +15,7 @@ from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 from seatunnel_core.work.vertex_work import VertexWork
 
 PipelineKey = tuple[str, int]
-"""Job id and pipeline id."""
+"""Job ID and pipeline number."""
 
 OnResult = Callable[[UnitResult], object]
 """Callback for the result of a unit: called once by a dispatcher thread, unless the pipeline was cancelled. For a
@@ -26,7 +26,7 @@ OnProgress = Callable[[Mapping[str, VertexWork]], object]
 
 @frozen(eq=False)
 class Order:
-    """A submitted work unit."""
+    """Submitted work unit."""
 
     chain: OperatorChain
     attempt: UnitAttempt
@@ -56,7 +56,7 @@ class Order:
         )
 
     def lost(self, lost: PacketLostError) -> Failure:
-        """Return the failure of a unit whose Spark task was lost."""
+        """Return the failure of a unit with a lost Spark task."""
         unit = f"source {self.chain.source_name!r}, work unit {self.attempt.unit.number}"
         where = f"pipeline {self.chain.pipeline_id}, {unit}"
         if not lost.retryable:
@@ -67,7 +67,7 @@ class Order:
 
 @define(eq=False)
 class RunningBatch:
-    """A task batch submitted to Spark. Hold the dispatcher's lock to read or change it."""
+    """Task batch submitted to Spark. Hold the dispatcher's lock to read or change it."""
 
     number: int
     """Number of the batch, from 1. Spark runs batches approximately in this order."""
@@ -84,8 +84,7 @@ class RunningBatch:
     """True once its task has connected to the driver. Before, it is unknown which units have begun."""
 
     began_ms: float = 0.0
-    """Time at which its task connected or the latest results arrived, by ``time.perf_counter``: the duration of the
-    units reported next counts from here."""
+    """Time at which its task connected or the latest results arrived, by ``time.perf_counter``."""
 
     begun: set[int] = field(factory=set)
     """Indices of the units that have begun."""
@@ -127,7 +126,7 @@ class RunningBatch:
 
 @define
 class _Begun:
-    """A set of numbers, most of which are added in order from 1."""
+    """Set of numbers that are mostly added in order from 1."""
 
     below: int = 1
     more: set[int] = field(factory=set)
@@ -149,8 +148,8 @@ class Ledger:
     def __init__(self) -> None:
         self._begun: dict[tuple[Any, ...], _Begun] = {}
         self._epochs: dict[tuple[Any, ...], int] = {}
-        """First epoch of each source in this process: only units restored by that epoch may have begun in an earlier
-        process."""
+        """First epoch of each source in this process: only units restored by it may have begun in an earlier process.
+        """
 
     def begins_again(self, order: Order) -> bool:
         """Record that a unit begins; return True if it may have begun before."""

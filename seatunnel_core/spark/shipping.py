@@ -39,9 +39,7 @@ TASK_MODULES = ("seatunnel_core.spark.task", "seatunnel_core.spark.frames.task",
 """Modules that every task imports, regardless of the job."""
 
 OWN_PACKAGE = "seatunnel_core."
-"""Prefix of the names of the engine's modules. A new Python process can import these, but possibly not the modules of
-a script.
-"""
+"""Prefix of the engine's modules. A new Python process can import these, but possibly not the modules of a script."""
 
 _SPARKS_OWN = frozenset({"pyspark", "py4j"})
 _ALWAYS_THERE = frozenset({*sys.stdlib_module_names, *_SPARKS_OWN, "__main__"})
@@ -49,8 +47,8 @@ WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
 """Spark's option for the time that an application waits for its executors."""
 
 WAIT_S = 180
-"""Default of this wait, in seconds. Longer than ``spark.network.timeout``, after which a master reclaims the executors
-of a driver whose machine was lost."""
+"""Default of this wait, in seconds. It exceeds ``spark.network.timeout``, after which a master reclaims the executors
+of a lost driver."""
 
 _LOG_AFTER_S = 10.0
 _SETTLED_S = 1.5
@@ -100,9 +98,9 @@ class Imports:
 
 
 class Shipment:
-    """Modules that an application has shipped so far, shared by all backends that use it.
+    """Modules that an application has shipped, shared by all its backends; nothing with a local master.
 
-    They share it because an executor rejects a second file of the same name. With a local master nothing is shipped.
+    They share it because an executor rejects a second file of the same name.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -154,7 +152,7 @@ class Shipment:
         """Probe the current executors, some of which may be new, and make them import the covered modules.
 
         Raises:
-            PlatformError: An executor lacks a module; the message contains node, module and pip command.
+            PlatformError: As in ``cover``.
         """
         with self._lock:
             required, declared, covered = sorted(self._required), dict(self._installed), sorted(self._covered)
@@ -175,7 +173,7 @@ _SHIPMENTS_LOCK = threading.Lock()
 
 
 def shipment(context: "SparkContext") -> Shipment:
-    """Return the application's shipment: the same object for every caller."""
+    """Return the application's shipment, the same object for every caller."""
     with _SHIPMENTS_LOCK:
         if context not in _SHIPMENTS:
             folder = tempfile.mkdtemp(prefix="seatunnel-ship-")
@@ -281,7 +279,7 @@ def probe_executors(
         executors: Number of executors.
         modules: Modules that must be installed there.
         declared: Modules declared by plugins, each with the plugin that needs it.
-        preloads: Shipped modules. The Python workers import them now, so that no work unit waits for that.
+        preloads: Shipped modules to import in the Python workers now, so that no work unit waits for that.
 
     Raises:
         PlatformError: The message contains each node, each missing module, and the pip command to run there.

@@ -8,8 +8,8 @@ from seatunnel_core.errors import PacketLostError, PlatformError, SeaTunnelError
 _IN_PYTHON = re.compile(r"^(?!org\.|java\.|py4j\.|Traceback )[\w.]*(?:Error|Exception)\b.*", re.MULTILINE)
 _STATE = re.compile(r"SQLSTATE: (\w{2})\w{3}")
 _LASTING_STATES = frozenset({"0A", "21", "22", "23", "39", "42"})
-"""Permanent classes of SQLSTATE: an unsupported feature, invalid values (a division by zero, a cast, an overflow), and
-invalid statements."""
+"""Permanent classes of SQLSTATE: an unsupported feature, an invalid value such as a division by zero, a cast or an
+overflow, and an invalid statement."""
 
 _VERSIONS = re.compile(r"Python in worker has different version:? *\(?([\d.]+)\)?.*?driver:? *\(?([\d.]+)", re.DOTALL)
 _PASSING = (OSError, MemoryError, EOFError, RuntimeError)
@@ -17,10 +17,7 @@ _PASSING_NAMES = re.compile("Connection|Timeout|Memory|Unavailable|Temporar|Inte
 
 
 def spark_says(error: Exception) -> str:
-    """Return the message of a Spark error without the JVM stack.
-
-    If Python code raised the error, the last line of the Python traceback follows.
-    """
+    """Return the message of a Spark error without the JVM stack, but with the last line of a Python traceback."""
     lines = [line.strip() for line in _text(error).splitlines() if line.strip() and not line.strip().startswith("at ")]
     summary = " ".join(lines[:3])[:1000] or type(error).__name__
     raised = _raised_in_python(error)
@@ -28,10 +25,7 @@ def spark_says(error: Exception) -> str:
 
 
 def lasts(error: BaseException | None) -> bool:
-    """Return True if another attempt of a task would fail with the same error.
-
-    This holds for the errors of ``is_rejected`` and for deterministic errors of Python code.
-    """
+    """Return True if another attempt of a task would fail with the same error, as with deterministic Python errors."""
     name = _python_error(error)
     return is_rejected(error) or (bool(name) and _is_lasting(name))
 
@@ -83,7 +77,7 @@ def _is_lasting(name: str) -> bool:
 
 
 _FOR_GOOD = (NotImplementedError, RecursionError, FileNotFoundError, PermissionError, NotADirectoryError)
-"""Permanent errors whose base class is a transient error."""
+"""Permanent errors with the base class of a transient error."""
 
 
 def _python_error(error: BaseException | None) -> str:

@@ -15,16 +15,11 @@ _QUIET_LOOKS = 2
 """Number of consecutive checks that must find no task, because Spark counts its tasks with a delay."""
 
 _LOST_S = 10.0
-"""Time in seconds after which a task that Spark no longer counts, but that is still connected, must belong to an
-executor that was declared lost.
-"""
+"""Time after which a connected task that Spark no longer counts must belong to a lost executor, in seconds."""
 
 
 def speculates(conf: "SparkConf") -> bool:
-    """Return True if Spark may run a second attempt of a job's only task at the same time.
-
-    This requires ``spark.speculation.task.duration.threshold``.
-    """
+    """Return True if Spark may run a second attempt of a job's only task concurrently."""
     on = str(conf.get("spark.speculation", "false")).lower() == "true"
     return on and conf.contains("spark.speculation.task.duration.threshold")
 

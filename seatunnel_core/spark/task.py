@@ -1,8 +1,8 @@
 """Code of a Spark task: runs a batch of work items in sequence or concurrently, each with its own result.
 
-Importing this module does not import Spark, so tests can call its functions directly. An error in a work item
-becomes its result, so that the other items of the batch continue (protocol rule R15). A failure that cannot be caught,
-such as a killed process, fails the batch; the driver knows which units had begun, and runs them again separately.
+Importing this module does not import Spark, so tests can call its functions directly. An error in a work item becomes
+its result, so that the other items of the batch continue (protocol rule R15). A failure that cannot be caught, such as
+a killed process, fails the batch; the driver knows which units had begun, and runs them again separately.
 """
 
 import pickle
@@ -40,8 +40,8 @@ from seatunnel_core.work.unit import UnitAttempt
 def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
     """Run the batch of one task, and yield the unreported results with the indices of their work items.
 
-    Spark calls this in every task of a job: ``task`` is the index of the task and the batch. The partition has no
-    meaning.
+    Spark calls this in every task of a job: ``task`` is the index of the task and of the batch. The content of the
+    partition is ignored.
     """
     for _ in partition:  # Spark discards a worker that leaves input unread
         pass
@@ -123,7 +123,7 @@ def _end(number: int, run: UnitRun, reports: Reports) -> None:
 
 
 def run_unit(chain: OperatorChain, attempt: UnitAttempt, task_attempt: int) -> UnitResult:
-    """Read, transform and stage a work unit; an ``Exception`` is not raised but becomes the result's failure."""
+    """Read, transform and stage a work unit; an ``Exception`` becomes the result's failure."""
     run = UnitRun(chain, attempt, task_attempt)
     run.stage()
     return run.result()
@@ -156,7 +156,7 @@ _KEPT_THINGS = 64
 class _Things(threading.local):
     """LRU cache of the unpickled objects of one thread of this worker process.
 
-    So each chain is unpickled once. Each thread has its own cache, so that plugins need not be thread-safe.
+    Each thread has its own cache, so that plugins need not be thread-safe.
     """
 
     def __init__(self) -> None:

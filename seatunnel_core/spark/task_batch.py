@@ -10,11 +10,11 @@ from seatunnel_core.spark.work import TaskBatch, Work
 
 @frozen
 class PackedObject:
-    """A chain, source or sink, pickled for tasks under a unique key."""
+    """Chain, source or sink, pickled for tasks under a unique key."""
 
     key: str
     carrier: Any = field(repr=False)
-    """The pickle, or a Spark broadcast of it."""
+    """Pickle, or a Spark broadcast of it."""
 
 
 def batch_of(works: Sequence[tuple[Work, PackedObject]]) -> TaskBatch:

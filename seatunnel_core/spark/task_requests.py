@@ -1,7 +1,4 @@
-"""Short work items for which a caller waits: inspecting a discovered object, probing a sink.
-
-Concurrent work items of several threads share Spark jobs.
-"""
+"""Short work items for which a caller waits: inspecting a discovered object, probing a sink."""
 
 import queue
 import threading
@@ -22,7 +19,7 @@ _MOST_TOGETHER = 1000
 
 @frozen
 class _Request:
-    """A work item, and the future for its result."""
+    """Work item, and the future for its result."""
 
     work: Work
     packed: PackedObject
@@ -30,7 +27,7 @@ class _Request:
 
 
 class TaskRequests:
-    """Queue of works: those that arrive while a Spark job runs form the next job. Thread-safe."""
+    """Queue of work items: those that arrive while a Spark job runs form the next job. Thread-safe."""
 
     def __init__(self, run: Callable[[Sequence[tuple[Work, PackedObject]]], list[Result]]) -> None:
         """Create the queue; ``run`` runs work items as one Spark job and returns their results in order."""

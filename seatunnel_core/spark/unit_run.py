@@ -1,4 +1,4 @@
-"""One attempt at a work unit in a task: reading, transforming, staging and counting."""
+"""Attempt at a work unit in a task: reading, transforming, staging and counting."""
 
 import json
 import threading
@@ -75,9 +75,7 @@ class UnitRun(ReadContext):
         """Number of rows and location of the first one, by vertex and kind of note."""
 
         self._of_query = reads is None and chain.splits is not None
-        """True if the rows are the result of a query, so that it is unknown from where in its
-        sources they were read.
-        """
+        """True if the rows are the result of a query, so that their origin in the sources is unknown."""
 
         self.unit = attempt.unit
         self._chain = chain
@@ -277,7 +275,7 @@ class UnitRun(ReadContext):
         """Return the cause and location of the attempt's failure.
 
         If a transform or a sink rejects a row, the message also contains the location from which the row was read.
-        Sources add this location themselves, and failures that are not caused by a row have none.
+        Sources add this location themselves.
         """
         failure = task_failure(error, f"pipeline {self._chain.pipeline_id}, {self.at}")
         if failure.kind not in (FailureKind.DATA, FailureKind.BUG) or self.at.startswith("source "):
@@ -296,7 +294,7 @@ class UnitRun(ReadContext):
         return reading(self.reader.source, self._splits) + among
 
     def finish_writers(self) -> dict[str, Staged]:
-        """Make the staged output durable, and return it by sink, for the sinks that received a row."""
+        """Make the staged output durable, and return it for each sink that received a row."""
         staged = {}
         self._splits, self._rows = self.unit.splits, (0, 0)
         for name, writer in self._writers.items():

@@ -1,4 +1,4 @@
-"""A restartable timer."""
+"""Restartable timer."""
 
 import threading
 from collections.abc import Callable

@@ -16,14 +16,14 @@ from seatunnel_core.work.vertex_work import VertexWork
 
 @frozen(kw_only=True)
 class UnitWork:
-    """An attempt at a work unit, as sent to a task."""
+    """Attempt at a work unit, as sent to a task."""
 
     chain: str
     """Key of its operator chain in ``TaskBatch.carriers``."""
 
     attempt: UnitAttempt
     reads: str | None = None
-    """Name of the chain's source to which the splits belong; ``None`` for the first source."""
+    """Source of the splits; ``None`` for the first source of the chain."""
 
 
 @frozen(kw_only=True)
@@ -39,7 +39,7 @@ class InspectWork:
 
 @frozen(kw_only=True)
 class ProbeWork:
-    """A token to write into a sink's target, where ``Sink.prove`` must find it from the driver."""
+    """Token to write into a sink's target, where ``Sink.prove`` must find it from the driver."""
 
     sink: str
     """Key of the sink in ``TaskBatch.carriers``."""
@@ -72,7 +72,7 @@ class TaskBatch:
     """Number of reader threads by key of the chain. If empty, the items run one after the other."""
 
     channel: Address | None = None
-    """Address at which the task requests each unit from the driver; ``None`` if it does not."""
+    """Address at which the task requests each unit from the driver; ``None`` if units need no permission."""
 
     writes_at_once: bool = False
     """True if a unit that begins twice may write its rows twice. A repeated task that cannot reach the driver then
@@ -88,20 +88,18 @@ class UnitResult:
     source: str
     attempt: AttemptId
     failure: Failure | None
-    """Cause of the failure of the attempt, otherwise ``None``. After a failure, the counts below cover the part before
-    it.
-    """
+    """Cause of a failure, after which the counts below cover the part before it; ``None`` after success."""
 
     rows_read: int = 0
     rows_skipped: int = 0
     bytes_read: int = 0
     wall_ms: float = 0.0
     busy_ms: float = 0.0
-    """Part of ``wall_ms`` during which its thread had a processor or waited for one, as far as the operating system
-    reports it."""
+    """Part of ``wall_ms`` during which the thread had a processor or waited for one, as far as the system reports it.
+    """
 
     committables: Mapping[str, Committable] = field(factory=dict)
-    """Staged output by sink; a sink that received no row of the unit is missing. Empty after a failure."""
+    """Staged output by sink, for sinks that received a row. Empty after a failure."""
 
     shown: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
     """Arguments for ``Sink.show``, by sink."""
@@ -121,7 +119,7 @@ class InspectResult:
     """Result of an ``InspectWork``."""
 
     items: tuple[DiscoveredObject, ...] = field(default=(), repr=False)
-    """The inspected objects, in order; empty after a failure."""
+    """Inspected objects, in order; empty after a failure."""
 
     failure: Failure | None = None
 

@@ -1,8 +1,8 @@
 """Template process from which the tasks' Python processes on the driver's machine are forked.
 
 Importing the tasks' modules takes a second. So one process imports them on an idle processor while the JVM starts, and
-each parent of workers that Spark requests is a fork of it (``worker_daemon``). It ends with the driver, which keeps
-the other end of its standard input open.
+each parent of workers that Spark requests is a fork of it (``worker_daemon``). It ends with the driver, which keeps the
+template's standard input open.
 """
 
 import gc
@@ -37,18 +37,15 @@ _MEMORY = {
 }
 """Settings of the memory allocators of the tasks' processes. Tasks allocate and free megabytes per batch, and the
 kernel zeroes each page when it is allocated again, which took a sixth of the time of a CSV job. Arrow's own pool
-returns memory at once, and keeps an arena per thread. The ``MALLOC`` names are glibc's; other C libraries ignore them.
-"""
+returns memory at once, and keeps an arena per thread. The ``MALLOC`` names are glibc's; other C libraries ignore
+them."""
 
 
 class WorkerTemplate:
-    """The driver's handle to the running template."""
+    """Driver's handle of the running template."""
 
     def __init__(self, folder: str, modules: Sequence[str], log: BinaryIO) -> None:
-        """Start the template, which imports the modules.
-
-        Its socket is in ``folder``, to which only this user may have access.
-        """
+        """Start the template, which imports the modules. ``folder``, for its socket, must be private to this user."""
         self.path = os.path.join(folder, FILE)
         environment = {  # the same as Spark's for tasks
             **os.environ,

@@ -1,1 +1,1 @@
-"""The DataFrame path: work units in which Spark itself reads or transforms rows."""
+"""DataFrame path: work units in which Spark itself reads or transforms rows."""

@@ -1,6 +1,6 @@
-"""The DataFrame path: work units of chains in which Spark itself reads or transforms rows.
+"""DataFrame path: work units of chains in which Spark itself reads or transforms rows.
 
-A work unit is some splits of a source or, if a transform combines rows, all splits of the sources: a query.
+A work unit is some splits of a source or, if a transform combines rows, a query over all splits of the sources.
 
 ::
 
@@ -52,16 +52,16 @@ class SparkFrames:
         self._spark = spark
         self._slots = slots
         self._building = threading.Lock()
-        """Lock held while frames are built, because ``SparkSql`` creates views, which the whole session shares."""
+        """Lock for building frames, because ``SparkSql`` creates views, which the whole session shares."""
 
         self._noted = _new_notes(spark)
 
     @contextmanager
     def _build(self) -> Iterator[None]:
-        """Build frames exclusively, with names resolved by the settings of this session.
+        """Build frames exclusively, with the settings of this session.
 
-        Spark uses the active session of the JVM's thread; a thread of the engine has none, and would get the defaults
-        for ``spark.sql.caseSensitive``, the time zone and all other settings.
+        A thread of the engine has no active session, so Spark would use the defaults for ``spark.sql.caseSensitive``,
+        the time zone and all other settings.
         """
         with self._building:
             activate(self._spark)
@@ -149,7 +149,7 @@ class SparkFrames:
     def run_unit(self, chain: OperatorChain, work: FrameWork, tag: str, pool: str) -> UnitResult:
         """Run the part of a work unit that passes through DataFrames; a data error becomes its failure.
 
-        Exceptions of Spark for a failure of the whole job are not wrapped.
+        Spark's exceptions for a failure of the whole job are not wrapped.
         """
         started = time.perf_counter()
         activate(self._spark)
@@ -219,10 +219,9 @@ class SparkFrames:
 
 
 def _counts(noted: dict[Any, Noted]) -> dict[str, int]:
-    """Return the number of rows and bytes read for a job, and of rows skipped.
+    """Return the number of rows and bytes read for a job, and of rows skipped, ignoring repeated tasks and reads.
 
-    Repeated tasks and repeated reads are counted once. Steps between DataFrame transforms have no source: they read
-    nothing, but may skip rows.
+    Steps between DataFrame transforms have no source: they read nothing, but may skip rows.
     """
     by_step: dict[tuple[str, str], dict[str, int]] = {}
     for (_, source, step, _), one in noted.items():
@@ -244,15 +243,10 @@ def _partition_number() -> int:
 
 
 def both_parts(chain: OperatorChain, unit: WorkUnit, framed: UnitResult, direct: Sequence[UnitResult]) -> UnitResult:
-    """Return the result of a unit with both kinds of sinks: downstream of DataFrame transforms, and others.
+    """Merge the results of a unit with sinks downstream of DataFrame transforms and other sinks.
 
-    The staged output of both paths is merged. Rows read on both paths are counted once.
-
-    Args:
-        chain: The chain of the unit.
-        unit: The work unit.
-        framed: The result of the DataFrame path.
-        direct: The results of the fused path: one or more for each source, each for some splits.
+    Rows read on both paths are counted once. ``direct`` are the results of the fused path, each for some splits of a
+    source.
     """
     results = (framed, *direct)
     failure = next((result.failure for result in results if result.failure is not None), None)
@@ -297,10 +291,7 @@ def _merged(chain: OperatorChain, unit: WorkUnit, epoch: int, sink: str, parts: 
 
 
 def _new_notes(spark: "SparkSession") -> "Accumulator[dict[Any, Any]]":
-    """Return an accumulator of dictionaries by (job, source, step, partition).
-
-    A repeated task overwrites its own entry.
-    """
+    """Return an accumulator of dictionaries by (job, source, step, partition). A repeated task overwrites its entry."""
     from pyspark import AccumulatorParam
 
     class Union(AccumulatorParam):  # type: ignore[misc]  # pyspark is not typed for us

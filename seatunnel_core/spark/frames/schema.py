@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 
 
 def spark_schema(schema: TableSchema) -> "StructType":
-    """Return the Spark types of a table's columns.
-
-    Raises:
-        TransformError: Spark has no type for a column.
-    """
+    """Return the Spark types of a table's columns; raise ``TransformError`` if Spark lacks one."""
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StructField, StructType
 
@@ -36,7 +32,7 @@ def spark_schema(schema: TableSchema) -> "StructType":
 
 
 def arrow_columns(schema: "StructType") -> pa.Schema:
-    """Return the Arrow columns of a Spark schema: all columns are nullable, and timestamps are in UTC.
+    """Return the Arrow columns of a Spark schema: all nullable, timestamps in UTC.
 
     Raises:
         TransformError: A column's type has no counterpart in Arrow.

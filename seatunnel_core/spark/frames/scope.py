@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _NOWHERE = "file:///seatunnel-has-no-rows-while-it-plans"
-"""A path that cannot be read: a request for rows fails immediately, in the driver."""
+"""Unreadable path: a request for rows fails immediately, in the driver."""
 
 _SPARK = "org.apache.spark.sql."
 _SUBQUERY = f"{_SPARK}catalyst.expressions.SubqueryExpression"
@@ -45,8 +45,7 @@ _ONE_SIDE = {
     True: frozenset({"INNER", "CROSS", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI"}),
     False: frozenset({"INNER", "CROSS", "RIGHT OUTER"}),
 }
-"""Types of joins with another relation in which the matches of an input row do not depend on other rows, by True if
-the input is the left side."""
+"""Joins in which the matches of an input row do not depend on other rows, by True if the input is the left side."""
 
 _CLAUSES = {
     "Aggregate": "GROUP BY or an aggregate function",
@@ -74,7 +73,7 @@ _PLAIN_PYTHON = (100, 101)
 
 @frozen
 class PlanScope:
-    """The inputs that a plan reads, and the operations in it that combine rows."""
+    """Inputs that a plan reads, and its operations that combine rows."""
 
     clauses: tuple[str, ...]
     """Operations that combine rows, in the query's terms; empty if the plan works row by row."""
@@ -128,7 +127,7 @@ def _analysed(frame: "DataFrame") -> Any:
 
 
 class _Plan:
-    """A traversal of one Spark plan; its nodes and expressions are JVM objects."""
+    """Traversal of one Spark plan, with nodes and expressions that are JVM objects."""
 
     def __init__(self, spark: "SparkSession", inputs: Sequence[int]) -> None:
         self.clauses: dict[str, None] = {}
@@ -136,7 +135,7 @@ class _Plan:
         self._gateway = spark.sparkContext._gateway
         self._inputs = frozenset(inputs)
         self._named: dict[int, bool] = {}
-        """True for common table expressions (WITH) that read an input, by id."""
+        """True for common table expressions (WITH) that read an input, by ID."""
         self._subqueries: dict[str, bool] = {}
         """True for expression classes that are subqueries, by class name."""
 
@@ -161,7 +160,7 @@ class _Plan:
     def _comes_of_input(self, rdd: Any) -> bool:
         """Return True if an RDD is an input or depends on one.
 
-        An RDD that depends on an input counts as combining rows, because the functions of RDDs cannot be analysed.
+        A dependent RDD counts as combining rows, because the functions of RDDs cannot be analysed.
         """
         if rdd.id() in self._inputs:
             self.seen.add(rdd.id())
@@ -220,7 +219,7 @@ class _Plan:
 
 
 def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
-    """Return what an expression depends on in addition to its row; empty if nothing, or only random numbers."""
+    """Return the dependency of an expression on more than its row; empty if none, or only random numbers."""
     kind = _kind(expression)
     if kind == "PythonUDF":
         return "" if expression.evalType() in _PLAIN_PYTHON else "a Python function that sees batches (pandas, Arrow)"
@@ -234,10 +233,7 @@ def _beyond_the_row(expression: Any, children: Sequence[Any]) -> str:
 
 
 def _drawn_anew(expression: Any) -> bool:
-    """Return True if an expression generates random numbers without a seed in the query.
-
-    With a seed, each work unit would get the same numbers.
-    """
+    """Return True if an expression generates random numbers without a seed; with one, work units would repeat them."""
     try:
         return bool(expression.hideSeed())
     except Exception:

@@ -1,8 +1,6 @@
 """Functions of the DataFrame path that Spark maps over Arrow batches on executors.
 
-One function reads splits and passes their rows to Spark; one counts the rows that Spark reads itself; one applies the
-Arrow transforms between two DataFrame transforms; one stages the final output. They use the same ``UnitRun`` as the
-fused path, so both paths read and stage in the same way.
+They use the same ``UnitRun`` as the fused path, so both paths read and stage in the same way.
 """
 
 import json
@@ -29,8 +27,8 @@ Batches = Iterator[pa.RecordBatch]
 class Noted:
     """Report of one task in addition to the rows that it passes to Spark.
 
-    A data error must not become an error of Spark, which would run the task three more times and report the cause only
-    as text.
+    A data error must not become an error of Spark, which would repeat the task three times and report the cause only as
+    text.
     """
 
     rows: int = 0
@@ -38,7 +36,7 @@ class Noted:
     bytes: int = 0
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
-    """Notes, as in ``UnitResult``."""
+    """Notes as in ``UnitResult``."""
 
 
 Note = Callable[[Noted, "int | None"], None]
@@ -48,7 +46,7 @@ is counted once. Without a number, the piece is the partition of the task."""
 
 @frozen(kw_only=True)
 class FrameWork:
-    """The attempt for which the functions run."""
+    """Attempt for which the functions run."""
 
     chain: str
     """Key of the chain."""
@@ -59,10 +57,7 @@ class FrameWork:
     attempt: UnitAttempt
 
     def run(self, reads: str | None = None) -> UnitRun:
-        """Return the run of the attempt for one of the chain's sources.
-
-        The splits of a query are sent once, with the chain.
-        """
+        """Return the run of the attempt for one of the chain's sources."""
         chain: OperatorChain = unwrapped(self.chain, {self.chain: self.carrier})
         attempt = self.attempt
         if chain.splits is not None:

@@ -1,4 +1,4 @@
-"""The frames of one work unit: the output of each source and DataFrame transform, down to the staged output."""
+"""Frames of one work unit: the output of each source and DataFrame transform, and the staged output."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @frozen
 class UnitFrames:
-    """The frames of one work unit."""
+    """Frames of one work unit."""
 
     spark: "SparkSession"
     chain: OperatorChain
@@ -35,8 +35,8 @@ class UnitFrames:
     """Function that returns the receiver of counts, by the counted source (empty for none) and the counting step."""
 
     kept: "dict[str, DataFrame]" = field(factory=dict)
-    """Cached frames of a query from which several tables are computed. Computing them again might sample or limit the
-    rows differently."""
+    """Cached frames of a query with several output tables. Computing them again might sample or limit the rows
+    differently."""
 
     def staging_nodes(self) -> list[str]:
         """Return the DataFrame transforms, and sources that Spark reads, that feed a sink.
@@ -78,10 +78,7 @@ class UnitFrames:
         return frame
 
     def _takers(self, node: str) -> int:
-        """Return the number of tables that consume the output of a vertex.
-
-        It is one for each input of a DataFrame transform, and one for all sinks together.
-        """
+        """Return the number of consumers of a vertex: inputs of DataFrame transforms, plus one for all its sinks."""
         frames = [step for step in self.chain.steps if isinstance(step.transform, DataFrameTransform)]
         inputs = [origin for step in frames for name in step.inputs for origin in self._origins(name)]
         return inputs.count(node) + reaches_sink(self.chain, node)
@@ -103,7 +100,6 @@ class UnitFrames:
         return frame.mapInArrow(counted(schema.columns, self.note_for(reader.name, reader.name)), frame.schema)
 
     def _before(self, step: Step) -> "dict[str, DataFrame]":
-        """Return the inputs of a DataFrame transform, by the job's names for them."""
         return {view: self._input(step, name) for name, view in zip(step.inputs, step.views, strict=True)}
 
     def _input(self, step: Step, name: str) -> "DataFrame":
@@ -138,10 +134,7 @@ class UnitFrames:
         return self.spark.range(0, splits, 1, max(1, min(splits, tasks)))
 
     def _origins(self, name: str) -> list[str]:
-        """Return the sources and DataFrame transforms that feed a vertex through Arrow transforms only.
-
-        A vertex that is one of them is its own origin.
-        """
+        """Return the sources and DataFrame transforms (or the vertex itself) that feed it through Arrow transforms."""
         if self.chain.reader(name) is not None or isinstance(self._step(name).transform, DataFrameTransform):
             return [name]
         origins: dict[str, None] = {}
@@ -160,13 +153,8 @@ class UnitFrames:
 def direct_works(chain: OperatorChain, key: str, attempt: UnitAttempt, slots: int) -> Iterator[UnitWork]:
     """Yield the fused part of a work unit: rows that reach sinks without a DataFrame transform.
 
-    It is one task for each source; for a query, the source's maximum of concurrent tasks.
-
-    Args:
-        chain: The chain of the unit.
-        key: The key of the chain in a batch.
-        attempt: The attempt at the unit.
-        slots: Number of tasks that Spark runs concurrently.
+    Each source is one task; in a query, the source's maximum of concurrent tasks. ``key`` is the key of the chain in a
+    batch, and ``slots`` the number of tasks that Spark runs concurrently.
     """
     for reader in chain.readers:
         if isinstance(reader.source, FrameSource) or not reaches_sink(chain, reader.name):
@@ -208,11 +196,7 @@ def _without_query_logs() -> Iterator[None]:
 
 
 def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
-    """Return the rows of a source that Spark reads.
-
-    Raises:
-        SourceError: Spark rejects the source.
-    """
+    """Return the rows of a source that Spark reads; raise ``SourceError`` if Spark rejects it."""
     try:
         with _without_query_logs():
             return source.frame(spark)
@@ -223,7 +207,7 @@ def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
 
 
 def applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
-    """Return the output of a transform; ``schema`` is that of the first input.
+    """Return the output of a transform; ``schema`` is the schema of the first input.
 
     Raises:
         TransformError: Its function failed, Spark rejects it, or two columns have the same name.

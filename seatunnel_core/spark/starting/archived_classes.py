@@ -18,7 +18,7 @@ FOLDER = "SEATUNNEL_CLASS_ARCHIVES"
 """Environment variable for the folder of archives, by default in the user's cache folder; ``off`` disables archives."""
 
 CHOOSING = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit")
-"""JVM flags that show that the user manages archives."""
+"""JVM flags of users who manage archives themselves."""
 
 _TRIED_AGAIN_AFTER_S = 3600.0
 """Minimum time between two attempts to create an archive. It is short because a killed start of Spark removes the
@@ -30,9 +30,7 @@ _EDITION = 1
 """Version of the archive's content: increase it when the creator loads other classes."""
 
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-"""Environment variables for the temporary folder, which is often removed at the end of the command; the creator of the
-archive outlives the command.
-"""
+"""Environment variables for the temporary folder, which may be removed while the creator of the archive still runs."""
 
 _MAKER = "seatunnel_core.spark.starting.class_archive"
 
@@ -56,7 +54,7 @@ class ClassArchive:
 
     @property
     def log(self) -> Path:
-        """Log of the archive's creation; if there is no archive, the log contains the reason."""
+        """Log of the archive's creation, which contains the reason of a failure."""
         return self.file.with_suffix(".log")
 
 

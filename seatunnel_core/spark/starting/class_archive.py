@@ -1,8 +1,8 @@
 """Creation of the Java class archive that Spark's JVM loads at every start.
 
-Most of a JVM's start is reading about ten thousand classes from jars. With an archive (class-data sharing), in
-which they are parsed and linked once per machine, Spark starts in about half the time. An archive belongs to one Java
-and one class path: its name is derived from both, and a JVM ignores an archive that does not match.
+Most of a JVM's start is reading about ten thousand classes from jars. An archive (class-data sharing) contains them
+parsed and linked, so Spark starts in about half the time. An archive belongs to one Java and one class path: its name
+is derived from both, and a JVM ignores an archive that does not match.
 
 The first command on a machine starts Spark without an archive, and leaves a process that creates it with the lowest
 priority. ``python -m seatunnel_core.spark.starting.class_archive`` creates it immediately.

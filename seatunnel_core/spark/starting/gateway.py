@@ -34,7 +34,7 @@ QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def launch(conf: "SparkConf", log_file: Path) -> "SparkContext":
-    """Start Spark in the existing JVM or in a new one, whose output goes to ``log_file``."""
+    """Start Spark in the existing JVM or in a new one that writes its output to ``log_file``."""
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -68,11 +68,8 @@ def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
     """Return the configuration without secrets.
 
     PySpark launches the JVM with the configuration on its command line, which every user of the machine can read. The
-    context receives the complete configuration over the gateway.
-
-    Args:
-        conf: The complete configuration.
-        folder: Receives a file with the Java options that contain secrets, which the JVM reads when it starts.
+    context receives the complete configuration over the gateway. Java options with secrets are written to a file in
+    ``folder``, which the JVM reads when it starts.
     """
     from pyspark import SparkConf
 
@@ -86,10 +83,7 @@ def public_part(conf: "SparkConf", folder: Path) -> "SparkConf":
 
 
 def secret_file(conf: "SparkConf", folder: Path) -> Path | None:
-    """Write the secrets that Spark needs before its context exists, such as repository logins, to a file.
-
-    Return its path, or ``None`` if there are no secrets.
-    """
+    """Write the secrets that Spark needs before its context exists, such as repository logins, to a file, if any."""
     found = {key: value for key, value in conf.getAll() if key.startswith(_AT_SUBMIT) and shown(key, value) != value}
     if not found:
         return None
@@ -135,8 +129,8 @@ def quoted(flag: str, *, always: bool = False) -> str:
 def keep_to_its_logger() -> None:
     """Keep py4j's messages in its own logger, and stop PySpark from printing each query that cannot be planned.
 
-    py4j reports a lost connection to the root logger, and Python prints that with a traceback if logging is not
-    configured. PySpark prints the JVM's stack. The driver's calls fail with an error that states both in one sentence.
+    Otherwise py4j prints a lost connection with a traceback, and PySpark prints the JVM's stack. The errors of the
+    driver's calls state both in one sentence.
     """
     from py4j import java_gateway
     from pyspark.logger import PySparkLogger
@@ -180,7 +174,7 @@ def is_alive(gateway: Any) -> bool:
 
 
 def _end(gateway: Any) -> None:
-    """End the JVM of a gateway whose context did not start; it would otherwise stay idle until this process ends."""
+    """End the JVM of a gateway without a context; it would otherwise stay idle until this process ends."""
     forget()
     process = gateway.proc
     if process is not None:

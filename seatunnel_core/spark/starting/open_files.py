@@ -1,10 +1,10 @@
-"""Limit of open files of this process and its children: Spark's JVM reaches it long before Python does."""
+"""Limit of open files of this process and its children. Spark's JVM reaches it long before Python does."""
 
 import resource
 from contextlib import suppress
 
 _ENOUGH = 1024
-"""Maximum number of open files of one job: about 330 of the JVM, those of tasks, and connections."""
+"""Maximum number of open files of one job: about 330 of the JVM, files of tasks, and connections."""
 
 
 def raise_limit() -> None:

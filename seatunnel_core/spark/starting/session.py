@@ -64,7 +64,7 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 @frozen(kw_only=True)
 class RunningSpark:
-    """A running Spark and its owner, the engine or the application."""
+    """Running Spark and its owner, the engine or the application."""
 
     context: "SparkContext" = field(repr=False)
     own: bool
@@ -236,17 +236,14 @@ def _reason(error: Exception, log_file: Path, logged_before: int) -> str:
 
 
 def stop(running: RunningSpark) -> None:
-    """Stop Spark if the engine started it and no other job of this process uses it.
-
-    It never raises, because Spark may already have ended.
-    """
+    """Stop Spark if the engine started it and no other job of this process uses it. Never raises."""
     _end(running, running.context.stop)
 
 
 def leave(running: RunningSpark) -> None:
-    """Stop Spark like ``stop``, but without waiting a second for its network to shut down.
+    """Stop Spark like ``stop``, but without waiting for it; for a process that is about to exit.
 
-    The JVM detects the end of its input, stops Spark and exits. For a process that is about to exit.
+    The JVM detects the end of its input, stops Spark and exits.
     """
     _end(running, lambda: _leave(running.context))
 
@@ -287,11 +284,7 @@ def archive_classes() -> None:
 
 
 def restore_sockets(running: RunningSpark) -> None:
-    """Create the folder of the sockets again if it was removed.
-
-    Raises:
-        OSError: The folder cannot be created.
-    """
+    """Create the folder of the sockets again if it was removed; raise ``OSError`` if that fails."""
     if running.sockets is not None:
         restore_socket_folder(running.sockets)
 

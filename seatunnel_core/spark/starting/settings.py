@@ -1,4 +1,4 @@
-"""A job's settings for the start of Spark, and the master and JVM flags derived from them."""
+"""Job settings for the start of Spark, and the master and JVM flags derived from them."""
 
 import os
 import shlex
@@ -20,24 +20,20 @@ TASK_FAILURES = 4
 
 
 _QUICK_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn16m", "-Xms64m")
-"""Flags for a JVM that moves no rows: less compilation, no collector threads, and an early first garbage collection.
-Without the last one the initial heap is a 64th of the machine's memory, and fills up before its old generation is
-collected."""
+"""Flags for a JVM that moves no rows: less compilation, no collector threads, and an early first garbage collection. By
+default the initial heap is a 64th of the machine's memory, and fills up before its old generation is collected."""
 
 
 @frozen(kw_only=True)
 class SparkSettings:
-    """Settings for the start of Spark.
-
-    For an adopted session only ``preloads`` and ``declared`` apply.
-    """
+    """Settings for the start of Spark. For an adopted session only ``preloads`` and ``declared`` apply."""
 
     app_name: str = "seatunnel"
     parallelism: int | None = None
     """Number of concurrent tasks with a local master; ``None`` for the number of processors."""
 
     options: Mapping[str, str] = field(factory=dict, repr=False)
-    """The ``spark.*`` options of the job's ``env``. ``spark.master`` selects a cluster."""
+    """Options ``spark.*`` of the job's ``env``. ``spark.master`` selects a cluster."""
 
     java_options: tuple[str, ...] = ()
     """Flags for the driver's JVM, from ``JAVA_OPTS`` and ``-DJvmOption``."""
@@ -79,17 +75,14 @@ def workers_python(settings: SparkSettings, environ: Mapping[str, str]) -> str:
     """Return the Python interpreter of the tasks.
 
     On this machine it is the one that runs this process; Spark would use the system's, without the packages of a
-    virtual environment. On a cluster it is that of ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if set.
+    virtual environment. On a cluster it is the one of ``spark.pyspark.python`` or ``PYSPARK_PYTHON``, if set.
     """
     named = settings.options.get("spark.pyspark.python") or environ.get("PYSPARK_PYTHON")
     return named if named and not runs_on_this_machine(settings) else sys.executable
 
 
 def with_task_failures(master: str) -> str:
-    """Return the master in the form that allows several attempts of a task.
-
-    ``local``, ``local[4]`` and ``local[*]`` allow one.
-    """
+    """Return the master with several attempts per task; ``local``, ``local[4]`` and ``local[*]`` allow one."""
     if master == "local":
         return f"local[1,{TASK_FAILURES}]"
     if master.startswith("local[") and "," not in master:
@@ -112,7 +105,7 @@ def jvm_flags(settings: SparkSettings, archive: ClassArchive | None) -> tuple[st
 
 
 def runs_on_this_machine(settings: SparkSettings) -> bool:
-    """Return True if tasks run on the driver's machine, and so see its files; known before Spark starts."""
+    """Return True if tasks run on the driver's machine, and so can access its files; known before Spark starts."""
     pyspark = sys.modules.get("pyspark")
     running = pyspark.SparkContext._active_spark_context if pyspark is not None and settings.adopt else None
     master = running.master if running is not None else settings.options.get("spark.master", "local")

@@ -17,16 +17,13 @@ from seatunnel_core.errors import PlatformError
 logger = logging.getLogger("seatunnel.spark")
 
 _LONGEST_BASE = 40
-"""Maximum length of the path of a temporary folder that can contain sockets: the path of a Unix domain socket has at
-most 104 bytes (macOS), and Spark's names take 42."""
+"""Maximum length of a temporary folder's path that can contain sockets: the path of a Unix domain socket has at most
+104 bytes (macOS), and Spark's names take 42."""
 
 
 @cache
 def socket_folder() -> str:
-    """Return the folder of this process, accessible only to this user.
-
-    It exists as long as this process, because the JVM continues to use it for a second session.
-    """
+    """Return the folder of this process, accessible only to this user, for the lifetime of the process."""
     base = tempfile.gettempdir()
     folder = tempfile.mkdtemp(prefix="seatunnel-", dir=base if len(base) < _LONGEST_BASE else "/tmp")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
