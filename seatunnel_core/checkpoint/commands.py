@@ -2,8 +2,7 @@
 
 The runtime executes a command and reports the outcome as the event that the command specifies. Failures are
 ``StorageFailed`` for a command to the checkpoint storage and ``ConnectorFailed`` for one to a source or the sinks,
-unless the command specifies another event. Commands are values: the state machines do no I/O, start no thread and read
-no clock.
+unless the command specifies another event.
 """
 
 import enum
@@ -42,26 +41,20 @@ class LoadCheckpoint:
 
 @frozen(kw_only=True)
 class ListPublished:
-    """List the committables that the targets show as published, before anything is stored (R10).
-
-    Answer: ``PublishedListed``.
-    """
+    """List the committables that the targets show as published (R10). Answer: ``PublishedListed``."""
 
     epoch: int
 
 
 @frozen(kw_only=True)
 class StoreCheckpoint:
-    """Store a checkpoint, then check that the epoch is still the newest (R5).
-
-    Answer: ``CheckpointStored`` or ``FenceLost``.
-    """
+    """Store a checkpoint, then check that the epoch is the newest (R5). Answer: ``CheckpointStored``, ``FenceLost``."""
 
     state: PipelineState
-    """The encoded checkpoint."""
+    """Encoded checkpoint."""
 
     content: VertexStates = field(repr=False)
-    """The decoded content."""
+    """Decoded content."""
 
 
 @frozen(kw_only=True)
@@ -83,19 +76,19 @@ class CancelTimer:
 class PrepareSinks:
     """Prepare the sinks for the epoch, and apply the pending save modes. Answer: ``SinksPrepared``.
 
-    It raises the epoch rows of databases, creates staging folders, and verifies that tasks and driver see the same
+    It raises the epoch rows of databases, creates staging folders, and verifies that tasks and driver access the same
     target.
     """
 
     epoch: int
     save_mode_pending: frozenset[str]
-    """Names of the sinks whose save mode has not been applied yet."""
+    """Names of the sinks with save modes that have not been applied yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
     """Newest epoch that prepared a sink's target, by sink name; absent if none is known."""
 
     published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
-    """Tables to which a sink has published rows, with their identities, by sink name; absent if there are none."""
+    """Tables to which a sink has published rows, with their identities, by sink name."""
 
 
 @frozen(kw_only=True)
@@ -128,10 +121,7 @@ class Poll:
 
 @frozen(kw_only=True)
 class RunUnit:
-    """Run one attempt of a work unit on Spark.
-
-    Answer: ``UnitFinished`` or ``UnitFailed``, with the id of the attempt.
-    """
+    """Run an attempt of a work unit on Spark. Answer: ``UnitFinished`` or ``UnitFailed``, with its ID."""
 
     task: str
     attempt: UnitAttempt
@@ -180,7 +170,7 @@ class Retract:
 
     epoch: int
     retractions: Mapping[str, Retraction] = field(repr=False)
-    """The output that each sink rolls back, by sink."""
+    """Output that each sink rolls back, by sink."""
 
 
 class Outcome(enum.Enum):
@@ -212,7 +202,7 @@ class EndPipeline:
 
 @frozen(kw_only=True)
 class EpochStarted:
-    """A notice that the restore point is durable: from now on the pipeline exists and can be resumed."""
+    """Notice that the restore point is durable: from now on the pipeline exists and can be resumed."""
 
     epoch: int
     base: CheckpointRef | None
@@ -222,7 +212,7 @@ class EpochStarted:
 
 @frozen(kw_only=True)
 class CheckpointTriggered:
-    """A notice that a checkpoint is pending: its barriers were sent."""
+    """Notice that a checkpoint is pending: its barriers were sent."""
 
     checkpoint_id: int
     checkpoint_type: CheckpointType
@@ -230,7 +220,7 @@ class CheckpointTriggered:
 
 @frozen(kw_only=True)
 class CheckpointCompleted:
-    """A notice that a checkpoint is durable, and that no newer engine was seen afterwards (R5)."""
+    """Notice that a checkpoint is durable, and that no newer engine was detected afterwards (R5)."""
 
     checkpoint_id: int
     checkpoint_type: CheckpointType
@@ -244,13 +234,12 @@ class CheckpointCompleted:
 
     @property
     def duration_ms(self) -> int:
-        """Time from the trigger to the completion."""
         return self.acknowledge_ms + self.store_ms
 
 
 @frozen(kw_only=True)
 class CheckpointPublished:
-    """A notice that every sink has published what the completed checkpoint contains."""
+    """Notice that every sink has published the output of a completed checkpoint."""
 
     checkpoint_id: int
     commit_ms: int
@@ -286,19 +275,18 @@ class AbortKind(enum.Enum):
 
 @frozen(kw_only=True)
 class CheckpointAborted:
-    """A notice that a pending checkpoint was aborted; the next one contains its content."""
+    """Notice that a pending checkpoint was aborted; the next one contains its content."""
 
     checkpoint_id: int
     kind: AbortKind
     reason: str
-    """Reason for display. For an expired checkpoint: each vertex that did not acknowledge it, with its current activity
-    and the duration.
+    """Reason for display. For an expired checkpoint: each missing vertex, with its current activity and the duration.
     """
 
 
 @frozen(kw_only=True)
 class SavepointCompleted:
-    """A notice that a savepoint is durable; it refers to no staged output."""
+    """Notice that a savepoint is durable; it refers to no staged output."""
 
     name: str
     ref: CheckpointRef
@@ -306,7 +294,7 @@ class SavepointCompleted:
 
 @frozen(kw_only=True)
 class SavepointFailed:
-    """A notice that a savepoint will not be taken; the pipeline itself may be healthy."""
+    """Notice that a savepoint will not be taken; the pipeline itself may be healthy."""
 
     name: str
     reason: str
@@ -314,7 +302,7 @@ class SavepointFailed:
 
 @frozen(kw_only=True)
 class RowsCommitted:
-    """A notice that a sink has published rows."""
+    """Notice that a sink has published rows."""
 
     sink: str
     rows: int
@@ -325,7 +313,7 @@ class RowsCommitted:
 
 @frozen(kw_only=True)
 class Degraded:
-    """A notice that the pipeline is degraded; an empty ``reason`` means that it has recovered."""
+    """Notice that the pipeline is degraded; an empty ``reason`` means that it has recovered."""
 
     reason: str
 

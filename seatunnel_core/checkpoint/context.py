@@ -25,8 +25,8 @@ class PipelineContext:
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False
-        """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the
-        base."""
+        """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the base.
+        """
 
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None
@@ -52,8 +52,8 @@ class PipelineContext:
     def enter(self, phase: Phase) -> None:
         """Move the pipeline to ``phase``; nothing else changes the phase.
 
-        The transition table must allow the change, whatever the current event is: a message between vertices may be
-        delivered later than the event that caused it.
+        The transition table must allow it for any event: a message between vertices may be delivered later than its
+        event.
         """
         assert phase in NEXT[self.phase], f"no event leads from {self.phase} to {phase}"
         self.phase = phase
@@ -77,8 +77,7 @@ class PipelineContext:
     def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, states: VertexStates) -> int:
         """Store the states as a checkpoint, and return their size in bytes.
 
-        Every checkpoint contains the base of the epoch, so that a checkpoint that a zombie stores late stays orphaned
-        (R4).
+        Every checkpoint contains the base of the epoch, so that a late checkpoint of a zombie stays orphaned (R4).
 
         Raises:
             StateFormatError: A split or a committable contains a value that is not JSON; nothing is stored.
@@ -116,9 +115,6 @@ class PipelineContext:
         self.wiring.do(Complete(epoch=self.epoch))
 
     def clean(self) -> None:
-        """Sweep all staging, including that of this epoch (R9).
-
-        After the last commit no staged output is referenced, and no unit can start.
-        """
+        """Sweep all staging, including the staging of this epoch (R9). No unit can start any more."""
         self.enter(Phase.CLEANING)
         self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))

@@ -1,8 +1,7 @@
-"""The coordinator of one pipeline: starts it, takes its checkpoints and ends it.
+"""Coordinator of one pipeline: starts it, takes its checkpoints and ends it.
 
-Read it with ``docs/design/checkpoint-protocol.md``: R1, R2, … in the comments are the rules there. The coordinator
-does no I/O and reads no clock: its handlers receive events or messages, and send commands and messages through the
-wiring.
+R1, R2, … in the comments are rules in ``docs/design/checkpoint-protocol.md``. The coordinator does no I/O and reads no
+clock: its handlers receive events or messages, and send commands and messages through the wiring.
 """
 
 from collections.abc import Callable
@@ -51,10 +50,10 @@ class Coordinator:
     """Coordinator of one pipeline's checkpoints, which take effect only when they are durable and fenced.
 
     A checkpoint is a distributed snapshot of Chandy and Lamport. The coordinator injects a barrier (their marker) at
-    every source. Each vertex that receives it records its state, reports that with ``Acknowledge`` and forwards the
-    barrier on every channel. The channels' state is what is in flight in a task: units that run, wait or are held back
-    for order (R2). The last acknowledgement completes the cut. It is stored, and when the storage reports that it is
-    durable and this epoch is still the newest (R5), the sinks may publish what it contains (R1).
+    every source. Each vertex that receives it records its state, reports the state with ``Acknowledge`` and forwards
+    the barrier on every channel. The state of a channel is the units in flight in a task: running, waiting or held back
+    for order (R2). The last acknowledgement completes the cut, which is stored. When it is durable and this epoch is
+    still the newest (R5), the sinks may publish its output (R1).
 
     K. M. Chandy and L. Lamport, "Distributed Snapshots: Determining Global States of Distributed Systems", ACM
     Transactions on Computer Systems 3(1), 1985.
@@ -182,10 +181,7 @@ class Coordinator:
         self._context.tell_sources(Barrier(checkpoint_id, last))
 
     def _acknowledged(self, message: Acknowledge) -> None:
-        """Record the state of one vertex; store the cut when no acknowledgement is missing.
-
-        Acknowledgements of an aborted checkpoint are ignored.
-        """
+        """Record the state of one vertex; store the cut after the last one. Ignore an aborted checkpoint."""
         pending = self.pending.get(message.checkpoint_id)
         if pending is None or not pending.acknowledge(message.vertex, message.state):
             return
@@ -203,10 +199,7 @@ class Coordinator:
         pending.state_bytes = state_bytes
 
     def checkpoint_stored(self, event: events.CheckpointStored) -> None:
-        """Handle a checkpoint that became durable while this epoch was the newest (R5).
-
-        It is the restore point, a pending checkpoint or a savepoint.
-        """
+        """Handle a restore point, checkpoint or savepoint that became durable while this epoch was the newest (R5)."""
         if self._context.phase is Phase.RESTORING:
             self.start.restore_point_stored()
             return
@@ -283,10 +276,10 @@ class Coordinator:
             self._savepoints.store_failed(event.ref, event.failure.message)
 
     def _abort(self, pending: PendingCheckpoint, kind: AbortKind, failure: Failure) -> None:
-        """Abort a pending checkpoint, and fail the pipeline if more consecutive failures occurred than are tolerated.
+        """Abort a pending checkpoint, and fail the pipeline after more consecutive failures than are tolerated.
 
-        Only bookkeeping is dropped: units and committables remain, and the next checkpoint contains them (R1, R2). A
-        pipeline that is stopping ends with what is stored.
+        Units and committables remain, and the next checkpoint contains them (R1, R2). A pipeline that is stopping ends
+        with its last stored checkpoint.
         """
         self._close(pending)
         self.health.failed(f"checkpoint {pending.checkpoint_id} failed: {failure.message}")
@@ -315,7 +308,7 @@ class Coordinator:
     # ---- The end. ----
 
     def _sink_published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published all that a checkpoint contains.
+        """Record that a sink has published all output of a checkpoint.
 
         Only the last checkpoint that the sinks were instructed to publish decides when the pipeline may continue or
         end.
@@ -351,8 +344,7 @@ class Coordinator:
     def stop_requested(self, _event: events.StopRequested) -> None:
         """Stop cleanly: take a last checkpoint within a bounded time, even without a checkpoint interval.
 
-        A pipeline that does not run yet ends at once. If its final checkpoint is pending, it finishes instead, within
-        the same time.
+        A pipeline before its running phase ends at once. If its final checkpoint is pending, it finishes instead.
         """
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.STOPPED)
@@ -368,10 +360,7 @@ class Coordinator:
             self._take_last()
 
     def _take_last(self) -> None:
-        """Trigger the last checkpoint, which replaces all pending ones.
-
-        It also serves their savepoints.
-        """
+        """Trigger the last checkpoint, which replaces all pending ones and serves their savepoints."""
         for pending in list(self.pending.values()):
             for name in pending.savepoints:
                 self._savepoints.ask(name)
@@ -413,7 +402,7 @@ class Coordinator:
             self._context.tell_sources(Halt())
 
     def _stop_took_too_long(self) -> None:
-        """End a stop that has timed out: the next start publishes what is not published yet (R4)."""
+        """End a stop that has timed out. The next start publishes the remaining output (R4)."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             self._end(Outcome.STOPPED)

@@ -4,7 +4,7 @@ import enum
 
 
 class Ending(enum.IntEnum):
-    """A way to end the pipeline, in order of urgency: each value includes the previous ones."""
+    """Ways to end a pipeline, in order of urgency: each value includes the previous ones."""
 
     NOT_ASKED = 0
     DRAIN = 1

@@ -1,7 +1,4 @@
-"""Events from outside the protocol, as reported by the runtime.
-
-Every event has its time in ``now_ms``, so that no state machine reads a clock.
-"""
+"""Events from outside the protocol, as reported by the runtime. Each has a time, so no state machine reads a clock."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +21,7 @@ class _Timed:
 
 @frozen(kw_only=True)
 class Started(_Timed):
-    """The first event of every start and restart of the pipeline."""
+    """First event of every start and restart of the pipeline."""
 
 
 @frozen(kw_only=True)
@@ -36,7 +33,7 @@ class EpochClaimed(_Timed):
 
 @frozen(kw_only=True)
 class CheckpointsListed(_Timed):
-    """The stored checkpoints of the pipeline, and the largest epoch that has a marker (R4b)."""
+    """Stored checkpoints of the pipeline, and the largest epoch that has a marker (R4b)."""
 
     checkpoints: tuple[CheckpointInfo, ...]
     newest_epoch: int | None
@@ -60,7 +57,7 @@ class CheckpointDamaged(_Timed):
 
 @frozen(kw_only=True)
 class PublishedListed(_Timed):
-    """The output that the targets show as published (R10)."""
+    """Output that the targets show as published (R10)."""
 
     published: Mapping[str, frozenset[str]] = field(repr=False)
     """IDs of committables of this pipeline, by sink; empty for a target without records of them."""
@@ -112,7 +109,7 @@ class Enumerated(_Timed):
 
 @frozen(kw_only=True)
 class Found(_Timed):
-    """The splits that a poll found beyond the cursor of the source; possibly none."""
+    """Splits that a poll found beyond the cursor of the source; possibly none."""
 
     source: str
     splits: tuple[Split, ...] = field(repr=False)
@@ -207,14 +204,14 @@ class ConnectorFailed(_Timed):
 
 @frozen(kw_only=True)
 class TriggerRequested(_Timed):
-    """A request for a checkpoint before the interval is over."""
+    """Request for a checkpoint before the interval is over."""
 
     checkpoint_type: CheckpointType
 
 
 @frozen(kw_only=True)
 class SavepointRequested(_Timed):
-    """A request for a savepoint, to be taken with the next checkpoint.
+    """Request for a savepoint, to be taken with the next checkpoint.
 
     Notices: ``SavepointCompleted``, ``SavepointFailed``.
     """
@@ -229,10 +226,7 @@ class SavepointRequested(_Timed):
 
 @frozen(kw_only=True)
 class StopRequested(_Timed):
-    """A request for a clean stop: a last checkpoint, then ``EndPipeline(STOPPED)``.
-
-    Units in flight stay channel state.
-    """
+    """Request for a clean stop: a last checkpoint, then ``EndPipeline(STOPPED)``. It contains the units in flight."""
 
 
 Event = (

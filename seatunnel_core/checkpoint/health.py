@@ -17,15 +17,12 @@ SHORTEST_INTERVAL_MS = 1_000
 class Health:
     """Health of a pipeline: degraded or not, and the reason.
 
-    It is degraded while a sink is full (R1), and while no checkpoint has completed for three intervals; both
-    may be true. A pipeline without an interval has no overdue checkpoint.
+    It is degraded while a sink is full (R1), and while no checkpoint has completed for three intervals. A pipeline
+    without an interval has no overdue checkpoint.
     """
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
-        """Prepare for a pipeline with this policy.
-
-        ``under_way`` describes the oldest pending checkpoint; it returns ``""`` if there is none.
-        """
+        """Prepare for a pipeline with this policy; ``under_way`` describes the oldest pending checkpoint, if any."""
         self.degraded = ""
         """Description of the reasons; empty while the pipeline is healthy."""
 
@@ -69,10 +66,7 @@ class Health:
         self._last_failure = reason
 
     def learned(self, reason: str) -> None:
-        """Record the storage's error for a checkpoint that was aborted by its timeout before the storage responded.
-
-        The timeout could only report the duration.
-        """
+        """Record the storage's error for a checkpoint that was aborted before by its timeout, without the cause."""
         self._learned = reason
 
     def completed(self, *, last: bool) -> None:

@@ -1,4 +1,4 @@
-"""A pending checkpoint."""
+"""Pending checkpoint."""
 
 from collections.abc import Callable, Iterable
 
@@ -38,13 +38,9 @@ class PendingCheckpoint:
         return not self.missing
 
     def awaited(self, now_ms: int, doing: Callable[[VertexId], tuple[str, int]]) -> str:
-        """Describe what delays the checkpoint.
+        """Describe the cause of the delay: the storage, or each missing vertex with its activity and the duration.
 
-        This is the storage, or each vertex that has not acknowledged, with its current activity and the duration.
-
-        Args:
-            now_ms: The time of the current event.
-            doing: Returns a description of a vertex's current activity, and its start time in milliseconds.
+        ``doing`` returns a description of a vertex's current activity, and its start time in milliseconds.
         """
         if self.storing_since_ms is not None:
             storing_ms = now_ms - self.storing_since_ms

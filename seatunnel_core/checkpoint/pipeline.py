@@ -59,10 +59,7 @@ class PipelineProtocol:
         restore: RestoreRequest,
         wiring: Wiring | None = None,
     ) -> None:
-        """Build the coordinator and the vertices, and connect them.
-
-        ``wiring`` decides how messages are delivered; the default delivers all of them before ``handle`` returns.
-        """
+        """Build and connect the coordinator and the vertices. ``wiring`` decides how messages are delivered."""
         self._wiring = wiring or Wiring()
         self._sources = {spec.name: SourceVertex(spec, limits, self._wiring) for spec in topology.sources}
         self._tasks = {spec.name: TaskVertex(spec, limits, self._wiring) for spec in topology.sources}

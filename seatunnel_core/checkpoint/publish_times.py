@@ -5,12 +5,12 @@ from seatunnel_core.checkpoint.context import PipelineContext
 
 
 class PublishTimes:
-    """The completed checkpoints of this epoch with commits in progress; each sink publishes them in their order."""
+    """Completed checkpoints of this epoch with commits in progress; each sink publishes them in their order."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
         self._open: dict[int, tuple[int, set[str]]] = {}
-        """Time of completion, and the sinks that have not published all of it, by checkpoint."""
+        """Time of completion, and the sinks with unpublished output, by checkpoint."""
 
     def completed(self, checkpoint_id: int) -> None:
         """Record the completion of a checkpoint."""
@@ -19,7 +19,7 @@ class PublishTimes:
     def published(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published the output of a checkpoint; after the last sink, send the notice.
 
-        A restore point is ignored: its time is not measured.
+        The time of a restore point is not measured.
         """
         if checkpoint_id not in self._open:
             return

@@ -1,9 +1,8 @@
-"""Savepoints: a copy of a checkpoint without staged output, taken when all of its output is published.
+"""Savepoints: copies of checkpoints without staged output, taken when all of that output is published.
 
 A savepoint's barrier reserves two IDs. *n* is an ordinary checkpoint with the committables; *n* + 1, the same cut
 without them, is stored as the savepoint when they are committed. So a savepoint may be stored after a later checkpoint,
-and then it is not the latest. Since it refers to no staged output, it remains valid after sweeps and can be moved to
-another storage.
+and is then not the latest. Without staged output, it remains valid after sweeps and can be moved to another storage.
 """
 
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
 @define
 class _Taking:
-    """A savepoint in progress, whose checkpoint *n* has completed."""
+    """Savepoint in progress, with its completed checkpoint *n*."""
 
     names: tuple[str, ...]
     states: VertexStates
@@ -30,10 +29,7 @@ class Savepoints:
     """Savepoints of one pipeline, from request to completion or failure."""
 
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
-        """Prepare for savepoints of a pipeline.
-
-        ``over`` is called whenever a savepoint was stored or has failed.
-        """
+        """Prepare for savepoints; ``over`` is called whenever a savepoint was stored or has failed."""
         self._context = context
         self._timeout_ms = timeout_ms
         self._over = over
@@ -57,9 +53,9 @@ class Savepoints:
         return bool(self._taking)
 
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
-        """Return the names of the requested savepoints that the new checkpoint serves, and clear the requests.
+        """Return the requested savepoints that the new checkpoint serves, and clear the requests.
 
-        If ``last`` is true, this is the final checkpoint, and the savepoints requested for it are included.
+        With ``last``, this is the final checkpoint, and the savepoints requested for it are included.
         """
         names, self._asked = self._asked, []
         if last:
@@ -107,7 +103,7 @@ class Savepoints:
             self._context.wiring.do(SavepointFailed(name=name, reason=reason))
 
     def end(self, reason: str) -> None:
-        """Report every savepoint that is not stored as failed, because the pipeline ends."""
+        """Report every unstored savepoint as failed, because the pipeline ends."""
         self.refuse(self.take_asked(last=True), reason)
         for checkpoint_id in list(self._taking):
             taking = self._close(checkpoint_id)

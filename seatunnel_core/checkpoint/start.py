@@ -1,4 +1,4 @@
-"""The start of a pipeline, and its restart: always the same sequence (R4)."""
+"""Start or restart of a pipeline, always in the same sequence (R4)."""
 
 from collections.abc import Callable
 
@@ -37,7 +37,7 @@ End = Callable[[Outcome, Failure | None], None]
 
 
 class Start:
-    """The start of one pipeline: claim, list, choose a base, store the restore point, check the fence.
+    """Start of one pipeline: claim, list, choose a base, store the restore point, check the fence.
 
     Only then: prepare, commit, sweep, roll back, enumerate, run. R4a to R4e are the steps of R4 in
     ``docs/design/checkpoint-protocol.md``.
@@ -53,10 +53,7 @@ class Start:
         end: End,
         running: Callable[[], None],
     ) -> None:
-        """Prepare the start; the handler ``started`` starts it.
-
-        ``end`` is called when the start fails, ``running`` when splits may flow.
-        """
+        """Prepare the start. ``end`` is called when it fails, ``running`` when splits may flow."""
         self._context = context
         self._wiring = context.wiring
         self._epoch_minimum = epoch_minimum
@@ -203,12 +200,11 @@ class Start:
         self._context.publish(self._context.base.restore_point_id)
 
     def base_committed(self) -> None:
-        """Sweep the staged output of older epochs, except what the restored state refers to, committed or not (R9).
+        """Sweep the staged output of older epochs, except the output that the restored state refers to (R9).
 
-        Until the next checkpoint, another start would commit the same output again; the kept output allows a sink to
-        detect that it is already committed. What older live checkpoints refer to beyond the base is committed; the
-        runtime adds it to the kept output for sinks that expire their commit records. A finished pipeline completes
-        again, unless it rolls back.
+        Until the next checkpoint, another start would commit that output again; a sink can detect that it is committed
+        already. Other output of older live checkpoints is committed; the runtime keeps it for sinks that expire their
+        commit records. A finished pipeline completes again, unless it rolls back.
         """
         if self._context.base_is_final and self._restored.retracting is None:
             self._context.complete()
@@ -220,7 +216,7 @@ class Start:
     def swept(self) -> None:
         """Roll back the output published after the base, if the restore point requests it; then enumerate (R10).
 
-        No staged output remains that an older engine could publish, so the published output is now complete.
+        The published output is now complete: an older engine has no staged output left that it could publish.
         """
         base = self._restored.retracting
         if base is None:

@@ -1,8 +1,8 @@
-"""The life cycle of a pipeline as a table: which events are legal in which phase, and the next phases.
+"""Life cycle of a pipeline as a table: which events are legal in which phase, and the next phases.
 
 It defines the complete order of a start (R4), of a run and of an end. Everything that is not in the table is illegal:
-``PipelineProtocol.handle`` raises and changes nothing. Only ``PipelineContext.enter`` changes the phase, and only
-as the table allows. ``docs/design/checkpoint-protocol.md`` shows the table as a diagram.
+``PipelineProtocol.handle`` raises and changes nothing. Only ``PipelineContext.enter`` changes the phase, and only as
+the table allows. ``docs/design/checkpoint-protocol.md`` shows the table as a diagram.
 """
 
 import enum
@@ -69,14 +69,13 @@ class Phase(enum.Enum):
 
 @frozen(kw_only=True)
 class Transition:
-    """One row of the table."""
+    """Row of the table."""
 
     phase: Phase
     event: type[Event]
     to: tuple[Phase, ...]
-    """All phases that the pipeline may pass through or be in after the event; includes the current phase if it may
-    remain there.
-    """
+    """Phases that the pipeline may pass through or reach by the event, including the current one if it may remain
+    there."""
 
 
 _P = Phase

@@ -1,7 +1,7 @@
 """Choose the checkpoint that a start builds on (R4c), and decide whether it may restore an older one (R10).
 
 A restore is checked twice, by the same functions: when a process claims the job, for all pipelines at once, and by each
-start after it has claimed its epoch, because another engine may have stored something in between.
+start after it has claimed its epoch, because another engine may have stored a checkpoint in between.
 
 The messages use the option names of Python (``retract=True``); the command line shows its flags instead.
 """
@@ -20,7 +20,7 @@ _NAMED = 5
 
 
 class Rewind(enum.Enum):
-    """Handling of rows that were published after the checkpoint to which a start rewinds."""
+    """Treatment of rows that were published after the checkpoint to which a start rewinds."""
 
     REFUSED = "refused"
     """The rewind is rejected."""
@@ -34,10 +34,10 @@ class Rewind(enum.Enum):
 
 @frozen(kw_only=True)
 class RestoreRequest:
-    """The checkpoint that a start restores; by default the latest, as in every restart."""
+    """Checkpoint that a start restores; by default the latest, as in every restart."""
 
     ref: CheckpointRef | None = None
-    """The checkpoint to restore; ``None`` for the latest."""
+    """Checkpoint to restore; ``None`` for the latest."""
 
     rewind: Rewind = Rewind.REFUSED
     allow_non_restored: bool = False
@@ -47,36 +47,30 @@ class RestoreRequest:
     """True to drop the staged output of a savepoint's cut, which is already published or will be read again."""
 
     saved: frozenset[str] = frozenset()
-    """Sinks whose save mode must not be applied again, even if it is pending in the base: another sink of the job
-    has written to the same target, or the save mode was applied after the base."""
+    """Sinks whose save mode must not be applied again, even if it is pending in the base: another sink of the job has
+    written to the same target, or the save mode was applied after the base."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """Differences between the sinks' earlier options and the current ones, by sink. For each binding, oldest first: the
-    epoch in which it began, and a description of the differences (empty if there are none). The former engine may have
-    staged more since its state was inspected."""
+    """Differences between the sinks' earlier options and the current ones, by sink: for each binding, oldest first, its
+    first epoch and a description (empty if equal). The former engine may have staged more since its state was
+    inspected."""
 
     requires_known: bool = False
     """True if the base must contain all output that the targets show as published."""
 
     since: int | None = None
-    """First epoch that may execute the request: a checkpoint of that epoch or a later one shows that the request was
-    executed.
-    """
+    """First epoch that may execute the request: it was executed if this epoch or a later one has a checkpoint."""
 
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
-        """Return the request as this process executes it.
+        """Return the request as this process executes it; ``since`` is the first epoch that it may claim.
 
         The base of a restored job must contain all published output, unless the user has decided what to do with other
         output.
-
-        Args:
-            since: The first epoch that the process may claim.
-            is_restored: True if the process restores a job that has run before.
         """
         return evolve(self, since=since, requires_known=is_restored and self.rewind is Rewind.REFUSED)
 
     def changes_since(self, sink: str, epoch: int) -> str:
-        """Return how the sink's output options in an epoch differ from the current ones; empty if they are equal."""
+        """Return the differences of the sink's options in an epoch from the current ones; empty if they are equal."""
         words = [words for since, words in self.changed_bindings[sink] if since <= epoch < (self.since or 0)]
         return words[-1] if words else ""
 
@@ -92,24 +86,24 @@ class RestoreRequest:
 
 @frozen(kw_only=True)
 class Base:
-    """The checkpoint from which an epoch starts, and the ID of the restore point."""
+    """Checkpoint from which an epoch starts, and the ID of the restore point."""
 
     info: CheckpointInfo | None
     """The checkpoint itself; ``None`` for a pipeline that never ran."""
 
     cut: CheckpointInfo | None
-    """Checkpoint that provides the state: ``info``, or the one of which ``info`` is the savepoint."""
+    """Checkpoint with the state: ``info``, or the checkpoint of the savepoint ``info``."""
 
     restore_point_id: int
     """ID larger than every listed one, including orphaned ones, so that a newer ID never sorts below an older one."""
 
     rewind: Rewind | None = None
-    """Handling of rows that were published after ``info``. ``None`` if ``info`` is the latest checkpoint, unless the
+    """Treatment of rows that were published after ``info``. ``None`` if ``info`` is the latest checkpoint, unless the
     user requested a rollback: newer checkpoints may have been removed manually."""
 
     @property
     def ref(self) -> CheckpointRef | None:
-        """The epoch and id of the base; ``None`` for a pipeline that never ran."""
+        """Epoch and ID of the base; ``None`` for a pipeline that never ran."""
         return None if self.info is None else self.info.ref
 
     @property
@@ -126,7 +120,7 @@ def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) 
 
     Raises:
         RestoreRefusedError: The requested one does not exist or is orphaned, or newer live ones follow it and
-            ``request`` does not decide what happens to their rows.
+            ``request`` does not decide the treatment of their rows.
     """
     latest = lineage.latest(checkpoints)
     chosen = latest if request.ref is None else _asked_for(request.ref, checkpoints)
@@ -146,7 +140,7 @@ def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: 
     """Return the live checkpoint of this ID and epoch; without an epoch, the newest live one of this ID.
 
     Raises:
-        RestoreRefusedError: There is no such checkpoint, or it is orphaned; the message lists the restorable ones.
+        RestoreRefusedError: It does not exist or is orphaned; the message lists the restorable ones.
     """
     live = lineage.live(checkpoints)
     named = [info for info in checkpoints if info.checkpoint_id == checkpoint_id and epoch in (None, info.epoch)]
@@ -175,7 +169,7 @@ def require_agreed(
         asked: The checkpoint as the user specified it.
         chosen: The checkpoint to restore: the same one, or the savepoint of that cut.
         checkpoints: All stored checkpoints.
-        rows: The rows that would be published again, as far as known, such as ``up to 5 rows``.
+        rows: The rows that would be published again, such as ``up to 5 rows``.
 
     Raises:
         RestoreRefusedError: No decision was made.
@@ -198,14 +192,8 @@ def require_retracting(
 
     Check this before the restore point records the rollback: every later start would have to execute it.
 
-    Args:
-        rewind: The decision; ``None`` if the start restores no older checkpoint.
-        asked: The checkpoint to restore.
-        unable: The names of the sinks that cannot roll back.
-        rows: The rows that would be duplicated, as far as known, such as ``up to 5 rows``.
-
     Raises:
-        RestoreRefusedError: A sink cannot roll back published output.
+        RestoreRefusedError: A sink, one of ``unable``, cannot roll back published output.
     """
     if rewind is Rewind.RETRACTED and unable:
         raise RestoreRefusedError(
@@ -252,11 +240,10 @@ def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> Che
 
 
 def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the checkpoint that provides the state for ``chosen``.
+    """Return the checkpoint with the state for ``chosen``: for a savepoint, the checkpoint before it, if it exists.
 
-    A savepoint is the cut of the checkpoint before it without staged output. While that checkpoint exists, a start in
-    the same job uses its state: it also contains the finished units that were held back for order, so the sweep keeps
-    them as long as a live checkpoint needs them (R9).
+    That checkpoint also contains the finished units that were held back for order, so the sweep keeps them as long as a
+    live checkpoint needs them (R9).
     """
     if chosen is None or chosen.checkpoint_type is not CheckpointType.SAVEPOINT:
         return chosen

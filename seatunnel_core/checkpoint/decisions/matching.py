@@ -12,7 +12,7 @@ from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, So
 
 @frozen(kw_only=True)
 class Comparison:
-    """The stored vertices and those of a job, compared by name; ``str`` returns a sentence for users."""
+    """Comparison of the stored vertices with those of a job, by name; ``str`` returns a sentence for users."""
 
     matched: tuple[str, ...]
     """Vertices in both the checkpoint and the job: they continue from their state."""
@@ -60,10 +60,8 @@ def fitted(
 ) -> VertexStates:
     """Return a state for every vertex of the job: its stored state, or the initial state if it is new.
 
-    The parallelism may have changed.
-
     Args:
-        states: The stored states.
+        states: The stored states. The parallelism may have been different.
         topology: The vertices of the job.
         allow_non_restored: True if states of vertices that the job no longer has may be dropped.
         is_published: True if all committables of the sinks in ``states`` are published, as after a savepoint.
@@ -96,9 +94,7 @@ def fitted(
 def not_restored(holder: str, names: Sequence[str]) -> str:
     """Return the message for stored sources and sinks that the job no longer has.
 
-    Args:
-        holder: Source of the stored state, such as ``the savepoint``.
-        names: Their displayed names.
+    ``holder`` is the source of the stored state, such as ``the savepoint``.
     """
     return (
         f"{holder} also has {', '.join(names)}, which this job does not have: add them to the job again, or restore "
@@ -107,12 +103,9 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 
 
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
-    """Return the message for staged units of a sink whose target has changed since they were staged (R8).
+    """Return the message for staged units of a sink with a target that has changed since (R8).
 
-    Args:
-        sink: The name of the sink.
-        units: The number of units, such as ``2 units``.
-        changes: Description of how the sink's options have changed since.
+    ``changes`` describes the changes of the sink's options.
     """
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that "
@@ -136,7 +129,7 @@ def _require_same_ends(states: VertexStates, topology: Topology) -> None:
 
 
 def _require_published(states: VertexStates, topology: Topology) -> None:
-    """Reject the removal of a sink that may still have committables to publish: no other vertex could publish them."""
+    """Reject the removal of a sink that may still have committables: no other vertex could publish them."""
     named = {sink.name for sink in topology.sinks}
     for name, sink in states.sinks.items():
         if name not in named and sink.uncommitted:
@@ -147,10 +140,7 @@ def _require_published(states: VertexStates, topology: Topology) -> None:
 
 
 def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) -> TaskState:
-    """Return the state without output staged for sinks that the source no longer feeds.
-
-    It is dropped, and later swept, only if this is allowed.
-    """
+    """Return the state without output staged for sinks that the source no longer feeds, if dropping it is allowed."""
     for held in task.units:
         strange = set(held.committables or ()) - set(source.sinks)
         if strange and not allow_non_restored:

@@ -19,10 +19,10 @@ class RestartPolicy:
     """Maximum delay before the first restart. It doubles with every further restart until rows are committed again."""
 
     max_interval_ms: int = 300_000
-    """Maximum delay reached by doubling; the interval itself if that is longer."""
+    """Maximum delay reached by doubling; the interval itself if it is longer."""
 
     stable_after_ms: int = 600_000
-    """Time without a failure after which a pipeline gets its full restart budget back."""
+    """Time without a failure after which a pipeline regains its full restart budget."""
 
     def longest_pause_ms(self, restarts: int) -> int:
         """Return the maximum delay after this number of consecutive restarts."""
@@ -32,7 +32,7 @@ class RestartPolicy:
 
 @frozen(kw_only=True)
 class RestartBudget:
-    """The number of restarts used so far."""
+    """Number of restarts used so far."""
 
     used: int = 0
 
@@ -42,7 +42,7 @@ class RestartBudget:
 
 @frozen(kw_only=True)
 class RestartDecision:
-    """The time of the next start of a failed pipeline, and the restart budget used up to then."""
+    """Time of the next start of a failed pipeline, and the restart budget used up to then."""
 
     restart_at_ms: int | None
     """Time of the next start; ``None`` if the pipeline is not restarted."""
@@ -70,7 +70,8 @@ def after_failure(
         moved: True if rows were committed since then.
         now_ms: The time of the decision.
         chance: Random number, uniform from 0 to 1: the fraction of the maximum delay to wait. It prevents pipelines
-            that failed together from reconnecting to a server at the same time again and again ("full jitter").
+            that
+            failed together from reconnecting to a server at the same time again and again ("full jitter").
     """
     if ran_ms >= policy.stable_after_ms:
         budget = RestartBudget()

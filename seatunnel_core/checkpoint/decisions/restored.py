@@ -1,14 +1,12 @@
-"""Decide whether a start may use stored state, and in which form: the only place of this decision (R4, R8, R10).
+"""Decide whether a start may use stored state, and in which form (R4, R8, R10).
 
 A start makes four decisions, in this order:
 
-1. ``superseded``: may this epoch act at all?
-2. ``choose``: from which checkpoint does it start?
-3. ``restored``: which state does each vertex get from it?
-4. ``must_list_published`` and ``require_known``: does that state contain all output that the targets show as published?
+1. ``superseded``: may this epoch act at all? 2. ``choose``: from which checkpoint does it start? 3. ``restored``: which
+state does each vertex get from it? 4. ``must_list_published`` and ``require_known``: does that state contain all output
+that the targets show as published?
 
-A process that claims a job makes decisions 2 and 3 beforehand, for all pipelines at once, with the functions of
-``decisions.base`` and ``decisions.matching`` that are used here.
+A process that claims a job makes decisions 2 and 3 beforehand, for all pipelines at once, with the same functions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,10 +28,10 @@ _NAMED = 3
 
 @frozen(kw_only=True)
 class RestoredState:
-    """The state that a start stores as its restore point."""
+    """State that a start stores as its restore point."""
 
     states: VertexStates
-    """A state for every vertex of the job."""
+    """State of every vertex of the job."""
 
     is_extended: bool
     """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the base."""
@@ -63,7 +61,7 @@ def choose(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest, topol
 def restored(states: VertexStates | None, base: Base, request: RestoreRequest, topology: Topology) -> RestoredState:
     """Return the state that each vertex of the job gets.
 
-    If the states already contain a checkpoint to roll back to, keep it: it is older than this base.
+    A checkpoint to roll back to in the states is kept: it is older than this base.
 
     Args:
         states: The content of the base's cut; ``None`` for a pipeline that never ran.
@@ -89,7 +87,7 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
 def must_list_published(request: RestoreRequest, states: VertexStates, *, is_final: bool) -> bool:
     """Return True if the start has to compare the base with the output that the targets show as published.
 
-    The output of a finished pipeline is complete, and a rollback removes the output that its base does not contain.
+    The output of a finished pipeline is complete, and a rollback removes output that the base does not contain.
     """
     return request.requires_known and states.retracting is None and not is_final
 
@@ -142,7 +140,7 @@ def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef
 
 
 def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None:
-    """Reject staged units that would be published to a target other than the one they were staged for (R8).
+    """Reject staged units that would be published to a target other than their original one (R8).
 
     An engine that ran until this epoch was claimed may have staged more since its state was inspected.
     """
@@ -155,8 +153,8 @@ def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None
 def _updated_sinks(states: VertexStates, request: RestoreRequest) -> VertexStates:
     """Return the states with the request's save modes marked as done, and changed targets marked as not prepared.
 
-    A sink with changed options may have a new target, which no epoch has prepared. The restore point passes
-    this on to every later start.
+    No epoch has prepared the target of a sink with changed options. The restore point passes this on to every later
+    start.
     """
     sinks = dict(states.sinks)
     for name in request.saved & sinks.keys():

@@ -10,11 +10,7 @@ from seatunnel_core.work.retraction import Retraction
 def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_epoch: int) -> Mapping[str, Retraction]:
     """Return the output that each sink rolls back when the pipeline restarts from ``states``, by sink.
 
-    Args:
-        states: The states of the base.
-        topology: The vertices of the pipeline.
-        epoch: The new epoch.
-        base_epoch: The epoch of the base; 0 without one.
+    ``epoch`` is the new epoch, and ``base_epoch`` the epoch of the base, 0 without one.
     """
     tasks = {source.ordinal: states.tasks[source.name] for source in topology.sources}
     return {

@@ -11,11 +11,10 @@ PATIENCE_MS = 600_000
 
 @frozen(kw_only=True)
 class CheckpointPolicy:
-    """The interval and the time limits of a pipeline's checkpoints."""
+    """Interval and time limits of a pipeline's checkpoints."""
 
     interval_ms: int | None
-    """Time between triggers. ``None``: take only the restore point, the final checkpoint and those that full sinks
-    request."""
+    """Time between triggers. ``None``: only the restore point, the final checkpoint and requests of full sinks."""
 
     timeout_ms: int = PATIENCE_MS
     """Time from the barriers after which a pending checkpoint is aborted; also the time limit of a clean stop."""

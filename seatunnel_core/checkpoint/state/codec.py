@@ -67,9 +67,7 @@ def encode(states: VertexStates) -> bytes:
 
 
 def decode(encoded: bytes) -> VertexStates:
-    """Return the states that were passed to ``encode``.
-
-    The vertices can continue from any returned state.
+    """Return the states that were passed to ``encode``. The vertices can continue from any returned state.
 
     Raises:
         StateFormatError: The bytes are not a state, or one of a newer version.
@@ -93,7 +91,7 @@ def without_staged(state: PipelineState) -> PipelineState:
     """Return a checkpoint without its staged output; all of that output must be published.
 
     Raises:
-        StateFormatError: The bytes are not a state, or one of a newer version.
+        StateFormatError: As in ``decode``.
     """
     return evolve(state, states=encode(decode(state.states).without_staged()))
 
@@ -102,7 +100,7 @@ def committable_ids(states: Iterable[PipelineState]) -> frozenset[str]:
     """Return the IDs of all staged committables in the given checkpoints.
 
     Raises:
-        StateFormatError: The bytes of one are not a state, or one of a newer version.
+        StateFormatError: As in ``decode``.
     """
     return frozenset(each.id for state in states for each in decode(state.states).committables())
 
@@ -133,10 +131,7 @@ def _read_ref(ref: Json) -> CheckpointRef:
 
 
 def _read_source(block: Json) -> SourceState:
-    """Return the state of a source.
-
-    A source has started when its enumeration is frozen; then its cursor is at one of the splits or after the last.
-    """
+    """Return the state of a source, with a cursor within its enumeration if it has started."""
     state = SourceState.from_record(block)
     if state.attachment is None:
         if state.cursor or state.total is not None:

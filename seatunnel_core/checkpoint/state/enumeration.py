@@ -1,6 +1,4 @@
-"""The part of a frozen enumeration that the protocol reads: its splits, in order (R12).
-
-The schemas belong to the source.
+"""Part of a frozen enumeration that the protocol reads: its splits, in order (R12). The schemas belong to the source.
 
 ::
 
@@ -17,7 +15,7 @@ from seatunnel_core.work.split import Split
 FORMAT_VERSION = 1
 
 _SPLIT = ("weight_bytes", "rows", "body")
-"""The members of a split, in this order."""
+"""Members of a split, in this order."""
 
 
 def document_of(body: bytes) -> Mapping[str, object]:
@@ -40,11 +38,7 @@ def document_of(body: bytes) -> Mapping[str, object]:
 
 
 def splits_of(document: Mapping[str, object]) -> tuple[Split, ...]:
-    """Return the splits of an enumeration, numbered from 0.
-
-    Raises:
-        StateFormatError: The enumeration has no valid splits.
-    """
+    """Return the splits of an enumeration, numbered from 0; raise ``StateFormatError`` if they are invalid."""
     try:
         return tuple(_split(index, written) for index, written in enumerate(stored.items(document, "splits")))
     except StoredValueError as error:

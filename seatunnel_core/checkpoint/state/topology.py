@@ -1,4 +1,4 @@
-"""The shape of one pipeline: its sources, its sinks, and which source feeds which sinks."""
+"""Shape of one pipeline: its sources, its sinks, and the connections between them."""
 
 from attrs import field, frozen
 
@@ -8,7 +8,7 @@ from seatunnel_core.errors import UsageError
 
 @frozen(kw_only=True)
 class SourceSpec:
-    """One source vertex and its task vertex."""
+    """Source vertex and its task vertex."""
 
     name: str
     """Name, unique among the sources of the pipeline; it identifies the stored state."""
@@ -40,7 +40,7 @@ class SourceSpec:
 
 @frozen(kw_only=True)
 class SinkSpec:
-    """One sink vertex."""
+    """Sink vertex."""
 
     name: str
     """Name, unique among the sinks of the pipeline; it identifies the stored state."""
@@ -52,13 +52,12 @@ class SinkSpec:
 
 @frozen(kw_only=True)
 class Topology:
-    """The vertices of one pipeline, and which source feeds which sinks.
+    """Vertices of one pipeline and their connections.
 
     Each source has one ``TaskVertex``; a channel leads from it to each of the source's sinks.
 
     Raises:
-        UsageError: A name is duplicate, a source refers to a sink that does not exist, a sink has no source, or there
-        is no source.
+        UsageError: A name is duplicate, a source refers to a missing sink, a sink has no source, or there is no source.
     """
 
     sources: tuple[SourceSpec, ...] = field()
@@ -81,7 +80,7 @@ class Topology:
 
     @property
     def vertices(self) -> tuple[VertexId, ...]:
-        """Every vertex: the sources, their tasks, the sinks."""
+        """All vertices: the sources, their tasks, the sinks."""
         return (
             *(VertexId.source(source.name) for source in self.sources),
             *(VertexId.task(source.name) for source in self.sources),

@@ -1,4 +1,4 @@
-"""The identity of a vertex in its pipeline, with its string form."""
+"""Identity of a vertex in its pipeline, with its string form."""
 
 import enum
 
@@ -6,7 +6,7 @@ from attrs import frozen
 
 
 class VertexKind(enum.Enum):
-    """The kind of a vertex; its value is the first word of the vertex's string form."""
+    """Kind of a vertex; its value is the first word of the vertex's string form."""
 
     SOURCE = "source"
     TASK = "task"
@@ -15,7 +15,7 @@ class VertexKind(enum.Enum):
 
 @frozen
 class VertexId:
-    """A vertex: its kind, and the name of the source or sink. ``str`` returns ``"task NAME"``, as in stored states."""
+    """Kind of a vertex, and the name of the source or sink. ``str`` returns ``"task NAME"``, as in stored states."""
 
     kind: VertexKind
     name: str
@@ -25,11 +25,7 @@ class VertexId:
 
     @classmethod
     def parse(cls, text: str) -> "VertexId":
-        """Return the vertex with this string form.
-
-        Raises:
-            ValueError: its kind is unknown.
-        """
+        """Return the vertex with this string form; raise ``ValueError`` if its kind is unknown."""
         kind, _, name = text.partition(" ")
         return cls(VertexKind(kind), name)
 

@@ -1,4 +1,4 @@
-"""The state of each vertex in a checkpoint."""
+"""State of each vertex in a checkpoint."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from seatunnel_storage_api.state import CheckpointRef
 
 @frozen(kw_only=True)
 class SourceState(Stored):
-    """The splits that a source still has to emit (R12).
+    """Splits that a source still has to emit (R12).
 
     It consists of a cursor into a frozen enumeration and, for an unbounded source, splits found after its end.
     """
@@ -49,7 +49,7 @@ class SourceState(Stored):
 
 @frozen(kw_only=True)
 class HeldUnit(Stored):
-    """A unit in flight: its splits, from which it can run again, and its committables if it is finished."""
+    """Unit in flight: its splits, from which it can run again, and its committables if it is finished."""
 
     unit: WorkUnit = required(inlined=True)
     committables: Mapping[str, Committable] | None = None
@@ -61,13 +61,13 @@ class HeldUnit(Stored):
 
 @frozen(kw_only=True)
 class TaskState(Stored):
-    """The content of the channel between a source and its tasks (R2), and the counters of the tasks."""
+    """Content of the channel between a source and its tasks (R2), and the counters of the tasks."""
 
     next_unit: int = required(1, least=1)
     """Number of the next work unit."""
 
     units: tuple[HeldUnit, ...] = ()
-    """Received splits whose result has not been forwarded, by unit, in the order of the unit numbers."""
+    """Received splits with results that were not forwarded, by unit, in the order of the unit numbers."""
 
     units_done: int = 0
     splits_done: int = 0
@@ -83,7 +83,7 @@ class TaskState(Stored):
 
 @frozen(kw_only=True)
 class SinkState(Stored):
-    """All committables not known to be committed (R1), in order of arrival, and the counters of the committed ones."""
+    """Committables not known to be committed (R1), in order of arrival, and the counters of the committed ones."""
 
     save_mode_pending: bool = True
     """True if ``data_save_mode`` has not been applied yet (R4)."""
@@ -99,8 +99,8 @@ class SinkState(Stored):
     """Committed rows of each table, as far as committables count them."""
 
     published_to: Mapping[str, str] = may_lack(factory=dict, omitted=True)
-    """Tables to which rows were published, each with its identity, if it has one. A later start does not create
-    any of them again (R8)."""
+    """Tables to which rows were published, with their identities, if known. A later start does not create them again
+    (R8)."""
 
 
 VertexState = SourceState | TaskState | SinkState
@@ -119,7 +119,7 @@ def _of_kind(states: Mapping[VertexId, VertexState], kind: VertexKind, state_cla
 
 @frozen(kw_only=True)
 class VertexStates:
-    """The states of all vertices of one pipeline, by name. A task has the name of the source."""
+    """States of all vertices of one pipeline, by name. A task has the name of the source."""
 
     sources: Mapping[str, SourceState] = field(factory=dict)
     tasks: Mapping[str, TaskState] = field(factory=dict)
@@ -156,12 +156,7 @@ class VertexStates:
         }
 
     def unread(self, source: str, enumerated: Sequence[Split]) -> tuple[Split, ...]:
-        """Return the splits of a source that this cut does not contain: in flight, or not emitted yet.
-
-        Args:
-            source: The name of the source.
-            enumerated: Its frozen enumeration.
-        """
+        """Return the splits of the frozen enumeration that this cut does not contain: in flight, or not emitted yet."""
         state = self.sources[source]
         in_flight = [split for held in self.tasks[source].units for split in held.unit.splits]
         return (*in_flight, *enumerated[state.cursor :], *state.waiting)
@@ -190,8 +185,7 @@ class VertexStates:
     def without_staged(self) -> "VertexStates":
         """Return the same cut without staged output; call it once all its committables are published.
 
-        A finished unit that was held back for order is in flight again: it will run again, and its rows count as read
-        again.
+        A finished unit that was held back for order is in flight again, and its rows count as read again.
         """
         return evolve(
             self,
@@ -202,8 +196,7 @@ class VertexStates:
     def unprepared(self, same_target: Collection[str] = ()) -> "VertexStates":
         """Return the same cut for another job, which has not prepared any target yet.
 
-        Args:
-            same_target: The names of the sinks that continue with the same target: its tables must exist.
+        The tables of the sinks in ``same_target``, which continue with the same target, must exist.
         """
         kept = {name: sink.published_to if name in same_target else {} for name, sink in self.sinks.items()}
         sinks = {name: evolve(sink, prepared_in=0, published_to=kept[name]) for name, sink in self.sinks.items()}

@@ -1,4 +1,1 @@
-"""The vertices of a pipeline (source, task and sink), their messages, and their shared code.
-
-The coordinator schedules checkpoints.
-"""
+"""Vertices of a pipeline (source, task and sink), their messages, and their shared code."""

@@ -1,4 +1,4 @@
-"""The work units in flight of a task vertex in this process."""
+"""Work units in flight of a task vertex in this process."""
 
 from attrs import define, field
 
@@ -10,7 +10,7 @@ from seatunnel_core.work.unit import WorkUnit
 
 @define
 class UnitInFlight:
-    """One unit in flight in this process: queued, running, waiting for a retry, or held back for order."""
+    """Unit in flight in this process: queued, running, waiting for a retry, or held back for order."""
 
     unit: WorkUnit
     attempts: int = 0
@@ -24,7 +24,7 @@ class UnitInFlight:
 
 @define
 class HalfBuiltUnit:
-    """A unit that is being composed."""
+    """Unit that is being composed."""
 
     number: int
     splits: list[Split] = field(factory=list)

@@ -5,10 +5,7 @@ from attrs import evolve, frozen
 
 @frozen(kw_only=True)
 class Limits:
-    """Limits on sizes, numbers and times. Every number is at least 1, except the retries, which may be 0.
-
-    No option sets them.
-    """
+    """Limits on sizes, numbers and times; no option sets them. The minimum is 1, for retries 0."""
 
     target_unit_bytes: int = 128 * 1024 * 1024
     """Size up to which small splits are combined into one work unit."""
@@ -16,9 +13,8 @@ class Limits:
     target_unit_rows: int = 5_000_000
 
     smallest_unit_bytes: int = 4 * 1024 * 1024
-    """Minimum size of the units of a source with little data, which are made smaller so that its parallel readers
-    share them.
-    """
+    """Minimum size of the units of a source with little data, which are made smaller so that its parallel readers share
+    them."""
 
     units_per_reader: int = 4
     """Number of such smaller units per parallel reader, so that the readers end at about the same time."""
@@ -49,7 +45,7 @@ class Limits:
 
     interval_bytes_per_ms: int = 64 * 1024
     """Number of bytes that a slow processor reads per millisecond. It limits the size of work units in relation to the
-    checkpoint interval: a checkpoint commits only finished units, so it is useless if no unit can finish within it."""
+    checkpoint interval: a checkpoint commits only finished units, so at least one must be able to finish within it."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
     """Minimum size of a unit, whatever the interval, because each unit creates at least one file in a file sink."""

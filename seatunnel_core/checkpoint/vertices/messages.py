@@ -1,4 +1,4 @@
-"""The messages between the coordinator and the vertices of one pipeline; none leaves the process."""
+"""Messages between the coordinator and the vertices of one pipeline, inside one process."""
 
 from attrs import field, frozen
 
@@ -53,10 +53,7 @@ class Begin:
 
 @frozen
 class Barrier:
-    """Through every channel: Chandy and Lamport's marker.
-
-    Everything before it belongs to the checkpoint; everything after it does not.
-    """
+    """Through every channel: Chandy and Lamport's marker between messages of this checkpoint and of later ones."""
 
     checkpoint_id: int
     last: bool = False
@@ -119,10 +116,7 @@ class Correction:
 
 @frozen
 class FactsReported:
-    """Back to the source: facts of forwarded units (R17).
-
-    The task keeps them until ``FactsAbsorbed``.
-    """
+    """Back to the source: facts of forwarded units (R17). The task keeps them until ``FactsAbsorbed``."""
 
     facts: tuple[Fact, ...] = field(repr=False)
 
@@ -171,10 +165,7 @@ class Drained:
 
 @frozen
 class Pressure:
-    """To the coordinator: the pressure state of a sink.
-
-    It is sent when ``full`` or ``uncovered`` changes.
-    """
+    """To the coordinator: the pressure state of a sink, whenever ``full`` or ``uncovered`` changes."""
 
     sink: str
     full: bool
@@ -186,10 +177,7 @@ class Pressure:
 
 @frozen
 class Published:
-    """To the coordinator: all output of a checkpoint for this sink is published.
-
-    It is sent once for each checkpoint that completed.
-    """
+    """To the coordinator: all output of a completed checkpoint for this sink is published."""
 
     sink: str
     checkpoint_id: int

@@ -11,14 +11,11 @@ from seatunnel_core.work.fact import Fact
 
 
 class Polling:
-    """The polls of one unbounded source: one at a time, with pauses in between.
-
-    A retryable failure of a poll is retried without limit.
-    """
+    """Polls of one unbounded source, one at a time, with pauses. Retryable failures are retried without limit."""
 
     def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:
         self.memory: Mapping[str, Any] = {}
-        """The cursor that the source returned; empty before the first poll."""
+        """Cursor that the source returned; empty before the first poll."""
 
         self.is_under_way = False
         self._source = source
@@ -36,10 +33,7 @@ class Polling:
         """Number of facts that the poll in progress received."""
 
     def poll(self, next_index: int) -> None:
-        """Poll the source, unless a poll is in progress or not due yet.
-
-        ``next_index`` is the index of the first split that the poll finds.
-        """
+        """Poll the source from ``next_index`` on, unless a poll is in progress or not due yet."""
         if not self.is_under_way and not self._resting and not self.has_all:
             self.is_under_way = True
             self._passed = len(self._facts)

@@ -1,6 +1,6 @@
-"""The vertex that collects the committables of one sink and publishes them.
+"""Vertex that collects the committables of one sink and publishes them.
 
-A sink that is not exactly-once writes in the Spark task, and leaves nothing to publish (R15).
+A sink without exactly-once writes in the Spark task, and leaves nothing to publish (R15).
 """
 
 from collections import deque
@@ -37,20 +37,20 @@ from seatunnel_core.work.committable import Committable, added, with_tables
 
 @define
 class _Entry:
-    """One committable that has not been committed successfully yet."""
+    """Committable that has not been committed successfully yet."""
 
     committable: Committable
     after: int
-    """The last barrier that had arrived on its input before it; every later checkpoint contains the committable."""
+    """Last barrier that had arrived on its input before it; every later checkpoint contains the committable."""
 
     may_be_committed: bool
     """True if it may already be published: it was restored from a state, or a commit was attempted before (R8)."""
 
 
 class SinkVertex:
-    """The vertex of one sink: holds all committables not known to be committed, and publishes them (R1).
+    """Vertex of one sink: holds all committables not known to be committed, and publishes them (R1).
 
-    It acknowledges with everything that it holds, and publishes what completed checkpoints contain. Barriers of
+    It acknowledges with everything that it holds, and publishes the output of completed checkpoints. Barriers of
     several inputs are not aligned by blocking: a committable that arrives on an input after its barrier belongs to the
     next checkpoint. Commits run one at a time, in order of arrival, and are recorded by the ID of the committable.
     """
@@ -83,8 +83,8 @@ class SinkVertex:
         """Number of committables published in this process."""
 
         self._unpublished: deque[tuple[int, int]] = deque()
-        """Completed checkpoints that contain unpublished output, each with the value of ``_published`` at which all of
-        it is published."""
+        """Completed checkpoints with unpublished output, each with the value of ``_published`` after its publication.
+        """
 
         self._pressure = (False, False)
         self._since_ms = 0
@@ -149,11 +149,7 @@ class SinkVertex:
         self._coordinator.send(Acknowledge(VertexId.sink(self.spec.name), checkpoint_id, self.snapshot(checkpoint_id)))
 
     def snapshot(self, checkpoint_id: int) -> SinkState:
-        """Return the state for a barrier.
-
-        It contains everything that arrived before the barrier and is not known to be committed, regardless of its age
-        (R1).
-        """
+        """Return the state for a barrier: all earlier output not known to be committed, regardless of its age (R1)."""
         before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
         return SinkState(
             save_mode_pending=self._save_mode_pending,

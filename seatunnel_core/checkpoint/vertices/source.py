@@ -1,4 +1,4 @@
-"""The vertex that emits the splits of one source."""
+"""Vertex that emits the splits of one source."""
 
 from collections import deque
 from typing import assert_never
@@ -37,7 +37,7 @@ from seatunnel_core.work.split import Split
 
 
 class SourceVertex:
-    """The vertex of one source: emits splits in the order of a frozen enumeration.
+    """Vertex of one source: emits splits in the order of a frozen enumeration.
 
     Each split is emitted against a credit (R3) and within the speed limit. The state consists of the splits still to be
     emitted: the name of the enumeration and a cursor (R12). After the enumeration, an unbounded source is polled for
@@ -172,10 +172,7 @@ class SourceVertex:
         return tuple(split for split in self._splits if split.index >= (self.state.total or 0))
 
     def _plan(self) -> None:
-        """Request the enumeration of the source, even if everything has been emitted.
-
-        Units in flight hold their splits, but only the enumeration holds their schemas.
-        """
+        """Request the enumeration of the source, even if all is emitted: units in flight need its schemas."""
         self._awaiting_enumeration = True
         self._wiring.do(Enumerate(source=self.spec.name, attachment=self.state.attachment, total=self.state.total))
 
@@ -186,7 +183,7 @@ class SourceVertex:
         self._when_empty()
 
     def _absorbed(self, facts: int) -> None:
-        """Let the task drop the oldest facts, this many, because the cursor contains them.
+        """Let the task drop this many of the oldest facts, because the cursor contains them.
 
         The message is sent after every barrier with the previous cursor, and before every barrier with the new one, so
         a cut contains each fact in one place only (R17).
@@ -257,8 +254,7 @@ class SourceVertex:
     def _correct(self, rows: int, read_bytes: int) -> None:
         """Charge the speed limit for the part of a unit beyond its estimate; a negative number is a refund.
 
-        Tokens for the elapsed time are added first. Otherwise the limit on savings could remove part of them, or of
-        the refund.
+        Tokens for the elapsed time are added first, so that the limit on savings removes no part of the refund.
         """
         self._look_at_buckets()
         self._charge(rows, read_bytes)

@@ -1,4 +1,4 @@
-"""A limit on rows or bytes per second, as a value."""
+"""Limit on rows or bytes per second."""
 
 from attrs import evolve, frozen
 

@@ -1,7 +1,4 @@
-"""The vertex that combines the splits of one source into work units and runs them.
-
-It is part of the driver; the Spark task on an executor is ``seatunnel_core/spark/task.py``.
-"""
+"""Vertex, in the driver, that combines the splits of one source into work units and runs them."""
 
 import heapq
 from typing import assert_never
@@ -42,7 +39,7 @@ from seatunnel_core.work.unit import AttemptId, UnitAttempt
 
 
 class TaskVertex:
-    """The vertex between a source and its sinks: its content is the channel state of R2.
+    """Vertex between a source and its sinks, with the channel state of R2.
 
     A barrier is recorded and forwarded at once, even while units are running: a unit's description is a few hundred
     bytes, and a checkpoint never waits for a unit. Back pressure works by credit (R3): a split keeps its credit until
@@ -125,10 +122,7 @@ class TaskVertex:
 
     @property
     def held(self) -> tuple[tuple[str, Committable], ...]:
-        """Staged output of finished units that are held back for order, each with the name of the sink.
-
-        Any thread may read it.
-        """
+        """Staged output of finished units that are held back for order, with the sinks. Any thread may read it."""
         flights = tuple(self._flights.values())
         finished = (flight.finished for flight in flights if flight.finished is not None)
         return tuple(each for committables in finished for each in committables.items())
@@ -161,10 +155,7 @@ class TaskVertex:
             self._close_half_built()
 
     def _open_unit(self) -> HalfBuiltUnit:
-        """Start a new work unit.
-
-        Numbers are assigned in order and are part of the state, so that a number never identifies two units (R8).
-        """
+        """Start a new work unit. Numbers are part of the state, so that a number never identifies two units (R8)."""
         self._half_built = HalfBuiltUnit(number=self._next_unit)
         self._next_unit += 1
         at_ms = self._wiring.now_ms + self._limits.close_unit_after_ms
@@ -217,10 +208,7 @@ class TaskVertex:
         return flight if flight.running and flight.attempts == attempt.number else None
 
     def _charge_restored(self) -> None:
-        """Charge the speed limit for units that are read again.
-
-        No new split is emitted until the time for them has passed.
-        """
+        """Charge the speed limit for units that are read again, before any new split is emitted."""
         again = [flight.unit for flight in self._flights.values() if flight.finished is None]
         if self._limited and again:
             rows, weight_bytes = sum(unit.rows for unit in again), sum(unit.weight_bytes for unit in again)
@@ -315,10 +303,7 @@ class TaskVertex:
             self._hand_on(oldest)
 
     def _hand_on_restored(self) -> None:
-        """Forward the units that were held back in the previous epoch.
-
-        For a source that is no longer ordered, no units are held back.
-        """
+        """Forward the units that were held back in the previous epoch: all if the source is no longer ordered."""
         if self.spec.ordered:
             self._hand_on_in_order()
             return
@@ -359,10 +344,7 @@ class TaskVertex:
         self._stopped = barrier.last
 
     def snapshot(self) -> TaskState:
-        """Return the content of the channel: every unit in flight, including the one being composed (R2).
-
-        An unfinished unit will run again.
-        """
+        """Return the content of the channel: every unit in flight, including the one being composed (R2)."""
         held = [
             HeldUnit(unit=flight.unit, committables=flight.finished, facts=flight.facts)
             for flight in self._flights.values()

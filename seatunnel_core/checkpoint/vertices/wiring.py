@@ -12,10 +12,7 @@ Receiver = Callable[[Any], None]
 
 
 class Channel:
-    """A first-in, first-out channel, such as that from a source to its task.
-
-    It never loses, duplicates or rejects a message.
-    """
+    """First-in, first-out channel that never loses, duplicates or rejects a message."""
 
     __slots__ = ("_queue", "_receive", "_wiring")
 
@@ -35,7 +32,7 @@ class Channel:
 
 
 class Wiring:
-    """The channels of one pipeline, its timers, and the commands of the current event.
+    """Channels of one pipeline, its timers, and the commands of the current event.
 
     ``ready`` contains a channel once for every message in it. The order between channels is arbitrary: the protocol is
     correct for any order, and the simulation delivers in a random one, or later.
@@ -60,10 +57,7 @@ class Wiring:
         self._commands.append(command)
 
     def take_commands(self) -> tuple[Command, ...]:
-        """Return the commands since the last call.
-
-        A timer that was set and cancelled in between produces none.
-        """
+        """Return the commands since the last call, without timers that were set and cancelled in between."""
         commands = tuple(self._commands)
         self._commands.clear()
         self._new_timers.clear()
