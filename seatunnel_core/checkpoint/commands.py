@@ -234,6 +234,7 @@ class CheckpointCompleted:
 
     @property
     def duration_ms(self) -> int:
+        """Time from the trigger to the completion."""
         return self.acknowledge_ms + self.store_ms
 
 

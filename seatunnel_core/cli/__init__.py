@@ -1,1 +1,1 @@
-"""The command ``seatunnel``: arguments, output and exit codes. Other packages do the work."""
+"""Command ``seatunnel``: arguments, output and exit codes. Other packages do the work."""

@@ -1,7 +1,6 @@
 """Arguments of the command line.
 
-Each argument of SeaTunnel's own command either works or is rejected with a message that contains the alternative; none
-is silently ignored.
+Each argument of SeaTunnel's own command either works or is rejected with a message that contains the alternative.
 """
 
 import argparse
@@ -112,11 +111,11 @@ class RunArguments(Command):
     """Options of the Spark driver's JVM, added after ``JAVA_OPTS``."""
 
     typed: tuple[str, ...] = field(repr=False)
-    """The arguments as typed, for the command that resumes the job."""
+    """Arguments as typed, for the command that resumes the job."""
 
     @property
     def log_level(self) -> str:
-        """Log level: by default ``WARNING``, but ``INFO`` for JSON, because progress is logged there."""
+        """Log level: by default ``WARNING``, but ``INFO`` for JSON, because it contains the progress."""
         return self.given_log_level or ("INFO" if self.log_format == "json" else "WARNING")
 
 
@@ -124,7 +123,7 @@ _OF_A_NEW_JOB = (
     *("variables", "name", "set_job_id", "restore", "master", "background", "close_job"),
     *("check", "encrypt", "decrypt", "strict", "engine_config"),
 )
-"""Options that apply only to a new job, and would have no effect on a request to running jobs."""
+"""Options of a new job, which have no effect on a request to running jobs."""
 
 
 @frozen(kw_only=True)
@@ -144,7 +143,7 @@ def parse(argv: Sequence[str], version: str) -> Command:
 
     Raises:
         UsageError: An argument is missing, unknown or not available; the message contains the alternative.
-        SystemExit: With code 0, after ``--help`` or ``--version`` printed their text.
+        SystemExit: With code 0, after ``--help`` or ``--version``.
     """
     if asks_cluster(argv):
         return parse_cluster(argv)

@@ -17,8 +17,7 @@ from seatunnel_core.spark.starting.log_folder import log_folder
 def run_in_background(arguments: RunArguments) -> int:
     """Start the job in a separate process, and return as soon as the job can be resumed by its ID.
 
-    The job's output goes to a file. If the job ends before it has started, print the output and return the job's exit
-    code.
+    The job's output goes to a file. If the job ends before it has started, print that file and return the exit code.
     """
     request = read_job(arguments)
     begun_before = begun_before_this(arguments, request)

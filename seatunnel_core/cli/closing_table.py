@@ -10,7 +10,7 @@ from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.shown_pipelines import shown_pipelines
 
 MOST_TABLES = 20
-"""Maximum number of tables of a pipeline that are listed, largest first."""
+"""Maximum number of tables listed per pipeline, largest first."""
 
 SHORTEST_NAME = 12
 """Minimum length of a pipeline's name, regardless of the terminal's width."""
@@ -28,10 +28,7 @@ _WORDS = {JobOutcome.FINISHED: "finished", JobOutcome.STOPPED: "stopped", JobOut
 def closing_table(report: JobReport, resume_command: str, *, width: int | None = None) -> str:
     """Return everything that is printed at the end of a job, without a final newline.
 
-    Args:
-        report: Report of the finished job.
-        resume_command: The command that resumes it.
-        width: The terminal's width in columns, to which pipeline names are truncated; ``None`` for no limit.
+    ``width`` is the terminal's width in columns, to which pipeline names are truncated.
     """
     took = duration(report.ended_at - report.started_at)
     when = "this run started" if report.resumed else "started"
@@ -86,7 +83,7 @@ def _told(pipelines: Sequence[PipelineView]) -> list[str]:
 
 
 def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
-    """Return lines about rows that were written and discarded, which no other counter contains."""
+    """Return lines about rows that were written and discarded, which are not part of any other counter."""
     units = sum(view.units_repeated for view in pipelines)
     if not units:
         return []

@@ -71,7 +71,7 @@ def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.enviro
     """Return True if a command line is for a cluster.
 
     ``-m cluster`` selects it. Without ``-m``, the script ``seatunnel.sh`` uses ``SEATUNNEL_MODE``, or else ``mode`` in
-    the engine's file. The command ``seatunnel`` itself runs jobs locally, regardless of the environment.
+    the engine's file. The command ``seatunnel`` itself runs jobs locally.
 
     Raises:
         UsageError: ``SEATUNNEL_MODE`` or the engine's file has an invalid value.
@@ -86,7 +86,7 @@ def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.enviro
 
 
 def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return where ``seatunnel.sh`` runs a job: ``local`` or ``cluster``."""
+    """Return the mode in which ``seatunnel.sh`` runs a job: ``local`` or ``cluster``."""
     said = environment.get("SEATUNNEL_MODE", "").strip().lower()
     if said not in ("", "local", "cluster"):
         raise UsageError(f"SEATUNNEL_MODE is {said!r}: expected local or cluster")
@@ -100,12 +100,7 @@ def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
-    """Parse the command line.
-
-    Raises:
-        UsageError: An argument is missing or not available for a cluster.
-        SystemExit: With code 0, after ``--help`` printed its text.
-    """
+    """Parse the command line, with the exceptions of ``arguments.parse``."""
     parser = _parser()
     values, unknown = parser.parse_known_args(argv)
     if unknown:

@@ -44,13 +44,11 @@ EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE":
 
 @frozen(kw_only=True)
 class ClientPlace:
-    """A cluster and its addresses."""
+    """Addresses of a cluster, and the folder of the client's files."""
 
     cluster: str
     members: tuple[str, ...]
     folder: Path
-    """Folder of the client's files."""
-
     client: ClusterClient
 
 
@@ -210,7 +208,7 @@ def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
 def _variables(
     text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return the variables sent with a job: those of ``-i``, and those of the local environment that the job uses.
+    """Return the variables sent with a job: those of ``-i``, and used ones of the local environment.
 
     Nodes have different environments. Secrets are not sent, because the cluster stores what is submitted.
 
@@ -235,7 +233,7 @@ def _variables(
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
-    """Show the progress of a job until it ends, and return the exit code. Meanwhile, add newly found nodes.
+    """Show the progress of a job until it ends, and return the exit code.
 
     Raises:
         PlatformError: The cluster has not responded for ``PATIENCE_S``.

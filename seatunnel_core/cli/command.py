@@ -20,7 +20,7 @@ STOPPED = 130
 
 
 class Command:
-    """The parsed arguments of a command line, executed by ``main``."""
+    """Parsed arguments of a command line, executed by ``main``."""
 
 
 class HelpText(argparse.HelpFormatter):
@@ -48,7 +48,7 @@ def _wrapped(line: str, width: int, indent: str) -> list[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises ``UsageError`` instead of ending the process, so that one place decides on exit codes."""
+    """Parser that raises ``UsageError`` instead of ending the process."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{"formatter_class": HelpText, **options})
@@ -60,11 +60,11 @@ class Parser(argparse.ArgumentParser):
 
 @frozen(kw_only=True)
 class Subcommand:
-    """A named subcommand, such as ``seatunnel init``."""
+    """Named subcommand, such as ``seatunnel init``."""
 
     name: str
     summary: str
     """Summary for ``seatunnel --help``, without a full stop."""
 
     parse: Callable[[Parser, Sequence[str]], Command]
-    """Function that adds the arguments to an empty parser, and parses the words after the subcommand's name."""
+    """Function that adds the arguments to an empty parser, and parses the arguments after the subcommand's name."""

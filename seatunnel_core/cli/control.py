@@ -1,7 +1,4 @@
-"""Options that send requests to jobs in other processes of the same user on this machine.
-
-These are ``--list``, ``--job-id``, ``--metrics``, ``--savepoint`` and ``--cancel-job``.
-"""
+"""Options that send requests to jobs in other processes of the same user on this machine, such as ``--list``."""
 
 import contextlib
 import json
@@ -24,7 +21,7 @@ def control(arguments: ControlArguments) -> None:
     """Send a request to running jobs, and print the responses.
 
     Raises:
-        UsageError: No such job runs, or it rejects the request; the message contains its reason.
+        UsageError: The job is not running or rejects the request; the message contains the reason.
     """
     match arguments.verb:
         case ControlVerb.LIST:
@@ -44,7 +41,7 @@ def control(arguments: ControlArguments) -> None:
 
 
 def _answers(job_ids: Sequence[str], verb: str) -> tuple[client.Status, ...]:
-    """Return the responses of these jobs, or of all running jobs; those that end meanwhile are skipped."""
+    """Return the responses of these or all running jobs; jobs that end meanwhile are skipped."""
     if job_ids:
         return tuple(client.ask(job_id, {"do": verb}) for job_id in job_ids)
     found = client.running()

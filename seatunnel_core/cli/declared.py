@@ -1,4 +1,4 @@
-"""Options of a command, declared as fields of the class that holds the parsed arguments."""
+"""Declaration of command-line options as fields of the class with the parsed arguments."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping
@@ -33,7 +33,7 @@ def option(
     Args:
         *flags: Flags of the option.
         default: Value without the option, for the class and for the parser.
-        converter: Converts the parsed value into that of the field.
+        converter: Converts the parsed value for the field.
         exclusive: Name of a group of mutually exclusive options; empty for none.
         aliases: Help by flag, for flags that need a separate help text.
         repr: False for values that may be secret.

@@ -27,9 +27,7 @@ class _File:
 def init(folder: Path, *, cluster: bool = False) -> None:
     """Write the initial files into a folder, and print the next commands.
 
-    Args:
-        folder: Created if it does not exist.
-        cluster: True to set up `seatunnel.sh` for a cluster, with scripts that start and stop its nodes.
+    ``cluster`` adds scripts that start and stop nodes, and makes ``seatunnel.sh`` use them.
 
     Raises:
         UsageError: One of the files exists, or the folder cannot be written. Nothing is overwritten.

@@ -21,7 +21,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 @frozen(kw_only=True)
 class Request:
-    """A job and its engine configuration, parsed but not planned."""
+    """Parsed but unplanned job, with its engine configuration."""
 
     raw: RawJob
     engine: EngineConfig
@@ -30,11 +30,7 @@ class Request:
 
 
 def read_job(arguments: RunArguments) -> Request:
-    """Read the job file and the engine file.
-
-    Raises:
-        UsageError: A file is invalid; the message lists every problem.
-    """
+    """Read the job file and the engine file; raise ``UsageError`` with every problem."""
     secrets = secret_variables(arguments.config, arguments.variables, lookup) if arguments.variables else frozenset()
     findings = Findings(ConfigError)
     with findings.part():

@@ -18,7 +18,7 @@ REACHING = frozenset(
 """Logger names of libraries that access services and stores."""
 
 CONTEXT = ("job", "pipeline", "checkpoint", "code")
-"""Attributes of a record that identify its origin, and the code of the error that it reports."""
+"""Attributes of a record that identify its origin, and the code of the reported error."""
 
 
 class TextFormatter(logging.Formatter):
@@ -51,7 +51,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class WritingHandler(logging.Handler):
-    """Handler that passes each formatted record to a function, so that lines do not break a table on a terminal."""
+    """Handler that passes each formatted record to a function."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The command ``seatunnel``: dispatch and exit code.
+"""Command ``seatunnel``: dispatch and exit code.
 
 ::
 
@@ -39,8 +39,7 @@ collections took 1 s of 10 s."""
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; print a traceback only for an internal error.
 
-    Args:
-        argv: The arguments; ``None`` for those of this process, which then exits with the command.
+    Without ``argv``, use the arguments of this process, which then exits with the command.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack letters, and file names may be undecodable
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -78,7 +77,7 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
 
 
 def _run(command: Command, *, last: bool) -> int:
-    """Run a command and return its exit code. The command's modules are imported here, not when this module loads."""
+    """Run a command and return its exit code. Import the command's modules only now."""
     code: int | None = None
     match command:
         case RunArguments(background=True):

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LINES_OF_THEIR_OWN = 10
-"""Maximum number of pipelines with separate plain lines; more are summarized in one line."""
+"""Maximum number of pipelines with separate plain lines; otherwise one line summarizes them."""
 
 
 class Display(Protocol):
     """Progress display of a running job; used only by the thread that created it."""
 
     def show(self, progress: JobProgress) -> None:
-        """Show the latest state; cheap enough to be called several times per second."""
+        """Show the latest state; called several times per second."""
 
     def say(self, text: str) -> None:
         """Show a message in addition to the progress: a start, a stop or a failure."""
@@ -144,8 +144,7 @@ class JobProgressLine:
     """Progress of a cluster job, from responses of ``job-info``.
 
     Args:
-        show: Function that displays a line or pipelines until its next call; ``None`` if lines are not updated in
-            place.
+        show: Function that displays a line or pipelines until its next call; ``None`` without updates in place.
         write: Function that writes a permanent line.
         clock: Monotonic clock, in seconds.
     """
@@ -166,7 +165,7 @@ class JobProgressLine:
         self._rate = 0.0
 
     def tell(self, job: Mapping[str, Any]) -> None:
-        """Show the state of a running job: its pipelines as for a local job, or its totals if none are reported."""
+        """Show the pipelines of a running job as for a local job, or its totals if none are reported."""
         views = _views(job)
         if views and self._show is not None:
             self._show(views)

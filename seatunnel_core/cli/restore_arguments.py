@@ -59,7 +59,7 @@ def restore_arguments(values: argparse.Namespace) -> Restore:
     """Return the restore options.
 
     Raises:
-        UsageError: An option is given without ``--restore``, or with a kind of restore that it does not apply to.
+        UsageError: An option is given without ``--restore``, or does not apply to this kind of restore.
     """
     if values.restore and values.from_savepoint:
         raise UsageError("-r resumes a job, but --from-savepoint starts a new one: remove one of the two")

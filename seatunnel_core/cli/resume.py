@@ -1,4 +1,4 @@
-"""The command that resumes a job, ready to be copied."""
+"""Command that resumes a job, ready to be copied."""
 
 import os
 import shlex
@@ -25,13 +25,8 @@ def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] =
     """Return the command that resumes a job: the arguments as typed, with ``-r JOB_ID`` at the end.
 
     Options that choose an ID or a restore point are omitted: once the job has started, they were applied or stored in
-    its manifest. Values of secrets are omitted, because they would end up in a log.
-
-    Args:
-        typed: Arguments of this process.
-        job_id: ID of the job.
-        secrets: Names of variables that the job uses as secrets. Variables whose names suggest a secret are always
-            omitted.
+    its manifest. Values of secrets are omitted, because they would end up in a log: those of variables in ``secrets``,
+    and of variables with names that suggest a secret.
     """
     kept: list[str] = []
     arguments = iter(typed)

@@ -112,7 +112,7 @@ def _page(job_run: JobRun, display: Display) -> Iterator[None]:
 
 
 def _notify_begun(descriptor: int) -> None:
-    """Notify the process that started this one in the background; that process may have ended already."""
+    """Notify the process that started this one in the background; it may have ended already."""
     with contextlib.suppress(OSError):
         os.write(descriptor, b"1")
         os.close(descriptor)

@@ -55,7 +55,7 @@ class Backlog:
 
 
 class Screen:
-    """A display with a message queue. Any thread may call ``say``."""
+    """Display with a message queue. Any thread may call ``say``."""
 
     def __init__(self, display: Display, backlog: Backlog, say: Callable[[str], None]) -> None:
         self.say = say
@@ -143,7 +143,7 @@ def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Sc
 
 
 class _StandardOutput:
-    """Writes lines to standard output, even after the reader of a pipe has left.
+    """Writer of lines to standard output, even after the reader of a pipe has left.
 
     The job continues after ``| head`` closes the pipe, and when the output's disk is full, which is reported once.
     """
@@ -164,7 +164,7 @@ class _StandardOutput:
             self._report(error)
 
     def close(self) -> None:
-        """Flush the output and ignore a failure, so that a finished job does not fail because of it."""
+        """Flush the output and ignore a failure, which must not fail a finished job."""
         try:
             sys.stdout.flush()
         except OSError:

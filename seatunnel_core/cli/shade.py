@@ -1,4 +1,4 @@
-"""``seatunnel --encrypt`` and ``--decrypt``: the job file as JSON, with its secrets encrypted or in the clear."""
+"""``seatunnel --encrypt`` and ``--decrypt``: print the job file as JSON with encrypted or decrypted secrets."""
 
 import json
 import sys

@@ -18,7 +18,7 @@ REST = 20
 
 
 class RunningJob(Protocol):
-    """Methods of ``seatunnel_core.runtime.job_run.JobRun`` used here."""
+    """Methods of ``JobRun`` used here."""
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
         """Return the report, or ``None`` if the job has not ended within ``timeout`` seconds."""
@@ -37,7 +37,7 @@ class Interrupts:
     """Counter of stop requests: Ctrl-C (SIGINT) and SIGTERM are treated alike.
 
     Expected interrupts are only counted; any further one raises ``KeyboardInterrupt`` in the main thread. No interrupt
-    is expected while a job starts, two are while it runs, and one more after it has ended.
+    is expected while a job starts, two while it runs, and another one after it has ended.
     """
 
     def __init__(self, *, last: bool = False) -> None:
@@ -75,9 +75,8 @@ class Interrupts:
 def counted_interrupts(*, last: bool = False) -> Iterator[Interrupts]:
     """Count SIGINT and SIGTERM while the context is open.
 
-    Args:
-        last: True if the process exits after the context. Both signals are then ignored, because during exit Python
-            would terminate with an exit code that contradicts the closing table.
+    With ``last``, the process exits after the context. Both signals are then ignored, because during exit Python would
+    terminate with an exit code that contradicts the closing table.
     """
     interrupts = Interrupts(last=last)
     before = {number: signal.signal(number, interrupts) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -98,8 +97,8 @@ def watch(
 ) -> JobReport:
     """Show a job until it has ended, and return its report.
 
-    The first interrupt takes a final checkpoint and stops the job; the second stops it immediately. For a restored job,
-    the restore point of each pipeline is shown as soon as all of them have started.
+    The first interrupt stops it after a final checkpoint; the second stops it immediately. For a restored job, the
+    restore points are shown as soon as all pipelines have started.
     """
     interrupts.job_runs()
     heeded = 0

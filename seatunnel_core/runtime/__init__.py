@@ -1,4 +1,1 @@
-"""Execution of a planned and claimed job: threads, pipelines, epochs and slots.
-
-This package executes the protocol's commands on storages, sources, sinks and Spark.
-"""
+"""Execution of a planned and claimed job: the protocol's commands on storages, sources, sinks and Spark."""

@@ -12,19 +12,14 @@ _log = logging.getLogger(__name__)
 
 
 class Acknowledgements:
-    """The sources of a pipeline that acknowledge upstream. Falsy and without state if there are none.
+    """Sources of a pipeline that acknowledge upstream. Falsy and without state if there are none.
 
-    Thread-safe. ``published`` reports one checkpoint at a time. If two were reported concurrently, the older one could
-    arrive last, and a reader that resumes from it would read published rows again.
+    Thread-safe. ``published`` reports one checkpoint at a time: otherwise an older one could be reported last, and a
+    reader that resumes from it would read published rows again.
     """
 
     def __init__(self, planned: PlannedPipeline, retained: Callable[[], Collection[int]] = tuple) -> None:
-        """Prepare to acknowledge.
-
-        Args:
-            planned: The pipeline.
-            retained: Returns the IDs of the stored checkpoints that will expire.
-        """
+        """Prepare to acknowledge; ``retained`` returns the IDs of the stored checkpoints that will expire."""
         self._pipeline_id = planned.id
         self._retained = retained
         self._sources = [source for source in planned.sources if source.source.acknowledges]
@@ -70,8 +65,8 @@ class Acknowledgements:
     def published(self, checkpoint_id: int) -> None:
         """Report to the sources that all rows of a checkpoint are published.
 
-        If another thread is already reporting, it also reports this checkpoint. A failure is only logged, because
-        later reads do not depend on it.
+        If another thread is already reporting, it also reports this checkpoint. A failure is only logged, because later
+        reads do not depend on it.
         """
         with self._lock:
             self._published = max(self._published, checkpoint_id)

@@ -20,7 +20,7 @@ from seatunnel_core.reporting.series import MOST_POINTS
 
 
 class Shown(Protocol):
-    """The job that a page shows: ``seatunnel_core.runtime.job_run.JobRun``."""
+    """Job that a page shows: ``JobRun``."""
 
     job_id: str
     job: PlannedJob | None
@@ -42,7 +42,7 @@ class Shown(Protocol):
 
 
 class Controlled(Shown, Protocol):
-    """A job that other processes can control."""
+    """Job that other processes can control."""
 
     version: int
     started_at: float

@@ -1,4 +1,4 @@
-"""The frozen form of an enumeration (protocol rule R12): JSON, with each schema as an Arrow IPC message in base64."""
+"""Frozen form of an enumeration (protocol rule R12): JSON, with each schema as an Arrow IPC message in base64."""
 
 import json
 from typing import Any
@@ -37,10 +37,7 @@ def thaw(body: bytes) -> Enumeration:
 
 
 def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
-    """Return a schema in JSON.
-
-    Empty members are omitted, so that the bytes equal those of versions that did not store these members.
-    """
+    """Return a schema in JSON. Empty members are omitted, for the same bytes as in versions without these members."""
     frozen: dict[str, Any] = {
         "table": schema.table,
         "columns": schema_to_text(schema.columns),

@@ -1,7 +1,7 @@
-"""One epoch of one pipeline: executes the protocol's commands, from the claim of the epoch to its end.
+"""Epoch of a pipeline: executes the protocol's commands, from the claim of the epoch to its end.
 
-The protocol decides; this module executes. All methods run on the loop's thread, except the work that ``_ask`` passes
-to a pool; its outcome returns to the loop as an event. After the epoch is left, late responses are dropped.
+All methods run on the loop's thread, except the work that ``_ask`` passes to a pool; its outcome returns to the loop as
+an event. After the epoch is left, late responses are dropped.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class EpochOwner(Protocol):
 
 
 class EpochRun:
-    """One epoch of a pipeline. ``start`` begins it; ``leave`` ends it in every case."""
+    """Epoch of a pipeline. ``start`` begins it; ``leave`` ends it in every case."""
 
     def __init__(
         self,
@@ -136,10 +136,7 @@ class EpochRun:
         self._units.cancel()
 
     def after_commits(self, then: Callable[[], None]) -> None:
-        """Call ``then`` once no commit is running, or one takes too long.
-
-        The epoch has already been left. Rows of commits that succeed in the meantime are counted.
-        """
+        """Call ``then`` once no commit is running, or one takes too long. Count the rows of commits that succeed."""
         if not self._commits:
             then()
             return
@@ -290,10 +287,7 @@ class EpochRun:
             self._when_spark_runs(prepare)
 
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
-        """Call ``action`` once Spark runs, without blocking a thread.
-
-        It is also called if Spark could not be started, so that it can report the reason.
-        """
+        """Call ``action`` once Spark runs or could not be started, without blocking a thread."""
         self._shared.spark.add_done_callback(lambda _spark: None if self._left else action())
 
     def _commit(self, command: commands.Commit) -> None:
@@ -324,7 +318,7 @@ class EpochRun:
             commit()
 
     def _commit_ended(self, event_at: Callable[[int], Event]) -> None:
-        """Deliver the outcome of a commit. It is counted even if the pipeline has failed meanwhile."""
+        """Deliver and count the outcome of a commit, even if the pipeline has failed meanwhile."""
         self._commits -= 1
         if self._protocol.phase is Phase.ENDED:
             self._protocol.handle(event_at(now_ms()))
@@ -372,10 +366,7 @@ class EpochRun:
         self._owner.epoch_begun(self)
 
     def _sample(self) -> None:
-        """Sample the counters of rows and bytes every few seconds.
-
-        Rates are differences of samples, so no row has to be counted for them.
-        """
+        """Sample the counters of rows and bytes every few seconds; rates are differences of samples."""
         if self._heard:
             self._metrics.sample(self.progress())
         else:

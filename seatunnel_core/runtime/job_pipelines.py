@@ -28,7 +28,7 @@ class JobPipelines:
 
     job_id: str
     claim: Claim
-    """The job as claimed by this process, with the restored state of each pipeline."""
+    """Job as claimed by this process, with the restored state of each pipeline."""
 
     engine: EngineConfig
     storage: CheckpointStorage = field(repr=False)
@@ -61,7 +61,7 @@ class JobPipelines:
 
     @cached_property
     def _recognised_before(self) -> Mapping[str, Sequence[Mapping[str, str]]]:
-        """Compute ``SinkContext.recognised_before`` once for the sinks of all pipelines: there may be thousands."""
+        """Values of ``SinkContext.recognised_before``, computed once for all pipelines: there may be thousands."""
         return self.claim.job.manifest.tracks
 
     def _work(self, planned: PlannedPipeline, save_modes: SaveModes) -> PipelineIO:

@@ -13,11 +13,7 @@ class JobRecorder:
     """Recorder that adds a point to the job's series every ``SAMPLE_S`` seconds, and logs the job less often.
 
     A point is the sum of the last samples of all pipelines. No progress is computed for it, so thousands of waiting
-    pipelines cost almost nothing.
-
-    Args:
-        runs: The pipelines of the job; more may be added.
-        log: Function that logs the job.
+    pipelines cost almost nothing. ``runs`` may grow; ``log`` logs the job.
     """
 
     def __init__(self, runs: Sequence[PipelineRun], log: Callable[[], None]) -> None:

@@ -1,7 +1,4 @@
-"""A run of a job in this process: the public, synchronous interface of the runtime.
-
-Its methods are thread-safe; ``JobThreads`` does the work.
-"""
+"""Run of a job in this process: the public, synchronous, thread-safe interface of the runtime."""
 
 import logging
 import os
@@ -46,7 +43,7 @@ logger = logging.getLogger("seatunnel.job")
 
 
 class JobRun:
-    """One run of a job in this process, from its claim to its final report.
+    """Run of a job in this process, from its claim to its final report.
 
     ``start`` returns once the job is claimed; Spark and the pipelines start in the background. ``wait`` returns the
     report. ``close`` releases Spark, pools and storage and must be called at the end, as a ``with`` block does.
@@ -81,10 +78,11 @@ class JobRun:
             name: The name of the job, overriding the job file.
             jvm_options: Further options for Java.
             log_file: Receives Spark's and Java's output; by default a file named after the job ID in the log folder.
-            on_begun: Called, from the runtime's thread, when the first restore point is durable: from then on the job
-                can be resumed by its ID.
-            backend: An open backend to run on. It stays open, so several jobs may share it. The job's own ``spark.*``
-                options have no effect then. ``None`` starts Spark for this job.
+            on_begun: Called, from the runtime's thread, when the first restore point is durable, so that the job can be
+                resumed by its ID.
+            backend: An open backend to run on, which stays open, so several jobs may share it. The job's ``spark.*``
+                options
+                have no effect then. ``None`` starts Spark for this job.
         """
         self.job_id = job_id
         self.job: PlannedJob | None = None
@@ -204,10 +202,7 @@ class JobRun:
         return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._threads.views())
 
     def metrics(self) -> JobMetrics:
-        """Return the job's metrics.
-
-        For a job that ended in an earlier process these are the metrics of its final report.
-        """
+        """Return the job's metrics; for a job that ended in an earlier process, those of its final report."""
         report = self._report
         if self._threads is not None and self.job is not None:
             name, pipelines = self.job.name, self._threads.metrics()
@@ -239,10 +234,7 @@ class JobRun:
         return {} if self._threads is None else self._threads.recent_checkpoints()
 
     def series(self, pipeline: int = 0, since_s: float = 0.0, most: int = POINTS) -> dict[str, Any]:
-        """Return the time series of a pipeline, or of the whole job if ``pipeline`` is 0.
-
-        The format is that of ``JobSeries.record``.
-        """
+        """Return the ``JobSeries.record`` of a pipeline, or of the whole job if ``pipeline`` is 0."""
         series = JobSeries() if self._threads is None else self._threads.series
         return series.record(pipeline, since_s, most)
 
@@ -267,23 +259,19 @@ class JobRun:
         return self._threads.savepoint(name, stop=stop, drain=drain).result(timeout)
 
     def stop(self) -> None:
-        """Stop cleanly: each pipeline takes a last checkpoint, and ``wait`` then returns the report.
-
-        It has no effect on a job that has ended.
-        """
+        """Stop cleanly: each pipeline takes a last checkpoint, and ``wait`` then returns the report."""
         if self._threads is not None and not self._done.is_set():
             self._threads.stop()
 
     def kill(self) -> None:
-        """Stop immediately but in order. A restore rereads what no checkpoint contains, as after a crash."""
+        """Stop immediately but in order. A restore reads again all that no checkpoint contains, as after a crash."""
         if self._threads is not None and not self._done.is_set():
             self._threads.kill()
 
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and release all resources. Idempotent.
 
-        Args:
-            last: True if the process ends afterwards, so that an idle Spark may end by itself.
+        With ``last``, the process ends afterwards, so that an idle Spark may end by itself.
         """
         self._give_slots_back()  # first: no work can start from now on
         if self._threads is not None:

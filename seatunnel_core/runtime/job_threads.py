@@ -1,4 +1,4 @@
-"""The threads of a job and the pipelines that run on its loop."""
+"""Threads of a job and the pipelines that run on its loop."""
 
 import asyncio
 import logging
@@ -39,12 +39,12 @@ logger = logging.getLogger("seatunnel.job")
 
 STORAGE_THREADS = 16
 CONNECTOR_THREADS = 16
-"""Number of threads that wait for disks and servers. With sixteen concurrent requests, a disk needs a tenth of the
-time per request: a job of a thousand small tables took 18 s instead of 23 s."""
+"""Number of threads that wait for disks and servers. With sixteen concurrent requests, a disk needs a tenth of the time
+per request: a job of a thousand small tables took 18 s instead of 23 s."""
 
 
 class JobThreads:
-    """The threads of a job and the pipelines that run on its loop."""
+    """Threads of a job and the pipelines that run on its loop."""
 
     def __init__(
         self,
@@ -72,9 +72,9 @@ class JobThreads:
             on_end: Called with the report when the job has ended, from any thread, possibly more than once.
             restored: True if the job continues the work of earlier processes.
             slots: The job's reservation, which limits its concurrent work units; the job starts once it has slots. By
-                default Spark's slots are the limit.
-            owns_backend: True if the job starts and stops the backend. Otherwise the backend is already started and
-                remains so.
+                default
+                Spark's slots are the limit.
+            owns_backend: True if the job starts and stops the backend; otherwise it is already started and remains so.
         """
         self._job_id = job_id
         self._claim = claim
@@ -321,7 +321,7 @@ class JobThreads:
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and end the threads. Idempotent.
 
-        With ``last`` the process ends with the job: if everything is committed, do not wait for Spark's end.
+        With ``last``, the process ends with the job: if everything is committed, do not wait for Spark's end.
         """
         if self._closed:
             return
@@ -354,10 +354,7 @@ class JobThreads:
         self._savepoints.close()
 
     def _kill_and_wait(self) -> None:
-        """Stop every pipeline immediately, and wait until none submits work to the pools.
-
-        Submitting work to a closed pool would be an error.
-        """
+        """Stop every pipeline immediately, and wait until none submits work to the pools, which are closed next."""
         killed: Future[None] = Future()
 
         def kill() -> None:
@@ -372,10 +369,7 @@ class JobThreads:
             killed.result()
 
     def _ended_elsewhere(self) -> bool:
-        """Return True if another process has taken over the job and recorded its end.
-
-        The output staged by this process is then not needed.
-        """
+        """Return True if another process has taken over the job and recorded its end."""
         if all(run.outcome is not Outcome.FENCED for run in self._runs):
             return False
         try:

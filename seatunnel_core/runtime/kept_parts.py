@@ -6,10 +6,9 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 class KeptParts:
-    """Stores and reads each part only once.
+    """Storage that writes and reads each part only once.
 
-    The parts of a source's last cursor remain in memory. One source is polled by one thread at a time; several sources
-    may be polled concurrently.
+    The parts of a source's last cursor remain in memory. Only one thread at a time polls a source.
     """
 
     def __init__(self, storage: CheckpointStorage, job_id: str) -> None:

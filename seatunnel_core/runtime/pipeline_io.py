@@ -51,19 +51,18 @@ logger = logging.getLogger("seatunnel.job")
 
 @define
 class PipelineIO:
-    """The blocking side of one pipeline."""
+    """Blocking side of one pipeline."""
 
     job_id: str
     planned: PlannedPipeline
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on this machine. If not, the engine verifies that they see the same targets."""
+    """True if tasks run on this machine. If not, the engine verifies that they access the same targets."""
 
     settled_below: int = 0
     """Epoch below which all output of checkpoints is published: the job had ended, and its staging folders were
-    removed.
-    """
+    removed."""
 
     increment: str = ""
     """Value of ``SinkContext.increment``."""
@@ -84,7 +83,7 @@ class PipelineIO:
     """Value of ``SinkContext.prepared_in``, by sink."""
 
     upstream: Acknowledgements = field(init=False, repr=False)
-    """Acknowledgements, to which published checkpoints are reported."""
+    """Receiver of published checkpoints."""
 
     sources: SourceIO = field(init=False, repr=False)
     _newest: CheckpointRef | None = field(init=False, default=None)
@@ -156,12 +155,12 @@ class PipelineIO:
         return state.ref if state is not None else None
 
     def _retained(self) -> Sequence[int]:
-        """Return the IDs of the stored checkpoints that will expire: not of savepoints and what leads to them."""
+        """Return the IDs of the stored checkpoints that will expire, without savepoints and their predecessors."""
         infos = self.storage.list_checkpoints(self.job_id, self.planned.id)
         return [info.checkpoint_id for info in retention.counted(infos)]
 
     def store(self, state: PipelineState, content: VertexStates) -> None:
-        """Store a checkpoint; ``content`` describes its bytes."""
+        """Store a checkpoint; ``content`` is its decoded state."""
         self.storage.store_checkpoint(state)
         self._newest = max(state.ref, self._newest or state.ref)
         self.upstream.stored(state.checkpoint_id, content)
@@ -169,10 +168,7 @@ class PipelineIO:
     # -- sinks ----------------------------------------------------------------------------------------------------
 
     def prepare_sinks(self, command: PrepareSinks) -> None:
-        """Prepare the targets and apply the pending save modes.
-
-        In between, verify that the driver sees the tasks' writes to each target.
-        """
+        """Prepare the targets, verify that the driver sees the tasks' writes, and apply the pending save modes."""
         epoch, pending_names = command.epoch, command.save_mode_pending
         self._prepared_in = {sink: known for sink, known in command.prepared_in.items() if known >= self.settled_below}
         self._published_to = dict(command.published_to)
@@ -300,7 +296,7 @@ class PipelineIO:
 
     @property
     def plans_together(self) -> bool:
-        """True if chains are built only after all sources are enumerated, by ``chains`` instead of ``chain``."""
+        """True if ``chains`` builds the chains once all sources are enumerated, instead of ``chain``."""
         return self.planned.has_frame_transforms
 
     def chain(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> OperatorChain:
@@ -315,11 +311,7 @@ class PipelineIO:
         """Return the operator chains of all sources, and the splits that each source emits, by source.
 
         The first source of a query that combines rows emits all splits as one. The tables of the sinks are created.
-
-        Args:
-            enumerations: The enumerations by source.
-            frozen: The number of splits of each source that an earlier start enumerated.
-            epoch: The new epoch.
+        ``frozen`` is the number of splits of each source that an earlier start enumerated.
         """
         chains = chains_of(
             self.planned,
@@ -377,9 +369,9 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
 
 
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
-    """Raise ``UsageError`` if a source would emit different splits than when the job started.
+    """Raise ``UsageError`` if a source would emit other splits than at the job's start.
 
-    This happens if a query that combines all rows, and so all splits, was added or removed since.
+    This happens if a query that combines all rows was added or removed since.
     """
     if frozen in (None, len(splits)):
         return

@@ -1,4 +1,4 @@
-"""One pipeline until its final end: an epoch, and a further one after each retryable failure."""
+"""Pipeline until its final end: an epoch, and a further one after each retryable failure."""
 
 import asyncio
 import random
@@ -62,7 +62,7 @@ class PipelineOwner(Protocol):
 
 
 class PipelineRun:
-    """One pipeline on the loop's thread; every start and restart is a new epoch (R4)."""
+    """Pipeline on the loop's thread; every start and restart is a new epoch (R4)."""
 
     def __init__(
         self,
@@ -124,10 +124,7 @@ class PipelineRun:
         self._epoch.start()
 
     def stop(self) -> None:
-        """Stop cleanly: take a last checkpoint, then end with ``Outcome.STOPPED``.
-
-        A pipeline that waits for a restart ends immediately.
-        """
+        """Stop cleanly after a last checkpoint, or immediately if the pipeline waits for a restart."""
         self._stopping = True
         if self.outcome is not None:
             return
@@ -150,10 +147,7 @@ class PipelineRun:
             self._epoch.savepoint(name, stop=stop, drain=drain)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Forward a result, but drop a failure while the pipeline is finishing.
-
-        The final checkpoint then becomes the pipeline's part of the savepoint.
-        """
+        """Forward a result, but drop a failure while the pipeline is finishing: its final checkpoint is used."""
         if ref is None and self._epoch is not None and self._epoch.progress().phase in _FINISHING:
             return  # its final checkpoint becomes its part
         self._answer(name, ref, reason)
@@ -266,10 +260,7 @@ class PipelineRun:
         return self._metrics.recent.listed()
 
     def _progress(self) -> PipelineProgress | None:
-        """Return the counters of the current epoch; ``None`` before the first one.
-
-        Until it has restored its counters, return those of the previous epoch.
-        """
+        """Return the current counters, of the previous epoch until this one has restored them; ``None`` at first."""
         if self._epoch is None:
             return None
         progress = self._epoch.progress()

@@ -15,8 +15,7 @@ from seatunnel_core.spark.failure import failure_of
 class SourcePolling:
     """Polls of the unbounded sources of one pipeline.
 
-    A poll lists objects in a thread of the pool. If tasks must inspect these objects, the poll continues once Spark
-    runs.
+    A poll lists objects in a thread of the pool. If tasks must inspect them, the poll continues once Spark runs.
     """
 
     def __init__(
@@ -27,10 +26,7 @@ class SourcePolling:
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Callable[[], None]], None],
     ) -> None:
-        """Prepare for polls.
-
-        ``deliver`` is called on the loop with a function that returns the result for a time.
-        """
+        """Prepare for polls; ``deliver`` is called on the loop with a function that returns the result for a time."""
         self._sources = sources
         self._shared = shared
         self._notices = notices

@@ -1,4 +1,4 @@
-"""A job's savepoints in progress: one checkpoint per pipeline, then the manifest that refers to all of them."""
+"""Savepoints of a job in progress: one checkpoint per pipeline, then the manifest that refers to all of them."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ Answer = Callable[[CheckpointRef | None, str], None]
 
 
 class SavepointPipeline(Protocol):
-    """A pipeline that takes part in a savepoint: ``seatunnel_core.runtime.pipeline_run.PipelineRun``."""
+    """Pipeline that takes part in a savepoint: ``PipelineRun``."""
 
     @property
     def id(self) -> int:
@@ -38,7 +38,7 @@ class SavepointPipeline(Protocol):
 
 
 class ManifestWriter:
-    """Manifest of a job, written version by version by the process that has claimed the job."""
+    """Writer of a job's manifest in the process that has claimed the job."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, claim: Claim) -> None:
         self._storage = storage
@@ -53,20 +53,12 @@ class ManifestWriter:
         return self._manifest
 
     def job_has_ended(self) -> bool:
-        """Return True if this or another process has recorded the end of the job.
-
-        Raises:
-            CheckpointStorageError: The storage cannot be used.
-        """
+        """Return True if this or another process has recorded the end of the job."""
         stored = self._storage.get_manifest(self._job_id)
         return stored is not None and Manifest.from_bytes(stored.body).ended is not None
 
     def final(self, refs: Mapping[int, CheckpointRef]) -> frozenset[int]:
-        """Return the numbers of the pipelines with a final checkpoint in ``refs``.
-
-        Raises:
-            CheckpointStorageError: The storage cannot be used.
-        """
+        """Return the numbers of the pipelines with a final checkpoint in ``refs``."""
         listings = self._storage.scan_job(self._job_id)
         return frozenset(
             number
@@ -76,7 +68,7 @@ class ManifestWriter:
         )
 
     def write(self, change: Callable[[Manifest], Manifest]) -> None:
-        """Store the next version, the result of applying ``change`` to the last one.
+        """Store the next version of the manifest, as returned by ``change``.
 
         Raises:
             ManifestConflictError: Another process has claimed the job since.
@@ -90,7 +82,7 @@ class ManifestWriter:
 
 @define
 class _Taking:
-    """A savepoint that waits for pipelines."""
+    """Savepoint that waits for pipelines."""
 
     name: str
     stop: bool
@@ -144,11 +136,7 @@ class JobSavepoints:
             each.savepoint(name, stop=stop, drain=drain, answer=partial(self._answered, taking, each.id))
 
     def _unused(self, name: str | None) -> str:
-        """Return the name, by default the next number.
-
-        Raises:
-            UsageError: The name is taken or invalid.
-        """
+        """Return the name, by default the next number; raise ``UsageError`` if it is taken or invalid."""
         names = {each.name for each in self._writer.manifest.savepoints} | self._open.keys()
         if name is None:
             return str(max((int(each) for each in names if each.isdecimal()), default=0) + 1)
@@ -177,10 +165,7 @@ class JobSavepoints:
         return False
 
     def conclude(self) -> None:
-        """Write the complete savepoints that stopped the job, after all pipelines have ended.
-
-        A savepoint that is still incomplete is written once it is complete.
-        """
+        """Write the savepoints that stopped the job, after all pipelines have ended; an incomplete one later."""
         with self._ending:
             self._concluded = True
             stopped, self._stopped = self._stopped, []

@@ -1,4 +1,4 @@
-"""Slots of this process: the slots held by each job, and the queue of waiting jobs."""
+"""Slots of this process: those of each job, and the queue of waiting jobs."""
 
 import threading
 from collections.abc import Callable
@@ -34,8 +34,7 @@ class Reservation:
 class SlotService:
     """Slots of a process, granted to its jobs in order of arrival.
 
-    A job gets as many free slots as it can use. One slot suffices for any job, whose work units then run one at a
-    time.
+    A job gets as many free slots as it can use, at least one.
     """
 
     def __init__(self) -> None:

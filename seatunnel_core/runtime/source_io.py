@@ -1,7 +1,4 @@
-"""Blocking calls to the sources of a pipeline: discover, enumerate, poll, open and close.
-
-Methods run on a pool's thread, return plain values and raise on failure.
-"""
+"""Blocking calls to the sources of a pipeline, which run on a pool's thread: discover, enumerate, poll, open, close."""
 
 import logging
 from collections.abc import Sequence
@@ -74,10 +71,7 @@ class SourceIO:
     def enumerate(
         self, source_name: str, attachment: str | None, items: Sequence[DiscoveredObject]
     ) -> tuple[Enumeration, str]:
-        """Return the frozen enumeration of a source, and the name of its attachment (R12).
-
-        Needs Spark if there are discovered ``items``.
-        """
+        """Return the frozen enumeration of a source, and the name of its attachment (R12). ``items`` need Spark."""
         source = self._source(source_name)
         if attachment is not None:
             enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))

@@ -34,7 +34,7 @@ class _Enumerated:
 
 
 class Planner:
-    """Enumerates the sources of one pipeline and plans the operator chains of their tasks.
+    """Planner of one pipeline's sources and of the operator chains of their tasks.
 
     Objects are listed in a thread of the pool. If tasks must inspect them, planning continues once Spark runs. Each
     source is planned separately, and its event is delivered at once, unless Spark plans a transform. Then the chain
@@ -71,7 +71,7 @@ class Planner:
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
         self._waiting: dict[str, _Enumerated] = {}
-        """If sources are planned together: those that wait for the enumeration of the others, by name."""
+        """Sources that wait for the enumeration of the others, by name, if all are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
         """Enumerate a source: at once, or once Spark runs if tasks must inspect objects first."""

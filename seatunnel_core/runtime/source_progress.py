@@ -15,7 +15,7 @@ from seatunnel_core.work.fact import Fact
 _log = logging.getLogger(__name__)
 
 _CURRENT_S = 30
-"""Age of a poll at the end of the log from which on the source may be behind, such as if the server is unreachable."""
+"""Age of a poll at the end of the log from which on the source may be behind, in seconds."""
 
 
 @frozen(kw_only=True)
@@ -43,10 +43,10 @@ class ProgressOfSources:
         self._clock = clock
         self._polled: Mapping[str, _Polled] = {}
         self._shown: Mapping[str, tuple[_Polled, SourceProgress | None]] = {}
-        """Last computed progress, and the state for which it was computed."""
+        """Last computed progress, and its input."""
 
         self._outdated: frozenset[str] = frozenset()
-        """Sources whose last poll was in an earlier epoch: its cursor may contain facts that are reported again."""
+        """Sources with their last poll in an earlier epoch: its cursor may contain facts that are reported again."""
 
     def polled(self, source: str, cursor: PollCursor, absorbed: Sequence[Fact]) -> None:
         """Store the cursor of a poll, which received the facts ``absorbed``."""

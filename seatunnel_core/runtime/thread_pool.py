@@ -15,14 +15,14 @@ Work = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 class Pool(Protocol):
-    """A pool that runs work in other threads."""
+    """Pool that runs work in other threads."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> object:
         """Run the work. Its result or exception is dropped: the work reports its outcome itself."""
 
 
 class ThreadPool:
-    """A limited number of threads that run work in order.
+    """Limited number of threads that run work in order.
 
     A pool of ``concurrent.futures`` creates a future with a lock and a condition for each call, and needs two more
     locks to pass it to a thread, which takes half a millisecond for each of a thousand tables.
@@ -97,8 +97,7 @@ class ThreadPool:
 class Inbox:
     """Calls that other threads schedule on the loop, in order.
 
-    Several calls at the same time wake the loop only once, because waking it costs a system call and the time slice of
-    the calling thread.
+    Concurrent calls wake the loop only once, because that costs a system call and the time slice of the caller.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

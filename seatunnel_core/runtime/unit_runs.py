@@ -69,10 +69,7 @@ class UnitRuns:
         self._when_spark_runs(self._submit_orders)
 
     def cancel(self, _command: commands.CancelUnits | None = None) -> None:
-        """Cancel the running units on Spark, if any.
-
-        This is called at the end of each epoch, when only a few of ten thousand pipelines have running units.
-        """
+        """Cancel the running units on Spark, if any: at the end of an epoch most pipelines have none."""
         self._orders.clear()
         if self._on_spark:
             self._on_spark.clear()
@@ -155,10 +152,7 @@ class UnitRuns:
 
 
 def _event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, now: int) -> Event:
-    """Return the event for the result of a work unit.
-
-    ``chain`` is the unit's operator chain; it describes the input of a failed unit.
-    """
+    """Return the event for the result of a work unit; ``chain`` describes the input of a failed one."""
     if result.failure is not None:
         return events.UnitFailed(
             now_ms=now,

@@ -142,6 +142,7 @@ class SparkBackend:
 
     @property
     def slots(self) -> int:
+        """Number of tasks that run concurrently."""
         return self._slots
 
     def count_slots(self) -> int:

@@ -81,12 +81,7 @@ class CheckpointsArguments(Command):
 
 
 def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
-    """Parse the arguments of ``seatunnel checkpoints``.
-
-    Raises:
-        UsageError: An argument is missing or unknown.
-        SystemExit: With code 0, after ``--help`` printed its text.
-    """
+    """Parse the arguments of ``seatunnel checkpoints``, with the exceptions of ``arguments.parse``."""
     lines = "\n".join(f"  {verb:<8}{text}" for verb, text in VERBS.items())
     parser = Parser(
         prog="seatunnel checkpoints",

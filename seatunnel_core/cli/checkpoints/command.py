@@ -39,7 +39,7 @@ UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError
 """Errors of damaged objects, other versions and inaccessible folders, reported together with readable objects."""
 
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
-"""Control characters, which could manipulate the terminal if a name in a storage contains them."""
+"""Control characters, which could manipulate the terminal if a stored name contains them."""
 
 _EVERY_S = 5.0
 """Interval of progress lines if standard error is not a terminal, in seconds."""

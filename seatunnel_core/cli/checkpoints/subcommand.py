@@ -1,4 +1,4 @@
-"""The subcommand ``seatunnel checkpoints``. ``main`` parses its arguments."""
+"""Subcommand ``seatunnel checkpoints``. ``main`` parses its arguments."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from seatunnel_core.cli.command import Command, Parser, Subcommand
 
 @frozen(kw_only=True)
 class CheckpointsCommand(Command):
-    """The unparsed arguments of ``seatunnel checkpoints VERB …``."""
+    """Unparsed arguments of ``seatunnel checkpoints VERB …``."""
 
     argv: tuple[str, ...] = field(repr=False)
     """Arguments for ``parse_checkpoints``, which imports the inspector; may contain secrets."""

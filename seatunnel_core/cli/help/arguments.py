@@ -11,7 +11,7 @@ _KINDS = ("source", "transform", "sink")
 
 @frozen(kw_only=True)
 class PluginsArguments(Command):
-    """The arguments of ``seatunnel plugins``: none."""
+    """Arguments of ``seatunnel plugins``: none."""
 
 
 @frozen(kw_only=True)

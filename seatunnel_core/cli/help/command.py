@@ -1,4 +1,4 @@
-"""The command ``seatunnel help``."""
+"""Command ``seatunnel help``."""
 
 from seatunnel_core.cli.command import DONE, FAILED
 from seatunnel_core.cli.help.arguments import HelpArguments
@@ -6,7 +6,7 @@ from seatunnel_core.cli.help.printed import error_text, print_page
 
 
 def print_requested(arguments: HelpArguments) -> int:
-    """Print what was requested and return the exit code. Pages and errors are printed without loading a plugin."""
+    """Print the requested page and return the exit code. Pages and errors are printed without loading a plugin."""
     if arguments.json_schema:
         from seatunnel_core.cli.help.job_schema import print_job_schema
 

@@ -50,7 +50,7 @@ def _listed(row: str) -> str:
 
 
 def error_text(code: str) -> str:
-    """Return the text printed about an error code; case is ignored. ``""`` if no class has it."""
+    """Return the text about an error code in any case; empty if no class has it."""
     kind = coded().get(code.upper())
     if kind is None:
         return ""

@@ -1,1 +1,1 @@
-"""``seatunnel iceberg``: maintenance of tables of Apache Iceberg."""
+"""``seatunnel iceberg``: maintenance of Apache Iceberg tables."""

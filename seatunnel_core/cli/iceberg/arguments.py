@@ -28,12 +28,7 @@ class IcebergArguments(Command):
 
 
 def parse_iceberg(parser: Parser, argv: Sequence[str]) -> IcebergArguments:
-    """Parse the arguments of ``seatunnel iceberg``.
-
-    Raises:
-        UsageError: An argument is missing or unknown.
-        SystemExit: With code 0, after ``--help`` printed its text.
-    """
+    """Parse the arguments of ``seatunnel iceberg``, with the exceptions of ``arguments.parse``."""
     parser.usage = "seatunnel iceberg compact -c FILE [options]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("compact",), help="the verb below")

@@ -13,10 +13,8 @@ _ARG_START = 45
 def hide_values(values: Collection[str]) -> None:
     """Remove the values of ``NAME=VALUE`` arguments from this process's command line, on Linux; elsewhere, do nothing.
 
-    No placeholder replaces them, so that their length is hidden, too.
-
-    Args:
-        values: Potential secrets, as returned by ``secret_values``.
+    ``values`` are potential secrets, as returned by ``secret_values``. No placeholder replaces them: it would show
+    their length.
     """
     hidden = {value.encode() for value in values}
     with contextlib.suppress(OSError, ValueError, IndexError):  # not Linux, or /proc is not accessible
@@ -34,7 +32,7 @@ def hide_values(values: Collection[str]) -> None:
 def secret_values(arguments: Sequence[str]) -> set[str]:
     """Return the arguments that may be secrets: the values of all variables, and Java options with a password.
 
-    Which variables are secrets is known only after the job file is read.
+    Only the job file determines which variables are secrets.
     """
     found = set[str]()
     flags = iter(arguments)

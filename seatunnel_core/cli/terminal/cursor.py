@@ -1,4 +1,4 @@
-"""The terminal's cursor, which the table of a running job hides."""
+"""Terminal's cursor, which the table of a running job hides."""
 
 import os
 import sys

@@ -18,9 +18,7 @@ NARROW = 110
 """Width in columns below which the table omits the least important columns."""
 
 NARROWEST = 70
-"""Width in columns below which each pipeline is shown as lines instead of a table row, so that its name is not
-truncated.
-"""
+"""Width in columns below which each pipeline is shown as lines with its whole name instead of a table row."""
 
 ENDED = ("finished", "stopped", "failed", "fenced")
 """Final phases of a pipeline."""
