@@ -1,4 +1,4 @@
-"""A complete checkpoint storage on four primitive operations, for any backend that stores named bytes."""
+"""Complete checkpoint storage on four primitive operations, for any backend that stores named bytes."""
 
 import functools
 import hashlib
@@ -31,9 +31,7 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""Maximum number of repeated puts because the existing object was removed, and of repeated claims because they were
-superseded.
-"""
+"""Maximum number of repeated puts of an object that is removed again, and of repeated claims that are superseded."""
 
 
 _CHANGES = frozenset(("put", "delete", "sweep"))
@@ -96,7 +94,7 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Return every object whose key starts with ``prefix``, in any order. Raises the errors of ``put_if_absent``.
+        """Return every object with a key that starts with ``prefix``, in any order. Raises as ``put_if_absent``.
 
         The listing is strongly consistent: it contains the object of every put that returned before the call. It should
         omit unfinished objects; ``unfinished`` returns these.
@@ -128,10 +126,10 @@ class BlobStorage(CheckpointStorage, Inventory):
         return self.namespace + key
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
-        """Remove unfinished objects of dead writers in ``folder`` whose names sort before ``before``.
+        """Remove unfinished objects of dead writers in ``folder`` with names that sort before ``before``.
 
-        The default does nothing, which is correct for a backend whose puts leave nothing behind. This call may remove a
-        live writer's unfinished object, which the writer must then write again.
+        The default does nothing, which is correct for a backend without unfinished objects. This call may remove a live
+        writer's unfinished object, which the writer must then write again.
         """
 
     def unfinished(self, prefix: str) -> Iterable[Blob]:
@@ -141,10 +139,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     # -- checkpoints: writing
 
     def store_checkpoint(self, state: PipelineState) -> None:
-        """Put the checkpoint, then list.
-
-        If there is a newer epoch, this one is fenced and its checkpoint remains as an orphan.
-        """
+        """Put the checkpoint, then list. If a newer epoch exists, this one is fenced and its checkpoint orphaned."""
         key = layout.checkpoint_key(state)
         self._put_checkpoint(key, state)
         listing = self._listing(state.job_id, state.pipeline_id)

@@ -1,4 +1,4 @@
-"""Find plugins by name.
+"""Discovery of plugins by name.
 
 A plugin is a distribution with an entry point in the group ``seatunnel.checkpoint_storage``. The entry point's name is
 the storage's ``type`` in the configuration, and its value a module (or object) with one hook::
@@ -34,8 +34,7 @@ _OURS = {
     "localfile": ["seatunnel-storage-hdfs", "seatunnel-storage-localfile"],
     "map-store": ["seatunnel-storage-hdfs", "seatunnel-storage-mapstore"],
 }
-"""Plugins in this repository, by type, with the folders to install together, because none of them is on a package
-registry."""
+"""Plugins in this repository, by type, with the folders to install together; a package registry has none of them."""
 
 
 class PluginState(enum.Enum):
@@ -135,10 +134,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """Return the entry points, sorted by name.
-
-    An entry point of a distribution that is both installed and on the path is found twice, but returned once.
-    """
+    """Return the entry points, sorted by name, each once, even if a distribution is both installed and on the path."""
     unique = {(point.name, point.value, _distribution(point)[0]): point for point in entry_points(group=GROUP)}
     return (unique[key] for key in sorted(unique))
 

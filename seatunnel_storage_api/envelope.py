@@ -1,4 +1,4 @@
-"""The seal of stored bytes: a header, the body, and a SHA-256 over both.
+"""Seal of stored bytes: a header, the body, and a SHA-256 over both.
 
 ::
 
@@ -39,7 +39,7 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 @frozen(kw_only=True)
 class Opened:
-    """A sealed object whose bytes have all been verified."""
+    """Sealed object with verified bytes."""
 
     header: Mapping[str, object]
     """Header fields: ``kind``, ``library`` (version), ``codec``, ``length`` (bytes of the body), ``created_at_ms``

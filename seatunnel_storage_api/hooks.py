@@ -28,11 +28,7 @@ class Hooks:
 
 
 def hooks_of(point: EntryPoint) -> Any:
-    """Load the plugin of an entry point, and return its hooks, which are called by name.
-
-    Raises:
-        Exception: Any exception of the plugin, which is third-party code.
-    """
+    """Load the plugin of an entry point, and return its hooks by name. Raises any error of the plugin."""
     manager = pluggy.PluginManager("seatunnel")
     manager.add_hookspecs(Hooks)
     manager.register(point.load(), name=point.name)

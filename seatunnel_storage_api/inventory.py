@@ -1,7 +1,7 @@
-"""Individual access to all objects of a storage, for inspection and clean-up.
+"""Access to all objects of a storage, for inspection and clean-up.
 
-It is used to verify every byte and to find unused objects; an engine does not need it. The operations of a storage
-only return checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
+It is used to verify every byte and to find unused objects; an engine does not need it. The operations of a storage only
+return checkpoints, and ignore unfinished objects of dead writers, older manifests and foreign files.
 """
 
 import enum
@@ -24,22 +24,21 @@ class HoldingKind(enum.Enum):
 
     CHECKPOINT = "checkpoint"
     EPOCH = "epoch"
-    """The marker of a claimed epoch."""
+    """Marker of a claimed epoch."""
 
     MANIFEST = "manifest"
     ATTACHMENT = "attachment"
     UNFINISHED = "unfinished"
-    """An object that a writer creates before it publishes and removes afterwards. An old one was left by a dead writer.
-    """
+    """Temporary object of a writer; an old one was left by a dead writer."""
 
     MISNAMED = "misnamed"
-    """An object with a name like a checkpoint or a marker that is invalid: damage, or the name of a newer version."""
+    """Object with an invalid name like the name of a checkpoint or marker: damage, or the name of a newer version."""
 
     UNREADABLE = "unreadable"
-    """A job folder that this user is not allowed to read."""
+    """Job folder that this user is not allowed to read."""
 
     FOREIGN = "foreign"
-    """An object of another program."""
+    """Object of another program."""
 
 
 SEALED = frozenset((HoldingKind.CHECKPOINT, HoldingKind.EPOCH, HoldingKind.MANIFEST, HoldingKind.ATTACHMENT))
@@ -142,9 +141,7 @@ def holdings_despite_refusals(
     names: Callable[[], Iterable[str]],
     locate: Callable[[str], str],
 ) -> tuple[Holding, ...]:
-    """Return the holdings of one job or all jobs.
-
-    A job folder without read permission becomes a single unreadable holding.
+    """Return the holdings of one job or all jobs; a job folder without read permission is a single unreadable holding.
 
     Args:
         holdings_of: Function that lists one job, or all jobs for ``None``; raises ``StorageAccessError`` if access is

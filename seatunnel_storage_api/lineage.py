@@ -3,8 +3,7 @@
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
 checkpoint contains the base of its epoch. So the names alone define the pipeline's history: the latest checkpoint, the
 smaller IDs of its epoch, that epoch's base, the smaller IDs of the base's epoch, and so on. These are *live*. Any other
-checkpoint was stored by an engine that had already been replaced, and is *orphaned*, regardless of how many live
-checkpoints have expired.
+checkpoint was stored by a replaced engine, and is *orphaned*, regardless of how many live checkpoints have expired.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _AGE = operator.attrgetter("epoch", "checkpoint_id")
-"""Sort key that orders like the refs, which need not be created for it."""
+"""Sort key with the order of the refs, which need not be created for it."""
 
 
 def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:

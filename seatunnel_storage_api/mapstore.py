@@ -1,6 +1,6 @@
 """Interfaces of a durable map, for the small state of an engine.
 
-A checkpoint storage, even on a key-value store, is a ``BlobStorage`` (``blob``) and not a map store.
+Checkpoint storages do not use it: even on a key-value store, they are a ``BlobStorage`` (``blob``).
 """
 
 from abc import ABC, abstractmethod
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 
 class MapStore(ABC):
-    """A durable map from strings to bytes. Every change is durable when the call returns.
+    """Durable map from strings to bytes. Every change is durable when the call returns.
 
     A key has the value stored last. Synchronous and thread-safe. A map has one writer at a time.
     """

@@ -1,4 +1,4 @@
-"""A checkpoint storage in this process's memory, for tests of code that uses storages. Nothing in it is durable."""
+"""Checkpoint storage in this process's memory, for tests of code that uses storages. Nothing in it is durable."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -9,10 +9,7 @@ from seatunnel_storage_api.storage import CheckpointStorageFactory
 
 
 class MemoryStorage(BlobStorage):
-    """Storage of blobs in a dictionary.
-
-    ``before`` is called first with a primitive's name and key, and may raise or wait.
-    """
+    """Storage of blobs in a dictionary. ``before``, called with each primitive's name and key, may raise or wait."""
 
     def __init__(
         self,
@@ -55,7 +52,7 @@ class MemoryStorage(BlobStorage):
 
 
 class MemoryStorageFactory(CheckpointStorageFactory):
-    """Factory whose storages all share their blobs, like processes that share a disk."""
+    """Factory of storages that share their blobs, like processes that share a disk."""
 
     factory_identifier = "memory"
 

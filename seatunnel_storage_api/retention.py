@@ -1,7 +1,4 @@
-"""Decide which objects expire after a checkpoint was stored.
-
-Pure: based on a single listing, so restarts have no effect.
-"""
+"""Decide which objects expire after a checkpoint was stored, from a single listing. Pure."""
 
 from collections.abc import Sequence
 
@@ -31,7 +28,7 @@ def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int)
     exceed the limit until the pipeline's next store.
 
     Args:
-        listing: The whole pipeline, listed after the store; its newest epoch is that of ``stored``.
+        listing: The whole pipeline, listed after the store; its newest epoch is the epoch of ``stored``.
         stored: The checkpoint that was just stored.
         max_retained: Number of checkpoints to keep, at least 1.
     """
@@ -47,11 +44,7 @@ def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int)
 
 
 def counted(checkpoints: Sequence[CheckpointInfo]) -> tuple[CheckpointInfo, ...]:
-    """Return the checkpoints that count towards ``max_retained``, and therefore expire at some time.
-
-    Args:
-        checkpoints: All checkpoints of a pipeline, in the order of a listing.
-    """
+    """Return the checkpoints of a whole listing that count towards ``max_retained``, and so expire at some time."""
     alive = lineage.live(checkpoints)
     spared = _kept_for_ever(checkpoints, alive) | _ways_to_savepoints(checkpoints, alive)
     return tuple(info for info in checkpoints if info.ref not in spared)
@@ -70,7 +63,7 @@ def _ways_to_savepoints(
 ) -> frozenset[CheckpointRef]:
     """Return the newest live checkpoint of each epoch between the oldest live savepoint and the latest epoch.
 
-    Only the names of an epoch's checkpoints contain its base; if none remained, older savepoints would be orphaned.
+    Only the names of an epoch's checkpoints contain its base; without them, older savepoints would be orphaned.
     """
     live = [info for info in checkpoints if info.ref in alive]
     oldest = min((info.epoch for info in live if info.checkpoint_type is CheckpointType.SAVEPOINT), default=None)

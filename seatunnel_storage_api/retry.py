@@ -15,10 +15,7 @@ Answer = TypeVar("Answer")
 
 @frozen(kw_only=True)
 class Backoff:
-    """Number of attempts, and the delays between them.
-
-    Each delay is twice the previous one; up to half of it is random.
-    """
+    """Number of attempts, and the delays between them, which double each time and are up to half random."""
 
     attempts: int = 4
     first_wait_ms: int = 50

@@ -23,9 +23,8 @@ HIDDEN = "***"
 """Replacement for a secret in all output."""
 
 SHORTEST_MASKED = 4
-"""Minimum length of a masked secret, in characters. Masking shorter ones would reveal them, because they occur by
-chance in most strings.
-"""
+"""Minimum length of a masked secret, in characters. Masking a shorter one would reveal it: it occurs by chance in most
+strings."""
 
 
 class Resolved(str):

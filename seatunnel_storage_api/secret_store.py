@@ -35,7 +35,7 @@ _kept: dict[str, tuple[float, str]] = {}
 
 
 class SecretStore(ABC):
-    """A store that returns secrets by name to authorized processes."""
+    """Store that returns secrets by name to authorized processes."""
 
     @abstractmethod
     def get(self, name: str) -> str:

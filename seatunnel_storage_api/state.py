@@ -15,10 +15,10 @@ class CheckpointType(enum.Enum):
     """Requested by a user; never expires."""
 
     RESTORE_POINT = "restore-point"
-    """The first checkpoint of an epoch: the state from which the pipeline started."""
+    """First checkpoint of an epoch: the state from which the pipeline started."""
 
     COMPLETED_POINT = "completed-point"
-    """The final checkpoint of a bounded pipeline; the newest one never expires."""
+    """Final checkpoint of a bounded pipeline; the newest one never expires."""
 
     SCHEMA_CHANGE_BEFORE = "schema-change-before"
     SCHEMA_CHANGE_AFTER = "schema-change-after"
@@ -37,7 +37,7 @@ class CheckpointRef:
 
 @frozen(kw_only=True)
 class PipelineState:
-    """One checkpoint of one pipeline."""
+    """Checkpoint of a pipeline."""
 
     job_id: str
     pipeline_id: int
@@ -101,7 +101,7 @@ class PipelineListing:
 
 @frozen(kw_only=True)
 class Manifest:
-    """One version of a job's manifest."""
+    """Version of a job's manifest."""
 
     version: int
     """Version, from 1; the largest one is valid."""

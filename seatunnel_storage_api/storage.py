@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("seatunnel.storage")
 
 MOST_LISTINGS = 100
-"""Maximum number of times that a reader lists again because listed objects were removed; each time, others have made
-progress."""
+"""Maximum number of times that a reader lists again because listed objects were removed."""
 
 
 class CheckpointStorage(ABC):
@@ -184,10 +183,7 @@ class CheckpointStorage(ABC):
         return state
 
     def get_latest_checkpoints(self, job_id: str) -> tuple[PipelineState, ...]:
-        """Return the latest checkpoint of each pipeline that has one, sorted by pipeline ID.
-
-        Raises as ``get_latest_checkpoint`` does.
-        """
+        """Return the latest checkpoint of each pipeline, by pipeline ID; raise as ``get_latest_checkpoint``."""
         states = (self.get_latest_checkpoint(job_id, pipeline) for pipeline in sorted(self.scan_job(job_id)))
         return tuple(state for state in states if state is not None)
 
@@ -277,10 +273,7 @@ class CheckpointStorage(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release all resources; stored objects remain.
-
-        May be called twice. Afterwards, all other methods raise ``StorageClosedError``.
-        """
+        """Release all resources. Idempotent. Afterwards, all other methods raise ``StorageClosedError``."""
 
     def __enter__(self) -> Self:
         return self
@@ -336,7 +329,7 @@ class CheckpointStorage(ABC):
 
 
 def vanishing(job_id: str) -> StorageUnavailableError:
-    """Return the error for a reader whose listed objects were removed before it read them, ``MOST_LISTINGS`` times."""
+    """Return the error for a reader that lost its listed objects ``MOST_LISTINGS`` times before it read them."""
     return StorageUnavailableError(
         f"cannot read job {job_id!r}: its objects were removed {MOST_LISTINGS} times between listing and reading. "
         "Raise max-retained or the checkpoint interval"

@@ -32,7 +32,7 @@ __all__ = [
 
 @runtime_checkable
 class SupportsSaveMode(Protocol):
-    """A sink that can change existing data in its target before the job writes."""
+    """Sink that can change existing data in its target before the job writes."""
 
     @abstractmethod
     def apply_save_mode(self, context: SinkContext) -> None:
@@ -48,7 +48,7 @@ class SupportsSaveMode(Protocol):
 
 @runtime_checkable
 class SupportsRollback(Protocol):
-    """A sink that can roll back published output, so that its pipeline can be restored from an older checkpoint."""
+    """Sink that can roll back published output, so that its pipeline can be restored from an older checkpoint."""
 
     @abstractmethod
     def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
@@ -64,7 +64,7 @@ class SupportsRollback(Protocol):
 
 @runtime_checkable
 class SupportsComplete(Protocol):
-    """A sink that publishes its rows only when all have arrived, such as one that replaces the rows of its target."""
+    """Sink that publishes its rows only when all have arrived, such as a sink that replaces the rows of its target."""
 
     @abstractmethod
     def complete(self, context: SinkContext) -> None:
@@ -80,7 +80,7 @@ class SupportsComplete(Protocol):
 
 @runtime_checkable
 class SupportsDryRun(Protocol):
-    """A sink that can inspect its target without changing it, for ``--check``."""
+    """Sink that can inspect its target without changing it, for ``--check``."""
 
     @abstractmethod
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
@@ -100,7 +100,7 @@ class SupportsDryRun(Protocol):
 
 @runtime_checkable
 class SupportsFacts(Protocol):
-    """An unbounded source whose readers report facts (``ReadContext.report_fact``)."""
+    """Unbounded source with readers that report facts (``ReadContext.report_fact``)."""
 
     @abstractmethod
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
@@ -113,14 +113,15 @@ class SupportsFacts(Protocol):
 
 @runtime_checkable
 class SupportsProgress(Protocol):
-    """An unbounded source that reads a log, and shows how far it is."""
+    """Unbounded source that reads a log, and reports its position in the log."""
 
     @abstractmethod
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
         """Return the progress at a cursor; ``None`` if it is unknown, such as before the first poll.
 
-        Called in the driver whenever a user displays the job, in any thread and during polls. So it must be fast and
-        ask no server: it uses what the last poll has learned.
+        Called in the driver whenever a user displays the job, in any thread and during polls. So it must be fast, and
+        use
+        the results of the last poll instead of requests to a server.
 
         Args:
             cursor: Cursor of the last poll, with the facts of the splits that were read since, and with names instead
@@ -130,7 +131,7 @@ class SupportsProgress(Protocol):
 
 @runtime_checkable
 class SupportsProbe(Protocol):
-    """A sink that can verify that its tasks and the driver see the same target."""
+    """Sink that can verify that its tasks and the driver access the same target."""
 
     @abstractmethod
     def probe(self, context: SinkContext, token: str) -> None:
@@ -147,15 +148,15 @@ class SupportsProbe(Protocol):
 
 @runtime_checkable
 class SupportsPublishedQuery(Protocol):
-    """A sink that can determine from its target which committables are published."""
+    """Sink that can determine from its target which committables are published."""
 
     @abstractmethod
     def published(self, context: SinkContext) -> Iterable[str]:
         """Return the IDs of this pipeline's committables that are published according to the target.
 
-        Also recognize them by the entries of ``context.recognised_before``. Called before a restored pipeline does
-        anything else: an ID that the newest checkpoint does not contain was published after a checkpoint that was
-        removed. Must neither create nor fence off anything.
+        Also recognize them by the entries of ``context.recognised_before``. This is the first call for a restored
+        pipeline: an ID that the newest checkpoint does not contain was published after a checkpoint that was removed.
+        Must neither create nor fence off anything.
 
         Raises:
             SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.
@@ -164,18 +165,18 @@ class SupportsPublishedQuery(Protocol):
 
 @runtime_checkable
 class SupportsRestoreCheck(Protocol):
-    """An unbounded source that can determine whether an earlier state is still usable."""
+    """Unbounded source that can determine whether an earlier state is still usable."""
 
     @abstractmethod
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Check that the system still has the data behind the cursor and that of the unread splits.
+        """Check that the system still has the data behind the cursor and of the unread splits.
 
         Called in the driver when a checkpoint or savepoint is chosen for a restore, before the job's state changes: if
         this raises, the job can still resume from its latest checkpoint.
 
         Args:
             cursor: The cursor of the checkpoint.
-            unread: Splits of earlier polls whose rows the checkpoint does not contain.
+            unread: Splits of earlier polls with rows that the checkpoint does not contain.
 
         Raises:
             SourceChangedError: Data behind the cursor was removed, or the cursor belongs to another system.
@@ -185,7 +186,7 @@ class SupportsRestoreCheck(Protocol):
 
 @runtime_checkable
 class SupportsConclude(Protocol):
-    """A sink that acts at the end of a bounded pipeline, such as ``Assert`` with its row rules."""
+    """Sink that acts at the end of a bounded pipeline, such as ``Assert`` with its row rules."""
 
     @abstractmethod
     def conclude(self, committed_rows: int, table_rows: Mapping[str, int]) -> None:

@@ -1,7 +1,7 @@
 """Incremental sources: each job reads the rows that are new since the previous job.
 
 Such a source derives from ``Incremental`` and declares the option ``INCREMENTAL``. When a job is planned, the engine
-passes the cursor at which the previous increment ended, and stores the returned window with the job. A process that
+passes the cursor at the end of the previous increment, and stores the returned window with the job. A process that
 resumes the job reads exactly that window.
 """
 
@@ -41,14 +41,14 @@ _NULLS = ENUM("FAIL", "SKIP")
 
 @frozen(kw_only=True)
 class Increment:
-    """The ``incremental`` block of a source."""
+    """Block ``incremental`` of a source."""
 
     column: str
     start: str | None = None
     """First value that the first job reads; ``None`` to read everything."""
 
     lag: str = "0"
-    """Maximum delay with which rows arrive behind the largest value: a duration, or a number for a numeric column."""
+    """Maximum delay of rows that arrive behind the largest value: a duration, or a number for a numeric column."""
 
     key: tuple[str, ...] = ()
     """Columns that identify a row; by default the primary key."""
@@ -61,7 +61,7 @@ class Increment:
 
     @property
     def lag_ms(self) -> int:
-        """The lag as a duration, in milliseconds.
+        """Lag as a duration, in milliseconds.
 
         Raises:
             SourceError: It is not a duration.
@@ -130,8 +130,8 @@ class Incremental(ABC):
         """Return the window of a job that starts now. Runs in the driver, before the job is claimed; reads no rows.
 
         Args:
-            after: The end of the previous increment; ``None`` for the first one. The user may have set it with
-                ``seatunnel state set``, so it may not be a value of the column.
+            after: The end of the previous increment; ``None`` for the first one. If the user has set it with
+                ``seatunnel state set``, it may not be a value of the column.
 
         Raises:
             SourceError: The source cannot determine the window, or cannot identify rows that it must identify.
@@ -143,7 +143,7 @@ class Incremental(ABC):
 
 
 class Increments(Protocol):
-    """The increments that the options of a source define."""
+    """Increments that the options of a source define."""
 
     @property
     def increment(self) -> Increment:
@@ -158,7 +158,7 @@ IncrementsT = TypeVar("IncrementsT", bound=Increments)
 
 
 class OptionIncrements(Incremental, Generic[IncrementsT]):
-    """An incremental source whose options alone define its increments."""
+    """Incremental source with increments that its options alone define."""
 
     _increments: IncrementsT | None
     _window: Window | None

@@ -1,4 +1,4 @@
-"""The ``schema`` block of a source, and the names of its tables."""
+"""Block ``schema`` of a source, and the names of its tables."""
 
 from collections.abc import Mapping
 from typing import Any

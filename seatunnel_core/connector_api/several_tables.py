@@ -101,9 +101,9 @@ def _by_table(plugin: type[Source], entries: Sequence[Options], options: Options
 
 
 class SeveralTables(Source):
-    """A source that delegates each call to the source of the table concerned.
+    """Source that delegates each call to the source of a table.
 
-    Discovered objects and split bodies contain the name of their table. This lets a job read the splits of its previous
+    Discovered objects and split bodies contain the name of their table. So a job can read the splits of its previous
     tables after its tables were changed.
     """
 
@@ -281,10 +281,7 @@ def _of_table(table: str, splits: Sequence[Split]) -> list[Split]:
 
 
 def _in_turn(splits: Mapping[str, Sequence[Split]]) -> list[tuple[str, Split]]:
-    """Interleave the splits of all tables in runs of ``RUN_BYTES``, so that all tables end at about the same time.
-
-    The splits of one table keep their order.
-    """
+    """Interleave the splits of all tables in runs of ``RUN_BYTES``, so that the tables end at about the same time."""
     pieces: list[tuple[float, str, list[Split]]] = []
     for table, own in splits.items():
         total = sum(max(split.weight_bytes, 1) for split in own)

@@ -1,4 +1,4 @@
-"""The interface of a sink plugin (entry-point group ``seatunnel.sink``).
+"""Interface of a sink plugin (entry-point group ``seatunnel.sink``).
 
 A two-phase sink stages in Spark tasks (``open_writer``) and publishes in the driver (``commit``), once the checkpoint
 that contains the committable is complete. Publishing consumes the staged output in one atomic step (protocol rule R8).
@@ -50,7 +50,7 @@ class Guarantee(enum.Enum):
 
 
 class SinkWriter(ABC):
-    """Stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
+    """Writer that stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
 
     ``finish`` may run in another thread than ``write``, while the task already writes its next unit with another
     writer: shared state of writers, such as attributes of the sink, must be thread-safe.
@@ -75,7 +75,7 @@ class SinkWriter(ABC):
 
 @frozen(kw_only=True)
 class SaveMode:
-    """The action of a sink on existing data of its target when the job first starts."""
+    """Action of a sink on existing data of its target when the job first starts."""
 
     target: str
     """Path of a folder or name of a table; equal for any two sinks that change the same target."""
@@ -84,11 +84,11 @@ class SaveMode:
     """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
 
     emptied_folder: str | None = None
-    """Local folder that is emptied; ``None`` if none is. The planner rejects a job with a source that reads from it."""
+    """Local folder that is emptied, if any. The planner rejects a job with a source that reads from it."""
 
 
 class Sink(ABC):
-    """One entry of a job's ``sink`` block. Picklable: it is shipped to the tasks that call ``open_writer``."""
+    """Entry of a job's ``sink`` block. Picklable: it is shipped to the tasks that call ``open_writer``."""
 
     identifier: ClassVar[str]
     """Name in job files, equal to the name of the entry point; not case-sensitive."""
@@ -110,17 +110,17 @@ class Sink(ABC):
     skip them or write them as null, as configured by ``row_error_handle_way``. If False, that option is rejected."""
 
     keeps_absent: bool = False
-    """True if a writer handles ``Batch.absent``: the target keeps its value where none arrived. If False, rows
-    with such values are rejected before they reach it."""
+    """True if a writer handles ``Batch.absent``: the target keeps its value for an absent one. If False, rows with
+    absent values are rejected before they reach it."""
 
     takes_any_moment: bool = False
-    """True if a writer accepts dates before the year 1 and after 9999, as Arrow does. If False, rows with such a date
+    """True if a writer accepts dates before the year 1 and after 9999, as Arrow does. If False, rows with these dates
     are rejected before they reach it (``within_extent``)."""
 
     defers_save_mode: ClassVar[bool] = False
     """True if ``apply_save_mode`` only records the request and ``create_tables`` executes it, because the tables are
-    not known earlier. Such a sink must ensure that this happens once per job and table, before any of the job's sinks
-    publishes there, and that a replaced engine changes nothing."""
+    not known earlier. The sink must then ensure that this happens once per job and table, before any of the job's
+    sinks publishes there, and that a replaced engine changes nothing."""
 
     expires_commit_records: ClassVar[bool] = True
     """True if ``sweep`` also deletes commit records: ``keep`` must then contain every committable that a live
@@ -139,8 +139,8 @@ class Sink(ABC):
     """``SupportsRollback``, if the options of this sink rule it out although the class implements it."""
 
     prunes: bool = False
-    """True if the sink adds no rows, and at the end deletes the target rows whose key was not received. No row may then
-    be skipped before the sink, but another sink may write to the same target."""
+    """True if the sink adds no rows, and at the end deletes the target rows with keys that were not received. No row
+    may then be skipped before the sink, but another sink may write to the same target."""
 
     task_modules: tuple[str, ...] = ()
     """Top-level modules that its Spark tasks import in addition to pyarrow; executors are checked for them before data
@@ -172,8 +172,8 @@ class Sink(ABC):
         """Return the options that define where and how staged output is published.
 
         The values are readable strings without secrets. The job's manifest stores them, and a committable is never
-        passed to a sink whose values differ. By default, all options that differ from their defaults are returned. A
-        sink whose ``commit`` does nothing, or depends on the committable alone, returns none.
+        passed to a sink with different values. By default, all options that differ from their defaults are returned. If
+        ``commit`` does nothing, or depends on the committable alone, return none.
         """
         return written_options(self.options, *self.options.declared)
 
@@ -187,7 +187,7 @@ class Sink(ABC):
         """Return the target and the action of ``apply_save_mode``; ``None`` if there is nothing to do.
 
         ``apply_save_mode`` is called for one of the sinks of a job that share a target. By default, sinks with equal
-        ``bound_to`` share one.
+        ``bound_to`` share it.
         """
         if not isinstance(self, SupportsSaveMode):
             return None
@@ -195,7 +195,7 @@ class Sink(ABC):
         return SaveMode(target=", ".join(options), does="its save mode")
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Reject a table whose columns do not match the options.
+        """Reject a table with columns that do not match the options.
 
         Runs in the driver: in ``--check``, if the columns are known without the data, and in a run before any task
         writes.
@@ -226,10 +226,11 @@ class Sink(ABC):
     def merge(self, parts: Sequence[Staged]) -> Staged:
         """Combine the output that several tasks staged for the same work unit, for example after a Spark shuffle.
 
-        By default, lists in the bodies are joined and everything else in them must be equal.
+        By default, lists in the bodies are joined and everything else in them must be equal. Override this method for
+        other bodies.
 
         Raises:
-            SinkError: The bodies cannot be combined in this way; such a sink must override this method.
+            SinkError: The bodies cannot be combined in this way.
         """
         body: dict[str, Any] = {}
         for part in parts:
@@ -295,10 +296,10 @@ class Sink(ABC):
 
 
 class FrameSink(Sink):
-    """A sink into which Spark itself writes.
+    """Sink into which Spark itself writes.
 
-    Tasks stage its rows like those of any sink; to publish them, the driver starts a Spark job that reads the staged
-    rows and writes them.
+    Tasks stage its rows as for any sink; to publish them, the driver starts a Spark job that reads the staged rows and
+    writes them.
     """
 
     @abstractmethod

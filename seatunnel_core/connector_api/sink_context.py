@@ -1,4 +1,4 @@
-"""The identity of a writer's work unit, and of a sink in the driver."""
+"""Identity of a writer's work unit, and of a sink in the driver."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,10 +9,7 @@ __all__ = ["SinkContext", "WriterContext"]
 
 @frozen(kw_only=True)
 class WriterContext:
-    """One attempt of one work unit, for a writer in a task.
-
-    Names of staged and target files must contain every field.
-    """
+    """Attempt of a work unit, for a writer in a task. Names of staged and target files must contain every field."""
 
     job_id: str
     pipeline_id: int
@@ -26,7 +23,7 @@ class WriterContext:
 
 @frozen(kw_only=True)
 class SinkContext:
-    """One sink of a pipeline in one epoch, for calls in the driver."""
+    """Sink of a pipeline in one epoch, for calls in the driver."""
 
     job_id: str
     pipeline_id: int

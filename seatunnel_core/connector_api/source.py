@@ -1,4 +1,4 @@
-"""The interface of a source plugin (entry-point group ``seatunnel.source``).
+"""Interface of a source plugin (entry-point group ``seatunnel.source``).
 
 A source is planned in three steps, so that the driver never has to open data:
 
@@ -6,8 +6,8 @@ A source is planned in three steps, so that the driver never has to open data:
 2. ``inspect`` runs in Spark tasks, once per discovered object, and examines it (headers, footers, offsets).
 3. ``enumerate`` runs in the driver and turns the inspected items into schemas and splits.
 
-The enumeration is fixed: it is stored once, and every restart reads the stored one (protocol rule R12).
-``read`` then runs in Spark tasks, once per split, and again for each retry.
+The enumeration is fixed: it is stored once, and every restart reads the stored one (protocol rule R12). ``read`` then
+runs in Spark tasks, once per split, and again for each retry.
 
 A source that never ends by itself is unbounded (``bounded`` is false). Its enumeration returns the schemas and the
 initial splits. While the job runs, the driver calls ``poll`` to find data that was added since.
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DiscoveredObject = Mapping[str, Any]
-"""A discovered object, such as a file or a range of keys, or the result of its inspection. JSON values only."""
+"""Discovered object, such as a file or a range of keys, or the result of its inspection. JSON values only."""
 
 PollCursor = Mapping[str, Any]
-"""The position of a poll in an unbounded source: JSON values, or ``bytes`` for large parts."""
+"""Position of a poll in an unbounded source: JSON values, or ``bytes`` for large parts."""
 
 
 @frozen(kw_only=True)
 class Enumeration:
-    """The schemas and splits of a source, fixed at the start of the pipeline.
+    """Schemas and splits of a source, fixed at the start of the pipeline.
 
     For a bounded source these are all splits; for an unbounded one, the initial splits.
     """
@@ -80,8 +80,7 @@ class PollResult:
     """
 
     again_ms: int | None
-    """Delay before the next poll, in milliseconds; ``None`` to end the source, which has no more data. The source then
-    receives no facts any more."""
+    """Delay before the next poll, in milliseconds; ``None`` to end the source, which then receives no more facts."""
 
     warnings: tuple[str, ...] = ()
     """Warnings for the user, one sentence each."""
@@ -101,11 +100,11 @@ class PlanningContext:
     """Rate limit in bytes per second; ``None`` for none."""
 
     job_id: str = ""
-    """Id of the job, which stays the same when the job is resumed; ``""`` if the job is not run."""
+    """ID of the job, which stays the same when the job is resumed; ``""`` if the job is not run."""
 
 
 class Source(ABC):
-    """One entry of a job's ``source`` block. Picklable: it is shipped to the tasks that call ``read``."""
+    """Entry of a job's ``source`` block. Picklable: it is shipped to the tasks that call ``read``."""
 
     identifier: ClassVar[str]
     """Name in job files, equal to the name of the entry point; not case-sensitive."""
@@ -125,7 +124,7 @@ class Source(ABC):
     """False for a source that never ends by itself: it is polled while the job runs."""
 
     replayable: bool = True
-    """True if reading a split again returns the same rows. If not, the job is not exactly-once."""
+    """True if reading a split again returns the same rows. If False, the job is not exactly-once."""
 
     remarks: tuple[str, ...] = ()
     """Warnings about options that work but may surprise the user; issued when the job is planned."""
@@ -140,8 +139,8 @@ class Source(ABC):
     """True if the engine calls ``acknowledge``."""
 
     acknowledges_oldest: bool = False
-    """True if ``acknowledge`` reports the oldest checkpoint that is stored, instead of the newest, because the external
-    system discards what is acknowledged. Savepoints do not count."""
+    """True if ``acknowledge`` reports the oldest stored checkpoint instead of the newest, because the external system
+    discards acknowledged data. Savepoints do not count."""
 
     ordered: ClassVar[bool] = False
     """True if rows must reach the sinks in the order of the splits (protocol rule R13)."""
@@ -267,12 +266,14 @@ class Source(ABC):
         """Report the position of a checkpoint to the external system, once all rows of that checkpoint are published.
 
         Runs in the driver concurrently with the work, and only if ``acknowledges`` is true. The engine may skip
-        checkpoints, and may report one twice. A job may be restored from an older
-        checkpoint: if the external system discards data because of the report, set ``acknowledges_oldest``.
+        checkpoints,
+        and may report one twice. A job may be restored from an older checkpoint: if the external system discards data
+        because
+        of the report, set ``acknowledges_oldest``.
 
         Args:
             planned: Splits of the enumeration.
-            unread: Splits of the enumeration or of later polls whose rows are not all published.
+            unread: Splits of the enumeration or of later polls with rows that are not published yet.
             cursor: Cursor of the last poll before the checkpoint, with names instead of ``bytes``; empty for a bounded
                 source.
 
@@ -281,9 +282,7 @@ class Source(ABC):
         """
 
     def require_input(self) -> None:
-        """Check that the input exists, before a job starts on this machine.
-
-        Opens no data: tasks read and examine it.
+        """Check that the input exists, before a job starts on this machine, without opening data.
 
         Raises:
             SourceError: There is no input; the message states the remedy.
@@ -297,15 +296,12 @@ class Source(ABC):
         return None
 
     def planned_reading(self) -> Sequence[str]:
-        """Return remarks on how rows will be read, one sentence each.
-
-        ``--check`` prints them after it has called ``planned_schemas``.
-        """
+        """Return remarks on how rows will be read, one sentence each, for ``--check`` (after ``planned_schemas``)."""
         return ()
 
 
 class FrameSource(Source):
-    """A source that Spark itself reads as a ``DataFrame``; its operator chain takes the DataFrame path.
+    """Source that Spark itself reads as a ``DataFrame``; its operator chain takes the DataFrame path.
 
     It has a single split, so one work unit reads all of it, and a retry reads it again from the beginning.
     """
@@ -348,8 +344,8 @@ class ReadContext(ABC):
     def report_fact(self, fact: Fact) -> None:
         """Report a fact to the source, which receives it with ``SupportsFacts.absorb`` (protocol rule R17).
 
-        It becomes part of the state of the pipeline together with the rows of the split: if the split is read again,
-        only the facts of the reading whose rows are published count.
+        It becomes part of the state of the pipeline together with the rows of the split. If the split is read again,
+        only the facts of the attempt with published rows count.
 
         Args:
             fact: JSON values only.

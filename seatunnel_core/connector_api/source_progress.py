@@ -54,7 +54,7 @@ class SourceProgress(Stored):
     """Position up to which the log is read; empty if the log is not read."""
 
     end: str = ""
-    """End of the log, when the server was last asked."""
+    """End of the log at the last request to the server."""
 
     oldest: str = ""
     """Start of the log that the server must keep for the job."""
@@ -63,5 +63,4 @@ class SourceProgress(Stored):
     """Size of the log between ``position`` and ``end``; ``None`` if it is unknown."""
 
     lag_seconds: float | None = stored_fields.added(None)
-    """Age of the newest data of the server at which everything before it was read: 0 at the end of the log; ``None``
-    if it is unknown."""
+    """Age of the newest data of the server that was read completely: 0 at the end of the log; ``None`` if unknown."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Transform(ABC):
-    """A transform of Arrow batches; must be picklable."""
+    """Transform of Arrow batches; must be picklable."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
@@ -68,7 +68,7 @@ SCOPE = Option(
 
 
 class DataFrameTransform(ABC):
-    """A transform of a ``DataFrame`` that Spark runs; its operator chain takes the DataFrame path."""
+    """Transform of a ``DataFrame`` that Spark runs; its operator chain takes the DataFrame path."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]
@@ -90,10 +90,7 @@ class DataFrameTransform(ABC):
 
     @abstractmethod
     def apply(self, frame: "DataFrame", schema: TableSchema) -> "DataFrame":
-        """Build the new frame.
-
-        Called in the driver: for planning, and then once per attempt of a work unit or of the query over all splits.
-        """
+        """Build the new frame, in the driver: for planning, and then once per attempt of a work unit or query."""
 
     def apply_to_inputs(self, frames: Mapping[str, "DataFrame"], schema: TableSchema) -> "DataFrame":
         """Build the new frame of a transform with several inputs.

@@ -1,9 +1,8 @@
-"""Reject values that a sink cannot store: dates and times outside its range, and absent values.
+"""Rejection of values that a sink cannot store: dates and times outside its range, and absent values.
 
-Absent values are those of columns that a change event does not contain.
-
-Sources and transforms may return dates and timestamps in Arrow's full range, but most targets and Python's types only
-support the years 1 to 9999. A row with a value outside this range is rejected with an error that contains the column.
+A column is absent if a change event does not contain it. Sources and transforms may return dates and timestamps in
+Arrow's full range, but most targets and Python's types only support the years 1 to 9999. A row with a value outside
+this range is rejected with an error that contains the column.
 """
 
 from collections.abc import Sequence

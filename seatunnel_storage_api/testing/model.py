@@ -47,10 +47,7 @@ class Oracle:
         return end is not None and key[0] == end[0] and key[1] <= end[1]
 
     def store(self, state: PipelineState) -> None:
-        """Record a checkpoint and expire once.
-
-        A lineage that this disconnects is treated as orphaned only at the next store.
-        """
+        """Record a checkpoint and expire once. A lineage that this disconnects is orphaned only at the next store."""
         key = (state.epoch, state.checkpoint_id)
         self.kept[key] = state
         counted = self._counted()

@@ -1,4 +1,4 @@
-"""The promises by number: their wording, and which of them a test checks."""
+"""Promises by number: their wording, and which of them a test checks."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ def _read(contract: str) -> dict[int, str]:
 
 
 PROMISES: Mapping[int, str] = _read(storage.__doc__ or "")
-"""The promises of all storages, as listed in ``seatunnel_storage_api.storage``."""
+"""Promises of all storages, as listed in ``seatunnel_storage_api.storage``."""
 
 
 def promises_of(test: str) -> tuple[int, ...]:

@@ -5,10 +5,10 @@ Enable it in the ``conftest.py`` at the root of a project's tests::
     pytest_plugins = ["seatunnel_storage_api.testing.report"]
 
 It is deliberately not an entry point of pytest, because it would then slow down the test runs of all other projects in
-an environment with this package. After a run with a suite of this package, a section reports the promises that each
-storage kept. ``--promise-report FILE`` also writes them as JSON and merges them with the existing content, so that
-several runs (and the workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE``
-creates a page from it.
+the environment. After a run with a suite of this package, a section reports the promises that each storage kept.
+``--promise-report FILE`` also writes them as JSON and merges them with the existing content, so that several runs (and
+the workers of pytest-xdist) make up one report. ``python -m seatunnel_storage_api.testing FILE`` creates a page from
+it.
 """
 
 import json
@@ -27,7 +27,7 @@ PASSED, FAILED, NOT_PROMISED, NOT_RUN = "passed", "failed", "not promised", "not
 NOT_SELECTED = "it was not selected"
 
 _ATTACHED = "seatunnel_promises"
-"""Attribute of a pytest report that carries the storage's name and version from the worker to the controller."""
+"""Attribute of a pytest report with the storage's name and version, from the worker to the controller."""
 
 
 @define

@@ -1,4 +1,4 @@
-"""The complete suite, as one class to subclass."""
+"""Complete suite, as one class to subclass."""
 
 from seatunnel_storage_api.testing.concurrency import Concurrency
 from seatunnel_storage_api.testing.cost import Cost

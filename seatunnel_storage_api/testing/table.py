@@ -1,4 +1,4 @@
-"""A page with the promises that each storage keeps, generated from the reports of test runs."""
+"""Page with the promises that each storage keeps, generated from the reports of test runs."""
 
 import sys
 from collections.abc import Mapping, Sequence

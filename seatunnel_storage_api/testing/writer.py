@@ -68,5 +68,5 @@ def _say(line: str) -> None:
 
 
 def states_of(number: int) -> bytes:
-    """Return the 100 kB that ``store`` stores under an ID; they differ for each ID."""
+    """Return the 100 kB that ``store`` stores under an ID, different for each ID."""
     return number.to_bytes(4, "big") * 25_000

@@ -2,9 +2,10 @@
 
 A start makes four decisions, in this order:
 
-1. ``superseded``: may this epoch act at all? 2. ``choose``: from which checkpoint does it start? 3. ``restored``: which
-state does each vertex get from it? 4. ``must_list_published`` and ``require_known``: does that state contain all output
-that the targets show as published?
+1. ``superseded``: may this epoch act at all?
+2. ``choose``: from which checkpoint does it start?
+3. ``restored``: which state does each vertex get from it?
+4. ``must_list_published`` and ``require_known``: does that state contain all output that the targets show as published?
 
 A process that claims a job makes decisions 2 and 3 beforehand, for all pipelines at once, with the same functions.
 """

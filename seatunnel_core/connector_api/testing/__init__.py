@@ -1,4 +1,4 @@
-"""A test kit that calls connectors as the engine does, in one process and without Spark.
+"""Test kit that calls connectors as the engine does, in one process and without Spark.
 
 Subclass ``SourceConformance``, ``EndlessSourceConformance`` or ``SinkConformance``, describe your connector in the
 abstract methods, and run pytest. For transforms, subclass ``TransformConformance``.

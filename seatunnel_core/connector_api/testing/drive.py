@@ -51,10 +51,7 @@ class Declaring(Protocol):
 
 
 class Skipped(ReadContext):
-    """A ``ReadContext`` that collects errors of bad rows, or raises them, as without ``row_error_handle_way``.
-
-    It also collects reported facts.
-    """
+    """``ReadContext`` that collects facts and errors of bad rows; with ``fail``, it raises the errors."""
 
     def __init__(self, *, fail: bool = True) -> None:
         self.fail = fail
@@ -90,10 +87,7 @@ def through_json(value: T) -> T:
 
 
 def through_checkpoint(cursor: PollCursor) -> PollCursor:
-    """Return a cursor as the first poll after a restart receives it.
-
-    The engine stores ``bytes`` apart from the JSON.
-    """
+    """Return a cursor as received by the first poll after a restart; the engine stores ``bytes`` outside the JSON."""
     parts: list[bytes] = []
 
     def store(part: bytes) -> str:

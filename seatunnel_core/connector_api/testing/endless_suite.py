@@ -63,7 +63,8 @@ class EndlessSourceConformance(ABC):
     def looks(self, source: Source, cursor: PollCursor, facts: Sequence[Fact] = ()) -> list[PollResult]:
         """Poll until the source has ended, or ``IDLE_LOOKS`` consecutive polls found nothing; return all results.
 
-        Each poll receives the facts that readers reported about the objects of the previous one; the first, ``facts``.
+        Each poll receives the facts that readers reported about the objects of the previous one; the first receives
+        ``facts``.
         """
         found: list[PollResult] = []
         while len(found) < MOST_LOOKS and (len(found) < IDLE_LOOKS or any(each.items for each in found[-IDLE_LOOKS:])):

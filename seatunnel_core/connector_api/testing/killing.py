@@ -1,4 +1,4 @@
-"""Simulate a kill between two lines of code: effects of earlier lines remain, and later lines have none."""
+"""Simulation of a kill between two lines of code: effects of earlier lines remain, and later lines have none."""
 
 import ast
 import sys
@@ -33,12 +33,7 @@ class Killing:
     """
 
     def __init__(self, files: Iterable[Path], at: int | None) -> None:
-        """Create a context manager.
-
-        Args:
-            files: Files or folders whose lines are counted.
-            at: Number of the executed line, from 1, before which the code is stopped; ``None`` to only count lines.
-        """
+        """Count the executed lines of files or folders, and stop the code before line number ``at``, if given."""
         self.lines = 0
         self.place: str | None = None
         self._at = at
@@ -77,8 +72,7 @@ class Killing:
 def _leaves_with(frame: FrameType) -> bool:
     """Return True if Python has returned to the line of a ``with`` statement to exit it.
 
-    A simulated kill there would keep the resources of the ``with``, such as a module lock, which a real kill would
-    release.
+    A simulated kill there would keep the resources of the ``with``, such as a module lock, unlike a real one.
     """
     code, line = frame.f_code, frame.f_lineno
     if line not in _lines_of_with(code.co_filename):

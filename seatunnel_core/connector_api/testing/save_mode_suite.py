@@ -43,7 +43,7 @@ class SinkTargets(ABC):
         """Return the rows that are currently visible to readers of the target."""
 
     def elsewhere(self) -> Mapping[str, Any] | None:
-        """Return options for a target other than that of ``options``; ``None`` if committables have no target."""
+        """Return options for another target than ``options``; ``None`` if committables have no target."""
         return None
 
     def lose(self) -> bool:
@@ -55,10 +55,7 @@ class SinkTargets(ABC):
         return False
 
     def emptying(self) -> Mapping[str, Any] | None:
-        """Return options whose save mode empties the target; ``None`` if no options do.
-
-        By default, ``options``, if its save mode empties the target.
-        """
+        """Return options with a save mode that empties the target, by default ``options``; ``None`` if none do."""
         mode = self._made(self.options()).save_mode
         return self.options() if mode is not None and mode.does else None
 

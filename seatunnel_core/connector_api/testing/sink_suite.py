@@ -169,11 +169,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter(range(3))
 
     def test_what_the_target_shows_as_published_is_what_was_committed(self) -> None:
-        """Check ``published``.
-
-        It returns all committed committables, or none if the sink keeps no records; never staged ones or those of
-        another job.
-        """
+        """Check that ``published`` returns the job's committed committables, or none; never staged ones."""
         first, other = place(), place(job_id="job2")
         assert self._published(first) == set()
         sink = self.started(first)

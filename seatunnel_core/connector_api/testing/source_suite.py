@@ -87,7 +87,7 @@ class SourceConformance(ABC):
         assert [repr(some) for some in rows] == alone
 
     def test_a_body_is_small(self) -> None:
-        """Check the size of the bodies: every checkpoint contains those of the splits being read."""
+        """Check the size of the bodies: every checkpoint contains the bodies of the splits being read."""
         for split in plan(self.source(), self.planning).splits:
             assert len(json.dumps(dict(split.body))) <= LARGEST_BODY, f"split {split.index} has a large body"
 
