@@ -1,7 +1,4 @@
-"""Errors of change data capture that have a help page: what a server lacks, or no longer has.
-
-They are outside of the connectors, because ``seatunnel help`` loads none.
-"""
+"""Errors of change data capture that have a help page, which ``seatunnel help`` shows without loading a connector."""
 
 from seatunnel_core.errors import SourceChangedError, SourceError
 

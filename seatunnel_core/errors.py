@@ -2,17 +2,25 @@
 
 ::
 
-    SeaTunnelError ├── UsageError            an invalid request on the command line, in Python or in a configuration
-    file │   ├── ConfigError       … in a file: every problem of the file at once, each with file, line and remedy │ └──
-    JobError          … in the job's graph: cycles, dangling inputs and duplicate names ├── ConnectorError        a
-    source, a transform or a sink │   ├── SourceError │   │   ├── SourceChangedError   a split is no longer what was
-    enumerated │ │   └── RowError             one row cannot be read, transformed or written: file, line, column │ ├──
-    TransformError │   └── SinkError │       ├── CommitError │       └── RuleError     an ``Assert`` rule does not hold
-    ├── StoredValueError      stored JSON is intact, but has unexpected values: another program wrote it ├──
-    PlatformError Java, Spark or a package is missing, too old or not reachable ├── PacketLostError       Spark lost the
-    task that ran work units ├── SavepointError        a requested savepoint was not taken; the job itself may be fine
-    ├── CopyError a job was not copied to another storage ├── ProtocolError         the checkpoint
-    protocol: see ``seatunnel_core.checkpoint.errors`` └── JobFailedError        a pipeline ended with an error
+    SeaTunnelError
+    ├── UsageError                an invalid request on the command line, in Python or in a configuration file
+    │   ├── ConfigError           … in a file: every problem of the file at once, each with file, line and remedy
+    │   └── JobError              … in the job's graph: cycles, dangling inputs and duplicate names
+    ├── ConnectorError            a source, a transform or a sink
+    │   ├── SourceError
+    │   │   ├── SourceChangedError  the data of a split has changed since it was enumerated
+    │   │   └── RowError          one row cannot be read, transformed or written: file, line, column
+    │   ├── TransformError
+    │   └── SinkError
+    │       ├── CommitError
+    │       └── RuleError         a rule of ``Assert`` does not hold
+    ├── StoredValueError          stored JSON is intact, but has unexpected values: another program wrote it
+    ├── PlatformError             Java, Spark or a package is missing, too old or not reachable
+    ├── PacketLostError           Spark lost the task that ran work units
+    ├── SavepointError            a requested savepoint was not taken; the job itself may be fine
+    ├── CopyError                 a job was not copied to another storage
+    ├── ProtocolError             the checkpoint protocol: see ``seatunnel_core.checkpoint.errors``
+    └── JobFailedError            a pipeline ended with an error
 
 Storage errors have a separate root: ``seatunnel_storage_api.errors.CheckpointStorageError``.
 Users see a traceback only for an exception outside these hierarchies, which is a bug.
@@ -270,11 +278,10 @@ class PacketLostError(SeaTunnelError):
     """Spark lost the task that ran a work unit: its worker died, ran out of memory, or was disconnected.
 
     What the engine did: it ran each unit of that task again separately. The message contains the unit that failed in
-        each attempt, with its files and bytes; nothing of it was published.
+    each attempt, with its files and bytes; nothing of it was published.
 
     What to do: find the reason in Spark's log, whose path is in the final report. A very large row or file can crash
-        every
-    worker: give the workers more memory, or split it. Then resume with `seatunnel -r JOB_ID`.
+    every worker: give the workers more memory, or split it. Then resume with `seatunnel -r JOB_ID`.
     """
 
     retryable = True

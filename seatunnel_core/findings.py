@@ -1,4 +1,4 @@
-"""Findings about independent parts of an option or a schema, raised together instead of only the first one."""
+"""Findings about independent parts of an option or a schema, raised together."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,22 +13,17 @@ T = TypeVar("T")
 
 @define
 class Findings:
-    """Collects the errors of parts, each raised inside ``part``, until ``raise_all``."""
+    """Collector of the errors of parts, each raised inside ``part``, until ``raise_all``."""
 
     kind: type[SeaTunnelError] = UsageError
-    """Class of the error that ``raise_all`` raises; if all errors are of one subclass of it, that
-    subclass is raised.
-    """
+    """Class of the error that ``raise_all`` raises, or a subclass of it that all errors have."""
 
     _messages: list[str] = field(factory=list, init=False)
     _classes: set[type[Exception]] = field(factory=set, init=False)
 
     @contextmanager
     def part(self, prefix: str = "") -> Iterator[None]:
-        """Keep the error of the body, with a prefix, and continue after the body.
-
-        A retryable error is not a finding and is raised immediately.
-        """
+        """Keep the error of the body, with a prefix, and continue after it; raise a retryable error immediately."""
         try:
             yield
         except (SeaTunnelError, ValueError) as error:
@@ -38,7 +33,7 @@ class Findings:
             self._classes.add(type(error))
 
     def of(self, make: Callable[[], T], default: T, prefix: str = "") -> T:
-        """Return the result of ``make``, or the default if it raises an error, which ``raise_all`` then reports."""
+        """Return the result of ``make``, or the default if it raises an error, which is kept."""
         with self.part(prefix):
             return make()
         return default

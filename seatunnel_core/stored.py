@@ -21,11 +21,7 @@ _MAPPING = (dict, Mapping)
 
 
 def parse(encoded: bytes) -> Any:
-    """Return the JSON value of the bytes; NaN and the infinities, which JSON lacks, are rejected.
-
-    Raises:
-        StoredValueError: The bytes are not JSON.
-    """
+    """Return the JSON value of the bytes; raise ``StoredValueError`` for NaN, infinities and anything but JSON."""
     try:
         return json.loads(encoded, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -63,7 +59,7 @@ def number(block: Any, key: str, *, least: int = 0, most: int = MOST) -> int:
 
 
 _NEVER_SECONDS = 1e11
-"""Limit of times in seconds: later than every time that a calendar can represent."""
+"""Limit of times in seconds, which no calendar can represent."""
 
 
 def seconds(block: Any, key: str) -> float:

@@ -6,7 +6,7 @@ The type of a field determines its JSON value, which is checked as in ``stored``
 ``str``, ``int``, ``bool``                  string, integer, boolean
 ``float``                                   seconds
 an enum                                     value of the member
-a ``Stored`` class                            record
+a ``Stored`` class                          record
 ``X | None``                                null, or as ``X``
 ``tuple[X, ...]``                           list
 ``Mapping[str, X]``                         block
@@ -51,7 +51,7 @@ class _Form:
 def added(
     default: Any = NOTHING, *, omitted: bool = False, path: bool = False, loose: bool = False, **more: Any
 ) -> Any:
-    """Declare a field that records may lack, such as those of earlier versions.
+    """Declare a field that records may lack, for example those of earlier versions.
 
     Args:
         default: Value for records without the field.
@@ -95,19 +95,13 @@ class Stored:
 
         Raises:
             StoredValueError: The record is not a block, lacks a member or has one of another type.
-            ValueError: A value is not that of an enum.
+            ValueError: A value is not a value of its enum.
         """
         return cls(**read_fields(cls, block))
 
 
 def read_fields(cls: type[Any], block: Any, *, partial: bool = False) -> dict[str, Any]:
-    """Return the values of the fields in a record.
-
-    Args:
-        cls: The class of the fields.
-        block: The record, of any type.
-        partial: True if each field with a default may be missing, and not only those declared with ``added``.
-    """
+    """Return the values of the fields in a record; with ``partial``, each field with a default may be missing."""
     given = {}
     for each in (_CODECS.get(cls) or _codec(cls)).read:
         may_lack = each.form.added or (partial and each.default is not NOTHING)

@@ -1,4 +1,4 @@
-"""The hook for a cluster that an Airflow connection describes."""
+"""Hook for a cluster that an Airflow connection describes."""
 
 from pathlib import Path
 from typing import Any
@@ -50,11 +50,7 @@ class SeaTunnelHook(BaseHook):
         return self.jobs_of(await self.aget_connection(self.seatunnel_conn_id))
 
     def jobs_of(self, connection: Any) -> ClusterJobs:
-        """Return the client for the jobs of a connection's cluster.
-
-        Raises:
-            UsageError: A field of the connection is invalid.
-        """
+        """Return the client for the jobs of a connection's cluster; raise ``UsageError`` if a field is invalid."""
         try:
             return ClusterJobs(RestClient(_address(connection)), patience_s=self.patience_s)
         except UsageError as error:

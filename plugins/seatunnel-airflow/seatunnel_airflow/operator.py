@@ -1,4 +1,4 @@
-"""An Airflow task that runs a job on a cluster."""
+"""Airflow task that runs a job on a cluster."""
 
 import json
 import time
@@ -26,10 +26,11 @@ from seatunnel_core.errors import SeaTunnelError, UsageError
 
 
 class SeaTunnelOperator(BaseOperator):
-    """Runs a job on a cluster and waits for it to finish.
+    """Task that runs a job on a cluster and waits for it to finish.
 
     A retried task finds its job by ID: it waits for a running job, returns the result of a finished one, resumes one
-    that failed or was stopped, and submits one that the cluster does not know. The result is a mapping with ``job_id``,
+    that
+    failed or was stopped, and submits one that the cluster does not know. The result is a mapping with ``job_id``,
     ``state``, ``rows_read``, ``rows_written``, ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
 
     Args:
@@ -42,8 +43,8 @@ class SeaTunnelOperator(BaseOperator):
         seatunnel_conn_id: The connection of the cluster.
         poll_interval_s: Time between two status requests, in seconds.
         patience_s: Time for which requests are retried while the cluster does not respond or has no leader, in seconds.
-        cancel_on_kill: True to cancel the job when the task is killed, marked or cleared while it runs, or
-            exceeds its ``execution_timeout``. The next attempt then continues it.
+        cancel_on_kill: True to cancel the job when the task is killed, marked or cleared while it runs, or exceeds its
+            ``execution_timeout``. The next attempt then continues it.
         deferrable: True to wait in the triggerer instead of a worker; ``None`` to use Airflow's configuration.
     """
 

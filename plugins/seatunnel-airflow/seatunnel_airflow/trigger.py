@@ -1,4 +1,4 @@
-"""A trigger that waits in Airflow's triggerer for the end of a job."""
+"""Trigger that waits in Airflow's triggerer for the end of a job."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from seatunnel_core.errors import SeaTunnelError
 
 
 class SeaTunnelJobTrigger(BaseTrigger):
-    """Fires when a job has ended or its state can no longer be requested.
+    """Trigger that fires when a job has ended or its state can no longer be requested.
 
     Its state consists only of its arguments, so another triggerer can continue it. Its event contains ``job`` with the
     final state, or ``timeout``, or ``error`` with the reason why the final state is unknown.

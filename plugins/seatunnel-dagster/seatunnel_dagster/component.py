@@ -1,4 +1,4 @@
-"""A Dagster component for a job, whose assets are defined in YAML."""
+"""Dagster component for a job and its assets, defined in YAML."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from seatunnel_dagster.asset import seatunnel_asset
 
 
 class SeaTunnelJob(dg.Component, dg.Model, dg.Resolvable):
-    """A cluster job and the assets that it materializes."""
+    """Cluster job and the assets that it materializes."""
 
     job: str = Field(description="Path of the job file, relative to this file.")
     assets: list[dg.ResolvedAssetSpec] = Field(description="Assets that the job materializes.")

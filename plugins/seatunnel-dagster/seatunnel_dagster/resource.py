@@ -1,4 +1,4 @@
-"""The cluster as a Dagster resource."""
+"""Dagster resource for a cluster."""
 
 import time
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _ROOT_RUN_ID = "dagster/root_run_id"
 
 
 class SeaTunnelCluster(dg.ConfigurableResource):
-    """A cluster that runs jobs."""
+    """Cluster that runs jobs."""
 
     nodes: list[str] = Field(
         description="REST addresses of the nodes, as host:port. If one does not respond, another is used."

@@ -1,1 +1,1 @@
-"""The checkpoint storage of type ``hdfs``."""
+"""Checkpoint storage of type ``hdfs``."""

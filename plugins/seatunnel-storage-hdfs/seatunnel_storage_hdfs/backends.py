@@ -89,7 +89,7 @@ BACKENDS: Mapping[str, Backend] = {
     "oss": OSS,
     "hdfs": HDFS,
 }
-"""Backends by ``storage.type``; the type has been resolved from ``file:///`` before."""
+"""Backends by ``storage.type``, with ``file:///`` already resolved to ``local``."""
 
 
 def of_type(kind: str) -> Backend:

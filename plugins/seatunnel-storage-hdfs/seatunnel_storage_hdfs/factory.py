@@ -1,4 +1,4 @@
-"""The storage of ``type: hdfs``, which selects the backend for a configuration."""
+"""Storage of ``type: hdfs``, which selects the backend for a configuration."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _SHARED = frozenset({STORAGE_TYPE, DEFAULT_FS})
 
 
 class HdfsStorageFactory(CheckpointStorageFactory):
-    """The storage of ``type: hdfs``."""
+    """Factory of the storage of ``type: hdfs``."""
 
     factory_identifier = "hdfs"
 

@@ -26,8 +26,7 @@ from seatunnel_storage_hdfs.mounts import file_system, network_file_system
 BACKEND = "hdfs on local files"
 
 _OWN_FILE, _OWN_FOLDER = 0o600, 0o700
-"""Modes of created files and folders, regardless of the umask, because checkpoints and jobs may contain secrets and
-rows."""
+"""Modes of created files and folders, regardless of the umask: checkpoints and jobs may contain secrets and rows."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOOKED_AT = 100
@@ -36,7 +35,7 @@ _LOOKED_AT = 100
 PROBE = ".probe-"
 
 _NAMELESS_ON = frozenset(("ext4", "xfs", "tmpfs"))
-"""File systems that sync files without a name. Until 2025, Btrfs did not log them: a crash could leave an empty
+"""File systems that sync files without a name. Until 2025, Btrfs did not log them, so a crash could leave an empty
 file."""
 
 _NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV))
@@ -44,10 +43,7 @@ _NO_NAMELESS = frozenset((errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EX
 
 
 class LocalFileStorage(BlobStorage):
-    """Storage of blobs as files below the namespace.
-
-    A checkpoint costs one write, fsync, link, folder fsync and listing.
-    """
+    """Storage of blobs as files. A checkpoint costs one write, fsync, link, folder fsync and listing."""
 
     device: int | None = None
     """Device of the namespace when it was opened; ``None`` if the namespace is not known to have existed."""
@@ -162,7 +158,6 @@ class LocalFileStorage(BlobStorage):
                 os.unlink(draft)
 
     def _make_folder(self, folder: str) -> None:
-        """Create a folder, which is missing once per pipeline."""
         self._require_namespace()
         _make_folders(folder, within=self.namespace)
 

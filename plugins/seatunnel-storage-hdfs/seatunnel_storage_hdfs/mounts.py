@@ -1,4 +1,4 @@
-"""Determine the file system that contains a folder."""
+"""File system of a folder."""
 
 import os
 import re
@@ -8,10 +8,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(folder: str, mounts: str = "/proc/self/mountinfo") -> str | None:
-    """Return the type of a folder's network file system, such as ``nfs4``; ``None`` for a local file system.
-
-    Also ``None`` on a system without the file ``mounts``, such as macOS.
-    """
+    """Return the type of a folder's network file system, such as ``nfs4``; ``None`` if it is local or unknown."""
     kind = file_system(folder, mounts)
     return kind if _NETWORK.fullmatch(kind) else None
 

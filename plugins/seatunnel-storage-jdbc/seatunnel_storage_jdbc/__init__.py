@@ -1,4 +1,4 @@
-"""The checkpoint storage of type ``jdbc``, in database tables, and shared database access.
+"""Checkpoint storage of type ``jdbc``, in database tables, and shared database access.
 
 ``factory`` creates the storage for a configuration. ``database`` is the connection, which the cluster state also uses.
 SQLAlchemy and the drivers are imported only when a database is opened.

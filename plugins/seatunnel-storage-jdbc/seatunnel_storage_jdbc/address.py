@@ -1,4 +1,4 @@
-"""The database in the key ``url``, and the login."""
+"""Database in the key ``url``, and its login."""
 
 from collections.abc import Mapping
 

@@ -27,13 +27,10 @@ _WRITES = "seatunnel_writes"
 
 
 class Database:
-    """Connections of this process to one database.
+    """Connections of this process to one database, shared by objects with equal addresses.
 
-    Objects with equal addresses share them. Thread-safe. Connects at the first transaction.
-
-    Args:
-        address: Address of the database.
-        answer_s: Timeout of a connection attempt and of a response, in seconds.
+    Thread-safe. Connects at the first transaction. ``answer_s`` is the timeout of a connection attempt and of a
+    response, in seconds.
 
     Raises:
         StorageConfigurationError: The driver is not installed, or a property of the URL is invalid.
@@ -128,7 +125,7 @@ class Database:
 
 @define
 class _Users:
-    """An engine with its connection pool, and the number of objects that use it."""
+    """Engine with its connection pool, and the number of objects that use it."""
 
     engine: sa.Engine
     dialect: Dialect

@@ -1,4 +1,4 @@
-"""The storage of ``type: jdbc``: checkpoints in a database table."""
+"""Storage of ``type: jdbc``: checkpoints in a database table."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _LONGEST_NAMESPACE = 400
 
 
 class JdbcStorageFactory(CheckpointStorageFactory):
-    """The storage of ``type: jdbc``."""
+    """Factory of the storage of ``type: jdbc``."""
 
     factory_identifier = "jdbc"
 
@@ -58,10 +58,8 @@ class JdbcStorageFactory(CheckpointStorageFactory):
 def open_database(configuration: Mapping[str, str], *, answer_s: int | None = None) -> "Database":
     """Return the database for the keys ``url``, ``user`` and ``password``, without connecting to it.
 
-    Args:
-        configuration: Contains the keys.
-        answer_s: Timeout of a connection attempt and of a response, in seconds; ``None`` for the timeout of
-            checkpoints.
+    ``answer_s`` is the timeout of a connection attempt and of a response, in seconds; ``None`` for the timeout of
+    checkpoints.
 
     Raises:
         StorageConfigurationError: The keys are invalid, or a package is not installed.

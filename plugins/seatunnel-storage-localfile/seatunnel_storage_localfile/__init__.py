@@ -1,1 +1,1 @@
-"""The deprecated checkpoint storage of type ``localfile``."""
+"""Deprecated checkpoint storage of type ``localfile``."""

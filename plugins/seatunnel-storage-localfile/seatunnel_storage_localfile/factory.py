@@ -1,4 +1,4 @@
-"""The storage of ``type: localfile``: the deprecated name of ``type: hdfs`` with ``storage.type: local``."""
+"""Storage of ``type: localfile``: the deprecated name of ``type: hdfs`` with ``storage.type: local``."""
 
 import itertools
 import warnings
@@ -14,7 +14,7 @@ BACKEND = "localfile"
 
 
 class LocalFileStorageFactory(CheckpointStorageFactory):
-    """The storage of ``type: localfile``. Logs its replacement once per process."""
+    """Factory of the storage of ``type: localfile``. Logs its replacement once per process."""
 
     factory_identifier = "localfile"
 

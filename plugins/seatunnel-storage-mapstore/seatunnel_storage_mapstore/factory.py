@@ -1,4 +1,4 @@
-"""The storage of ``type: map-store``."""
+"""Storage of ``type: map-store``."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from seatunnel_storage_mapstore.storage import BELOW, MapStorage
 
 
 class MapStorageFactory(CheckpointStorageFactory):
-    """The storage of ``type: map-store``. It has the keys of ``type: hdfs``, and maps can use each of its backends."""
+    """Factory of the storage of ``type: map-store``. It has the keys of ``type: hdfs``, and each of its backends."""
 
     factory_identifier = "map-store"
 

@@ -1,4 +1,4 @@
-"""The folder of a map, and the markers that identify its owner.
+"""Folder of a map, and the markers that identify its owner.
 
 ::
 
@@ -29,7 +29,7 @@ _CLAIMS = 100
 
 @frozen(order=True)
 class Piece:
-    """The parsed name of a snapshot, a segment or a value."""
+    """Parsed name of a snapshot, a segment or a value."""
 
     epoch: int
     number: int

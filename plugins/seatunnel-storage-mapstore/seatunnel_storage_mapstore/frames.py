@@ -61,7 +61,7 @@ class Kind(enum.IntEnum):
 
 @frozen
 class Remote:
-    """A value that is too large for the log and is stored in a separate object."""
+    """Value that is too large for the log and is stored in a separate object."""
 
     name: str
     """Path of the object, below the map's folder."""
@@ -72,12 +72,12 @@ class Remote:
 
 Entry = bytes | Remote
 Change = tuple[str, Entry | None]
-"""A key and its new value; ``None`` to remove the key."""
+"""Key and its new value; ``None`` to remove the key."""
 
 
 @frozen
 class Frame:
-    """A frame whose bytes have all been verified."""
+    """Frame with verified bytes."""
 
     kind: Kind
     epoch: int

@@ -87,7 +87,7 @@ class _Group:
 
 
 class Journal:
-    """A writer's access to a map. Thread-safe.
+    """Writer's access to a map. Thread-safe.
 
     ``entries`` is the acknowledged content. Only commits change it, and it may be read without a lock.
     """
@@ -241,7 +241,7 @@ class Journal:
     # -- snapshots
 
     def _begin(self) -> None:
-        """Write the epoch's first snapshot and remove older objects. From then on, the map is read from it."""
+        """Write the epoch's first snapshot, from which the map is read from now on, and remove older objects."""
         self._put_snapshot(self.entries, 0)
         contents = self.folder.contents()
         named = {entry.name for entry in self.entries.values() if isinstance(entry, Remote)}

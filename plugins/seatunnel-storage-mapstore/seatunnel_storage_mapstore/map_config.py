@@ -1,4 +1,4 @@
-"""The ``map:`` block of ``hazelcast.yaml``: which maps are stored, and their storage.
+"""Block ``map:`` of ``hazelcast.yaml``: which maps are stored, and their storage.
 
 The block with a map's name applies to the map; if there is none, the block with the best matching pattern; if none
 matches, ``default``. In a pattern, one ``*`` matches any characters, and the pattern with the most literal characters
@@ -38,7 +38,7 @@ class InitialMode(enum.Enum):
 
 @frozen(kw_only=True)
 class MapConfig:
-    """The ``map-store`` block for one pattern."""
+    """Block ``map-store`` for one pattern."""
 
     pattern: str
     enabled: bool = True

@@ -24,10 +24,10 @@ _NO_EFFECT = frozenset({"businessName", "writeDataTimeoutMilliseconds"})
 
 
 class FileMapStoreFactory(MapStoreFactory):
-    """Creates maps in ``<namespace>/<clusterName>/<name>/``, on any backend of the plugin seatunnel-storage-hdfs.
+    """Factory of maps in ``<namespace>/<clusterName>/<name>/``, on any backend of the plugin seatunnel-storage-hdfs.
 
-    The keys are the ``properties`` in a ``map-store`` block: ``type`` (hdfs), ``namespace`` (absolute, with or
-    without a trailing "/"), ``clusterName``, ``fs.defaultFS``, ``storage.type`` and the keys of that backend.
+    The keys are the ``properties`` in a ``map-store`` block: ``type`` (hdfs), ``namespace`` (absolute, with or without
+    a trailing "/"), ``clusterName``, ``fs.defaultFS``, ``storage.type`` and the keys of that backend.
     """
 
     factory_identifier = "hdfs"

@@ -1,4 +1,4 @@
-"""The map of one pipeline, shared by several processes although a map has only one writer.
+"""Map of one pipeline, shared by several processes although a map has only one writer.
 
 A process that changes the map first claims it, unless it owns it already, and keeps it until another process claims it.
 A change that is superseded by another process's claim is not acknowledged; it is repeated on the map's new content.
@@ -27,13 +27,13 @@ Answer = TypeVar("Answer")
 
 _TAKEOVERS = 100
 _PATIENCE = 20
-"""Number of times that a reader waits for a writer that has claimed the map but is not ready; after that, it claims the
-map."""
+"""Number of times that a reader waits for a writer that has claimed the map but is not ready, before it claims the map.
+"""
 _WAIT_S = 0.002
 
 
 class PipelineMap:
-    """One process's access to the map. Thread-safe; calls are serialized."""
+    """Access of a process to the map. Thread-safe; calls are serialized."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -44,9 +44,8 @@ class PipelineMap:
     def entries(self, newest: int | None = None) -> dict[str, Entry]:
         """Return a copy of the map's entries.
 
-        Args:
-            newest: The newest marker in a listing that the caller has just made. If it belongs to this process, no
-                other process had changed the map by then, and no further listing is needed.
+        ``newest`` is the newest marker in a listing that the caller has just made. If it belongs to this process, no
+        other process had changed the map by then, and no further listing is needed.
         """
         with self._lock:
             if self._journal is not None and self._journal.epoch == newest:
@@ -64,8 +63,8 @@ class PipelineMap:
     def load(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None``.
 
-        A stored value never changes, so a value in this process's memory is returned without a listing. Its removal by
-        another process may go unnoticed.
+        A stored value never changes, so a value in this process's memory is returned without a listing, even if another
+        process has removed it.
         """
         with self._lock:
             known = None if self._journal is None else self._journal.entries.get(key)

@@ -1,4 +1,4 @@
-"""Read a map's content from its folder."""
+"""Recovery of a map's content from its folder."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from seatunnel_storage_mapstore.frames import Entry, Frame, Kind
 
 @frozen
 class Recovered:
-    """The entries of a map, as of one listing."""
+    """Entries of a map, as of one listing."""
 
     epoch: int
     """Epoch that wrote the entries; 0 if no writer of the map has ever become ready."""
@@ -21,14 +21,13 @@ class Recovered:
 
 
 class _MovedError(Exception):
-    """Listed objects were removed or are incomplete, because a writer is compacting."""
+    """Error for listed objects that were removed or are incomplete, because a writer is compacting."""
 
 
 def recover(folder: Folder) -> Recovered:
     """Read the newest snapshot of the newest epoch that has one, and the groups after it.
 
-    A writer must have claimed the map before. If a listed object no longer exists, because a writer has compacted the
-    log, the folder is listed again.
+    A writer must have claimed the map before. If a writer has removed a listed object by a compaction, list again.
 
     Raises:
         CheckpointCorruptedError: A byte is damaged, or a group is missing.

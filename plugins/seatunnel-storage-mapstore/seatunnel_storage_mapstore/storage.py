@@ -1,4 +1,4 @@
-"""The checkpoint storage of type ``map-store``. Each pipeline's checkpoints and markers are in a map.
+"""Checkpoint storage of type ``map-store``. Each pipeline's checkpoints and markers are in a map.
 
 A checkpoint is an entry with the name defined by ``layout``. The manifests and attachments of a job are put once and
 never changed, so they need no map and are stored next to the maps as plain objects.
@@ -22,18 +22,17 @@ BELOW = "map-store/"
 """Folder of all objects, which keeps this storage independent of a storage of another type in the same namespace."""
 
 DAMAGED = "damaged-map.ckpt"
-"""Entry that represents an unreadable map in a listing of many maps. The job remains in the list of jobs, damage in one
-pipeline does not hide the others, and the pipeline is not treated as empty."""
+"""Entry that represents an unreadable map in a listing. The job remains in the list of jobs, damage in one pipeline
+does not hide the others, and the pipeline is not treated as empty."""
 
 _ENTRY = re.compile(r"([^/]+/\d{6}/)([^/]+)", re.ASCII)
 _PIECE = re.compile(r"([^/]+/\d{6}/)(?:epochs/(\d{10})\.epoch|(?:epochs|log|values)/[^/]+)", re.ASCII)
 
 
 class MapStorage(BlobStorage):
-    """Implementation of ``BlobStorage`` on maps.
+    """``BlobStorage`` on maps.
 
-    Args:
-        beneath: Stores the objects of the maps in the folder ``BELOW``; closed with this storage.
+    ``beneath`` stores the objects of the maps in the folder ``BELOW``, and is closed with this storage.
     """
 
     def __init__(self, beneath: BlobStorage, *, namespace: str, max_retained: int) -> None:
@@ -113,7 +112,7 @@ class MapStorage(BlobStorage):
         return super().verify(holding)
 
     def locate(self, key: str) -> str:
-        """Return the address of a key; for an unreadable map, its folder, because there is no object with this name."""
+        """Return the address of a key; for an unreadable map, of its folder."""
         return self._beneath.locate(key.removesuffix(DAMAGED))
 
     def sweep_unfinished(self, folder: str, before: str) -> None:
@@ -150,11 +149,11 @@ class MapStorage(BlobStorage):
 
 
 class _Verb(threading.local):
-    """The operation in progress on this thread, which puts and then lists.
+    """Operation in progress on this thread, which puts and then lists.
 
     A put into a map is acknowledged after a check of the map's markers. This check replaces the operation's next
     listing: if a process had claimed the map earlier, the put would have failed; a process that claims it later reads
-    what was put (R5). Outside of an operation, the next call is unknown, so each listing checks the markers itself.
+    the put object (R5). Outside of an operation, the next call is unknown, so each listing checks the markers itself.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ INLINE_BYTES = 2**16
 
 
 class LoggedMap(MapStore):
-    """A map in a write-ahead log (``journal``). All keys and small values are in memory.
+    """Map in a write-ahead log (``journal``). All keys and small values are in memory.
 
     A map has one writer at a time: a process that opens the map claims it. From then on, every change by the previous
     writer raises ``StaleEpochError``, and its reads return the map's content at the time of the claim.
@@ -119,10 +119,7 @@ class LoggedMap(MapStore):
 def place(journal: Journal, number: int, value: bytes) -> Entry:
     """Return the entry for a value: the value itself or, if it is large, the name of an object that stores it.
 
-    Args:
-        journal: The map's journal.
-        number: A number that the owner of the journal has not used before.
-        value: The bytes to store.
+    The owner of the journal must not have used the ``number`` before.
     """
     if len(value) <= INLINE_BYTES:
         return value

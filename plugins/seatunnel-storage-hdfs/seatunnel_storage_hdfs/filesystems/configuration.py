@@ -68,13 +68,13 @@ def _for_one_writer(kind: str, configuration: Mapping[str, str], more: dict[str,
 
 
 def _options(configuration: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    """Return the arguments of the file system: the keys that start with the prefix, without the prefix."""
+    """Return the arguments of the file system: the keys with the prefix, which is removed."""
     written = {key.removeprefix(prefix): value for key, value in configuration.items() if key.startswith(prefix)}
     return {name: _typed(name, value) for name, value in written.items()}
 
 
 def _typed(name: str, value: str) -> Any:
-    """Parse a value as JSON if it is valid (``22``, ``true``, ``{…}``); else, and for secrets, return it as is."""
+    """Parse a value as JSON if it is valid (``22``, ``true``, ``{…}``); else, and for secrets, return it unchanged."""
     if holds_secret(name):
         return value
     try:

@@ -18,8 +18,7 @@ _FINAL_CLASSES = (
 def translated(secrets: Collection[str]) -> Iterator[None]:
     """Convert errors of a file system to storage errors; operating-system errors keep their number.
 
-    Args:
-        secrets: Strings that no message may contain, even if the file system's message does.
+    ``secrets`` are removed from the messages.
 
     Raises:
         StorageUnavailableError: The failure is retryable.

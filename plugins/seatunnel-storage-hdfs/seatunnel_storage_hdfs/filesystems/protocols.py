@@ -1,4 +1,4 @@
-"""fsspec file systems that guarantee to write objects atomically and never overwrite one.
+"""Conditional puts on fsspec file systems, which write objects atomically and never overwrite one.
 
 fsspec has an argument for this, ``pipe_file(mode="create")``, but its general implementation checks first and writes
 afterwards, so two writers may both find no object. It is a guarantee only if the file system leaves the check to its
@@ -67,7 +67,7 @@ _PACKAGES = {
     "oci": "ocifs",
     "dropbox": "dropboxdrivefs",
 }
-"""Distributions that provide a module with a different name."""
+"""Distributions by the name of their module, where both differ."""
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:

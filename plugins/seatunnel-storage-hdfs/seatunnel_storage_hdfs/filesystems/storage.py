@@ -221,7 +221,7 @@ def _write_in_folder(files: Any, path: str, body: bytes) -> None:
 def _move(files: Any, temporary: str, path: str) -> None:
     """Move a file to its final name.
 
-    A claim removes the unfinished files of older engines, even of live ones. Such an engine must then write its file
+    A claim removes the unfinished files of older engines, even of live ones. A live engine must then write its file
     again, and finds that it was replaced.
 
     Raises:

@@ -11,7 +11,7 @@ CONNECT_S = 10
 """Timeout for connecting, in seconds."""
 
 IDLE_S = 5
-"""Time after which the server ends a connection whose transaction is idle, in seconds. Otherwise, a process that hangs
+"""Time after which the server ends a connection with an idle transaction, in seconds. Otherwise, a process that hangs
 during a transaction would keep its locks, and no other process could take over its work."""
 
 LOCK_S = 10
@@ -22,7 +22,7 @@ STATEMENT_S = 120
 
 
 class Dialect(ABC):
-    """A kind of database. Covers the differences that SQLAlchemy does not."""
+    """Kind of database. Covers the differences that SQLAlchemy does not."""
 
     driver: ClassVar[str] = ""
     """Module of the driver; empty if it is part of Python."""

@@ -17,7 +17,7 @@ _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 
 
 class SQLite(Dialect):
-    """A file with a rollback journal. A second file exists only during writes."""
+    """File with a rollback journal. A second file exists only during writes."""
 
     def url(self, address: Address) -> sa.URL:
         try:
