@@ -12,12 +12,7 @@ from seatunnel_core.spark.starting.settings import cache_folder
 
 
 def check(arguments: RunArguments) -> int:
-    """Print the plan without moving a row, and return the exit code.
-
-    Raises:
-        UsageError: The files are invalid; the message lists every problem.
-        PlatformError: Spark is needed to determine columns, and does not start.
-    """
+    """Print the plan without moving a row, and return the exit code."""
     request = read_job(arguments)
     java = find_java(os.environ, cache_folder(os.environ))
     with warnings_first(request):

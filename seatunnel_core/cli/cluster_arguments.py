@@ -72,9 +72,6 @@ def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.enviro
 
     ``-m cluster`` selects it. Without ``-m``, the script ``seatunnel.sh`` uses ``SEATUNNEL_MODE``, or else ``mode`` in
     the engine's file. The command ``seatunnel`` itself runs jobs locally.
-
-    Raises:
-        UsageError: ``SEATUNNEL_MODE`` or the engine's file has an invalid value.
     """
     for place, argument in enumerate(argv):
         flag, equals, value = argument.partition("=")

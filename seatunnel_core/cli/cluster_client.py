@@ -53,12 +53,7 @@ class ClientPlace:
 
 
 def ask_cluster(arguments: ClusterArguments) -> int:
-    """Execute the request, and return the exit code.
-
-    Raises:
-        UsageError: The cluster rejects the request; the message contains the reason.
-        PlatformError: The cluster cannot be reached.
-    """
+    """Execute the request, and return the exit code."""
     place = client_place(arguments)
     client = place.client
     if arguments.jvm_options:
@@ -88,11 +83,7 @@ def ask_cluster(arguments: ClusterArguments) -> int:
 
 
 def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> int:
-    """Request cancellation of all given jobs, even if some requests fail.
-
-    Raises:
-        UsageError: Some of them are not running; cancellation of the others was requested.
-    """
+    """Request cancellation of all given jobs; raise ``UsageError`` at the end if some requests failed."""
     refused = []
     for job_id in job_ids:
         try:
@@ -233,12 +224,7 @@ def _variables(
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
-    """Show the progress of a job until it ends, and return the exit code.
-
-    Raises:
-        PlatformError: The cluster has not responded for ``PATIENCE_S``.
-        UsageError: The cluster does not know the job.
-    """
+    """Show the progress of a job until it ends or the cluster is lost, and return the exit code."""
     state, heard_at = "", time.monotonic()
     with job_progress_line() as line:
         _learn(client)

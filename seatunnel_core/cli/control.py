@@ -18,11 +18,7 @@ _NOTHING = "You have no running jobs on this machine. To list stored jobs: seatu
 
 
 def control(arguments: ControlArguments) -> None:
-    """Send a request to running jobs, and print the responses.
-
-    Raises:
-        UsageError: The job is not running or rejects the request; the message contains the reason.
-    """
+    """Send a request to running jobs, and print the responses."""
     match arguments.verb:
         case ControlVerb.LIST:
             found = _answers(arguments.job_ids, "status")

@@ -25,12 +25,9 @@ class _File:
 
 
 def init(folder: Path, *, cluster: bool = False) -> None:
-    """Write the initial files into a folder, and print the next commands.
+    """Write the initial files into a folder, and print the next commands. Nothing is overwritten.
 
     ``cluster`` adds scripts that start and stop nodes, and makes ``seatunnel.sh`` use them.
-
-    Raises:
-        UsageError: One of the files exists, or the folder cannot be written. Nothing is overwritten.
     """
     home = folder.absolute()
     if home.is_file():

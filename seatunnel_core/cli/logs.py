@@ -74,15 +74,9 @@ def logs_sent_to(
 ) -> Iterator[None]:
     """Send log records only to ``write`` while the context is open.
 
-    Warnings of libraries are included. Libraries that access services and stores repeat errors that the engine reports
-    itself, so their records are included only for JSON and for log levels below WARNING, except those of Spark's
-    connection.
-
-    Args:
-        write: Receives each formatted record.
-        level: Minimum level of records of this project.
-        format: ``json`` or ``text``.
-        wanted: Filter: returns True for records of this project to send.
+    ``level`` and ``wanted`` restrict the records of this project. Warnings of libraries are included. Libraries that
+    access services and stores repeat errors that the engine reports itself, so their records are included only for JSON
+    and for log levels below WARNING, except those of Spark's connection.
     """
     logger, root = logging.getLogger(ROOT), logging.getLogger()
     before = logger.handlers, logger.propagate, logger.level

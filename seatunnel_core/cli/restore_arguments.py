@@ -56,11 +56,7 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 
 
 def restore_arguments(values: argparse.Namespace) -> Restore:
-    """Return the restore options.
-
-    Raises:
-        UsageError: An option is given without ``--restore``, or does not apply to this kind of restore.
-    """
+    """Return the restore options; raise ``UsageError`` if one is given without ``--restore`` or does not apply."""
     if values.restore and values.from_savepoint:
         raise UsageError("-r resumes a job, but --from-savepoint starts a new one: remove one of the two")
     if values.from_storage and not values.from_savepoint:

@@ -26,11 +26,7 @@ EXIT_CODES = {JobOutcome.FINISHED: 0, JobOutcome.FAILED: 1, JobOutcome.STOPPED: 
 
 
 def run(arguments: RunArguments, *, last: bool = False) -> int:
-    """Run the job to completion and return the exit code; ``last`` is True if the process exits afterwards.
-
-    Raises:
-        SeaTunnelError: The job could not start.
-    """
+    """Run the job to completion and return the exit code; ``last`` is True if the process exits afterwards."""
     request = read_job(arguments)
     find_java(os.environ, cache_folder(os.environ))  # before the job stores anything that could be resumed
     interval_s = request.engine.options[PRINT_JOB_METRICS]

@@ -13,11 +13,7 @@ from seatunnel_core.planning.encryption import decrypted_job, encrypted_job
 
 
 def shade(arguments: ShadeArguments) -> None:
-    """Print the job file with its secrets encrypted or decrypted.
-
-    Raises:
-        UsageError: The file is invalid, has no shade, or (for ``--decrypt``) is not encrypted with it.
-    """
+    """Print the job file with its secrets encrypted or decrypted."""
     every_letter = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
     print(json.dumps(_shaded(arguments), indent=2, ensure_ascii=not every_letter))
 

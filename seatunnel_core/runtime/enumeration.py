@@ -23,11 +23,7 @@ def freeze(enumeration: Enumeration) -> bytes:
 
 
 def thaw(body: bytes) -> Enumeration:
-    """Return the enumeration that ``freeze`` wrote.
-
-    Raises:
-        StateFormatError: The bytes are not an enumeration, or a newer version of the engine wrote them.
-    """
+    """Return the enumeration that ``freeze`` wrote; raise ``StateFormatError`` for other bytes and newer versions."""
     document = document_of(body)
     try:
         schemas = tuple(map(_thaw_schema, stored.items(document, "schemas")))

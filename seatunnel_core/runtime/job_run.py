@@ -114,13 +114,7 @@ class JobRun:
         """Location of the checkpoints, as shown by the inspector; available after ``start``."""
 
     def start(self) -> None:
-        """Claim the job and start it.
-
-        Raises:
-            ConfigError, JobError, UsageError: The request is invalid; nothing has started.
-            CheckpointStorageError: The checkpoint storage cannot be used.
-            PlatformError: The given backend is not open.
-        """
+        """Claim the job and start it. After an exception for an invalid request, nothing has started."""
         if self._backend is not None:
             self._backend.require_open()
         config = override_storage(self._engine, self._raw.storage, Problems())
@@ -218,12 +212,7 @@ class JobRun:
         )
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """Return all stored checkpoints of all pipelines, for each pipeline oldest first.
-
-        Raises:
-            UsageError: The run is closed or not started yet.
-            CheckpointStorageError: The storage cannot be read.
-        """
+        """Return all stored checkpoints of all pipelines, for each pipeline oldest first."""
         if self._storage is None:
             raise UsageError("the job's checkpoint storage is closed; call this before closing the job")
         listings = self._storage.scan_job(self.job_id)

@@ -71,9 +71,8 @@ class JobThreads:
             on_begun: Called, from the loop's thread, when the first pipeline can be resumed.
             on_end: Called with the report when the job has ended, from any thread, possibly more than once.
             restored: True if the job continues the work of earlier processes.
-            slots: The job's reservation, which limits its concurrent work units; the job starts once it has slots. By
-                default
-                Spark's slots are the limit.
+            slots: The job's reservation, which limits its work units and must be granted first; by default Spark's
+                slots.
             owns_backend: True if the job starts and stops the backend; otherwise it is already started and remains so.
         """
         self._job_id = job_id
@@ -294,11 +293,7 @@ class JobThreads:
         self._call(self._on_each, PipelineRun.stop)
 
     def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":
-        """Request a savepoint of every pipeline; without a ``name`` it gets the next number.
-
-        Raises:
-            UsageError: The job is being closed.
-        """
+        """Request a savepoint of every pipeline; without a ``name`` it gets the next number."""
         taken: Future[JobSavepoint] = Future()
 
         def take() -> None:

@@ -18,12 +18,7 @@ class KeptParts:
         """Digests of the durable parts, by source."""
 
     def whole(self, source: str, memory: PollCursor) -> DiscoveredObject:
-        """Return a cursor from a checkpoint with its parts.
-
-        Raises:
-            CheckpointStorageError: A part is missing or damaged, or the storage does not respond.
-            StoredValueError: An attachment is not a part.
-        """
+        """Return a cursor from a checkpoint with its parts; raise an error if a part is missing or damaged."""
         by_digest = {digest: part for part, digest in self._held.get(source, {}).items()}
         named: dict[bytes, str] = {}
 
@@ -39,11 +34,7 @@ class KeptParts:
         return found
 
     def stored(self, source: str, memory: PollCursor) -> DiscoveredObject:
-        """Store the new parts of a cursor durably, and return the cursor with the names of its parts for a checkpoint.
-
-        Raises:
-            CheckpointStorageError: The storage rejects a part, or does not respond.
-        """
+        """Store the new parts of a cursor durably, and return the cursor with the names of its parts."""
         held = self._held.get(source, {})
         named: dict[bytes, str] = {}
 

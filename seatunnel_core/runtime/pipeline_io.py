@@ -102,11 +102,7 @@ class PipelineIO:
         return claim_epoch(self.storage, self.job_id, self.planned.id, minimum)
 
     def require_own(self, epoch: int) -> None:
-        """Check that ``epoch`` is still the newest.
-
-        Raises:
-            StaleEpochError: Another engine has taken over the pipeline, or the job was deleted.
-        """
+        """Check that ``epoch`` is still the newest; raise ``StaleEpochError`` otherwise."""
         newest = self.storage.newest_epoch(self.job_id, self.planned.id)
         if newest != epoch:
             reason = "its marker was removed" if newest is None else f"epoch {newest} has been claimed"
@@ -116,12 +112,7 @@ class PipelineIO:
             )
 
     def list_checkpoints(self) -> PipelineListing:
-        """Return the stored checkpoints of the pipeline.
-
-        Raises:
-            CheckpointStorageError: The last checkpoint of this process is missing and there is no newer one, or the
-                storage cannot be used.
-        """
+        """Return the stored checkpoints, which must include the last one of this process or a newer one."""
         listing = self.storage.scan(self.job_id, self.planned.id)
         latest = lineage.latest(listing.checkpoints)
         if self._newest is not None and (latest is None or latest.ref < self._newest):
@@ -132,11 +123,7 @@ class PipelineIO:
         return listing
 
     def load(self, ref: CheckpointRef) -> PipelineState:
-        """Return a stored checkpoint, without staged output if its run had ended.
-
-        Raises:
-            CheckpointStorageError: The listed checkpoint is missing or damaged, or the storage cannot be used.
-        """
+        """Return a stored checkpoint, without staged output if its run had ended."""
         state = self.storage.get_checkpoint(self.job_id, self.planned.id, ref.checkpoint_id, epoch=ref.epoch)
         if state is None:
             raise CheckpointStorageError(

@@ -22,9 +22,6 @@ class SaveModes:
         """Apply the save mode of a sink, unless another sink of the job has done so for the same target.
 
         Concurrent calls wait for each other.
-
-        Raises:
-            SinkError: The save mode cannot be applied.
         """
         if not isinstance(sink, SupportsSaveMode):
             return

@@ -72,7 +72,6 @@ class ManifestWriter:
 
         Raises:
             ManifestConflictError: Another process has claimed the job since.
-            CheckpointStorageError: The storage cannot be used.
         """
         with self._writing:
             changed = change(self._manifest)

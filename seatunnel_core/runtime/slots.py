@@ -43,11 +43,7 @@ class SlotService:
         self._waiting: list[Reservation] = []
 
     def reserve(self, job: PlannedJob, job_id: str, options: Options) -> Reservation | None:
-        """Reserve slots for a job, or a place in the queue; return ``None`` if slots are dynamic, and so not counted.
-
-        Raises:
-            UsageError: No slot is free, and ``job-schedule-strategy`` is ``REJECT``.
-        """
+        """Reserve slots for a job, or a place in the queue; return ``None`` if slots are dynamic."""
         if options[DYNAMIC_SLOT]:
             return None
         wanted = sum(source.parallelism for pipeline in job.pipelines for source in pipeline.sources)

@@ -122,10 +122,7 @@ class SourceIO:
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
-        """Return the splits of the objects that a poll found, numbered from ``next_index``.
-
-        Needs Spark if tasks must inspect the objects.
-        """
+        """Return the splits of discovered objects, numbered from ``next_index``. Inspecting objects needs Spark."""
         if not news.items:
             return ()
         source = self._source(source_name)

@@ -42,11 +42,7 @@ class ThreadPool:
         """Guards the attributes above: no work is queued after ``close``."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> None:
-        """Queue the work.
-
-        Raises:
-            RuntimeError: The pool is closed, or no thread can be started; the work is not done.
-        """
+        """Queue the work; raise ``RuntimeError`` if the pool is closed or no thread can be started."""
         with self._changing:
             if self._closed:
                 raise RuntimeError(f"{self._name}: the pool is closed")

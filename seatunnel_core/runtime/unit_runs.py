@@ -33,16 +33,7 @@ class UnitRuns:
         deliver: Callable[[Callable[[int], Event]], None],
         when_spark_runs: Callable[[Callable[[], None]], None],
     ) -> None:
-        """Create an instance without units.
-
-        Args:
-            work: The plugins of the pipeline.
-            shared: The shared resources of the job's pipelines, including Spark.
-            notices: Receives messages for the user.
-            metrics: Counts repeated units.
-            deliver: Passes an event to the protocol.
-            when_spark_runs: Calls a function once Spark runs or could not be started.
-        """
+        """Create an instance without units; ``when_spark_runs`` calls a function once Spark has started or failed."""
         self._work = work
         self._shared = shared
         self._notices = notices

@@ -72,11 +72,7 @@ class SparkBackend:
     # -- start and stop -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start Spark, or adopt the application's; do nothing if already started.
-
-        Raises:
-            PlatformError: Spark cannot run here; the message states what to install or set.
-        """
+        """Start Spark, or adopt the application's; do nothing if already started."""
         if self._running is not None:
             return
         self._running = session.start(self.settings)
@@ -163,11 +159,7 @@ class SparkBackend:
         return frozenset() if self.shares_disk else executors(self.context)
 
     def warm(self) -> None:
-        """Make the Python processes of all tasks import the shipped modules before the first work unit.
-
-        Raises:
-            PlatformError: An executor lacks a module; the message contains node, module and pip command.
-        """
+        """Make the Python processes of all tasks import the shipped modules before the first work unit."""
         self._pickles.warm(self._slots)
 
     @property
@@ -201,13 +193,8 @@ class SparkBackend:
     def run_units(self, batch: TaskBatch, tag: str, listener: TaskListener) -> list[tuple[int, UnitResult]]:
         """Run one Spark job with one task, which requests each unit from ``listener`` and reports each result to it.
 
-        Returns:
-            The results that could not be reported to ``listener``, with the indices of their work items.
-
-        Raises:
-            PacketLostError: As in ``run``. A task that writes at once has ended by then, or its executor was declared
-                lost.
-            PlatformError: As in ``run``, or the backend is not running.
+        Return the results that could not be reported, with the indices of their work items. The exceptions are those of
+        ``run``; a task that writes at once has ended by then, or its executor was declared lost.
         """
         exchange = self._exchange
         if exchange is None:
@@ -243,9 +230,6 @@ class SparkBackend:
         """Return the output schema of a DataFrame transform, and whether it combines rows, without any data.
 
         ``arriving`` contains the schemas of its inputs, by the job's input names.
-
-        Raises:
-            TransformError: Spark rejects the transform, or its plan cannot be analysed.
         """
         return self._spark_frames().plan(transform, arriving)
 
@@ -342,22 +326,14 @@ class SparkBackend:
     def inspect(
         self, source: Source, items: Sequence[DiscoveredObject], planning: PlanningContext
     ) -> tuple[DiscoveredObject, ...]:
-        """Inspect the objects in Spark tasks, and return them in order. Concurrent calls share Spark jobs.
-
-        Raises:
-            SourceError: An item cannot be inspected.
-        """
+        """Inspect the objects in Spark tasks, and return them in order. Concurrent calls share Spark jobs."""
         packed = self._pickles.pack(source)
         works = [InspectWork(source=packed.key, items=(item,), planning=planning) for item in items]
         found = self._requests.ask([(work, packed) for work in works], SourceError)
         return tuple(item for result in found for item in result.items)
 
     def probe(self, contexts: Sequence[tuple[Sink, SinkContext]], token: str) -> None:
-        """Write the token from Spark tasks into the target of each sink, for ``Sink.prove``.
-
-        Raises:
-            SinkError: A task cannot write there.
-        """
+        """Write the token from Spark tasks into the target of each sink, for ``Sink.prove``."""
         packed = [self._pickles.pack(sink) for sink, _ in contexts]
         works = [
             ProbeWork(sink=each.key, context=context, token=token)

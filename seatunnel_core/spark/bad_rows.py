@@ -85,11 +85,9 @@ def _rejected(writer: SinkWriter, some: Batch, place: int, error: RowError, *, n
 
 
 def _written_with_null(writer: SinkWriter, some: Batch, error: RowError) -> tuple[Batch, int, RowError | None] | None:
-    """Write a row or an update with null in place of the rejected value.
+    """Write a row or an update with null in place of the rejected value; return ``None`` if it cannot be null.
 
-    Returns:
-        The rows, the number of nulls, and the error if a value of another column is rejected too. ``None`` if the value
-        cannot be null.
+    Otherwise return the rows, the number of nulls, and the error if a value of another column is rejected too.
     """
     for emptied, rows in _with_null(some, error.column):
         try:

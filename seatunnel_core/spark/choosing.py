@@ -85,10 +85,7 @@ class BatchChoice:
     def _eligible(
         self, waiting: list[Candidate[Order]], running: Sequence[RunningBatch], readers: Counter[OperatorChain]
     ) -> list[Candidate[Order]]:
-        """Return the units that may be read now, first those of chains without a running task.
-
-        So a small table does not wait for a large one.
-        """
+        """Return the units that may be read now, first those of chains without a task: they may be small tables."""
         if not running:
             return waiting
         if self._most_units is not None and readers.total() >= self._most_units:

@@ -81,12 +81,12 @@ class UnitDispatcher:
         on_again: Callable[[], object] | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """Queue one attempt at a work unit. Its result or failure goes to ``on_result``.
+        """Queue one attempt at a work unit.
 
         Args:
             chain: Operator chain of the unit.
             attempt: The attempt to run.
-            on_result: Called once with the result, unless the pipeline is cancelled.
+            on_result: Called once with the result or failure, unless the pipeline is cancelled.
             restored: True if the unit may have begun in an earlier process.
             on_again: Called when the unit begins again, in which case a sink may receive its rows twice.
             on_progress: Called repeatedly with the progress of a long-running unit.
@@ -170,10 +170,7 @@ class UnitDispatcher:
                         self._changed.notify()
 
     def _gather(self) -> None:
-        """Wait for further units of an I/O-bound source while they keep arriving.
-
-        They are submitted one by one, and a batch with only the first would occupy a task that the others need.
-        """
+        """Wait for further units of an I/O-bound source while they keep arriving, so that they share a task."""
         seen = -1
         while not self._closed and len(self._waiting) != seen and self._waiting and self._waiting[0].waits:
             seen = len(self._waiting)
@@ -328,7 +325,7 @@ class UnitDispatcher:
     def _give_away(self, batch: RunningBatch) -> bool:
         """Requeue the units that an overdue batch has not begun; return False if they are unknown.
 
-        Units that have begun continue, because otherwise they would be read, and perhaps written, twice.
+        Units that have begun continue: otherwise they would be read, and perhaps written, twice.
         """
         with self._changed:
             if batch.reached:

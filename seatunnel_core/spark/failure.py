@@ -117,11 +117,7 @@ PAUSES_S = (0.5, 1.0, 2.0)
 
 
 def retried(request: Callable[[], T], pauses_s: Sequence[float] = PAUSES_S) -> T:
-    """Return the result of a request that changes nothing, retrying after transient failures as work units do.
-
-    Raises:
-        ConnectorError: The failure of the last attempt, or a permanent failure.
-    """
+    """Return the result of a request that changes nothing, retrying after transient failures as work units do."""
     for pause_s in pauses_s:
         try:
             return request()

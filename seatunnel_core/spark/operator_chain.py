@@ -191,12 +191,8 @@ def build_chain(
 ) -> OperatorChain:
     """Build the chain of one source, or of several, in a pipeline, and derive every schema in it.
 
-    ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; their schemas are ignored.
-
-    Raises:
-        TransformError: A transform cannot be applied to its input; the message names the transform.
-        SinkError: A sink cannot write its input; the message names the sink.
-        ConnectorError: Both; the message contains all findings.
+    ``steps`` and ``targets`` are those of the whole pipeline, steps after their inputs; their schemas are ignored. An
+    exception contains all findings about transforms and sinks.
     """
     known: dict[str, Schemas] = {source_name: tuple(schemas), **{each.name: each.schemas for each in beside}}
     kept: list[Step] = []
@@ -281,15 +277,7 @@ def _arriving(name: str, inputs: Sequence[str], known: dict[str, Schemas]) -> Sc
 
 
 def distinct_tables(name: str, given: Iterable[Schemas]) -> Schemas:
-    """Return each table once.
-
-    Args:
-        name: The vertex that receives or emits them, for the message.
-        given: The tables of each input.
-
-    Raises:
-        TransformError: A table arrives with different columns.
-    """
+    """Return each table once; raise ``TransformError`` if a table arrives with different columns at ``name``."""
     tables: dict[str, TableSchema] = {}
     for schema in (schema for schemas in given for schema in schemas):
         other = tables.setdefault(schema.table, schema)

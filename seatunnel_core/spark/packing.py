@@ -150,9 +150,8 @@ def choose_batch(
     Args:
         waiting: The waiting units that may run now, in order.
         mode: Which units may share.
-        idle_slots: Number of idle slots for these units, including the slot of this batch. Without one, the batch waits
-            in
-            Spark for the next slot.
+        idle_slots: Number of idle slots for these units, including the slot of this batch; if 0, the batch waits in
+            Spark.
         slots: Total number of slots for these units.
         longest_ms: Maximum predicted duration of a batch.
     """

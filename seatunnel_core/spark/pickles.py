@@ -35,22 +35,14 @@ class Pickles:
         self._given_up = threading.Event()
 
     def ship(self, settings: SparkSettings, given_up: threading.Event) -> None:
-        """Ship the modules that tasks import to the executors of a cluster; ``given_up`` ends each wait for them.
-
-        Raises:
-            PlatformError: An executor lacks a module; the message contains node, module and pip command.
-        """
+        """Ship the modules that tasks import to the executors of a cluster; ``given_up`` ends each wait for them."""
         self._given_up = given_up
         self._shipment = shipment(self._context())
         own = [module for module in settings.preloads if module.startswith(OWN_PACKAGE)]
         self._shipment.cover(self._context(), given_up, [*TASK_MODULES, *own], settings.declared)
 
     def warm(self, slots: int) -> None:
-        """Make the Python processes of this many tasks import the shipped modules.
-
-        Raises:
-            PlatformError: As in ``ship``.
-        """
+        """Make the Python processes of this many tasks import the shipped modules."""
         if self._shipment is None:
             self._context().parallelize(range(slots), slots).count()
         else:
@@ -66,9 +58,6 @@ class Pickles:
 
         On a cluster, make sure that the tasks can import its code and the modules that its plugins declare. If
         ``thing`` is a chain without some plugins, ``whole`` is the complete chain.
-
-        Raises:
-            PlatformError: As in ``ship``.
         """
         from pyspark import cloudpickle
 

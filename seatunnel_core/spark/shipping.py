@@ -104,10 +104,7 @@ class Shipment:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Create a shipment that keeps its archives in ``folder``.
-
-        They stay there while the application runs, because executors that join later fetch them.
-        """
+        """Create a shipment that keeps its archives in ``folder`` for executors that join later."""
         self._folder = folder
         self._lock = threading.Lock()
         self._covered: set[str] = set()
@@ -126,11 +123,7 @@ class Shipment:
     ) -> None:
         """Make sure that tasks can import the modules; repeated calls for the same modules cost nothing.
 
-        Args:
-            context: The application's context.
-            given_up: Ends the wait for executors when it is set.
-            modules: Names of the modules; those of the standard library and of Spark are ignored.
-            declared: Further modules declared by plugins, each with the plugin that needs it.
+        ``given_up`` ends the wait for executors. ``declared`` contains further modules with the plugin that needs each.
 
         Raises:
             PlatformError: An executor lacks a module; the message contains node, module and pip command.
@@ -149,11 +142,7 @@ class Shipment:
                 self._required |= required
 
     def probe_again(self, context: "SparkContext") -> None:
-        """Probe the current executors, some of which may be new, and make them import the covered modules.
-
-        Raises:
-            PlatformError: As in ``cover``.
-        """
+        """Probe the current executors, some of which may be new, and make them import the covered modules."""
         with self._lock:
             required, declared, covered = sorted(self._required), dict(self._installed), sorted(self._covered)
         probe_executors(context, len(executors(context)), required, declared, covered)
@@ -201,11 +190,7 @@ def modules_in(pickled: bytes) -> set[str]:
 
 
 def imports_of(modules: Sequence[str]) -> Imports:
-    """Import the modules in a new Python process, and return the loaded modules.
-
-    Raises:
-        PlatformError: One of them cannot be imported.
-    """
+    """Import the modules in a new Python process, and return the loaded modules."""
     path = "\n".join(entry for entry in sys.path if entry)
     command = [sys.executable, "-c", _LIST_IMPORTS, path, *modules]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -241,8 +226,8 @@ def wait_for_executors(context: "SparkContext", given_up: threading.Event, settl
     """Wait until the number of executors has been stable for ``settled_s`` seconds, and return it.
 
     Raises:
-        PlatformError: No executor arrived within the time of ``WAIT_OPTION``, the cluster ended the application, or
-            ``given_up`` was set.
+        PlatformError: The time of ``WAIT_OPTION`` has passed, the cluster ended the application, or ``given_up`` was
+            set.
     """
     seconds = int(context._jsc.sc().conf().getTimeAsSeconds(WAIT_OPTION, f"{WAIT_S}s"))
     begun = since = time.monotonic()
@@ -280,9 +265,6 @@ def probe_executors(
         modules: Modules that must be installed there.
         declared: Modules declared by plugins, each with the plugin that needs it.
         preloads: Shipped modules to import in the Python workers now, so that no work unit waits for that.
-
-    Raises:
-        PlatformError: The message contains each node, each missing module, and the pip command to run there.
     """
     tasks = max(int(context.defaultParallelism), executors) * 2
     base = context.parallelize(range(tasks), tasks)

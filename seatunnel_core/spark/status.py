@@ -40,13 +40,7 @@ def wait_for_tasks(context: "SparkContext", tag: str, is_silent: Callable[[], bo
     """Wait until the tasks of a job that failed or was cancelled have ended.
 
     Spark stops a worker only seconds later. If a task is still connected ten seconds after Spark last counted one, its
-    executor was declared lost, so the wait ends.
-
-    Args:
-        context: The application's context.
-        tag: The job tag of the tasks.
-        is_silent: Returns True if no process of such a task is connected.
-        alive: Returns True while Spark is running.
+    executor was declared lost, so the wait ends. ``is_silent`` returns True if no task is connected.
     """
     quiet, uncounted_since = 0, time.monotonic()
     while quiet < _QUIET_LOOKS and alive():

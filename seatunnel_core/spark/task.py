@@ -40,8 +40,7 @@ from seatunnel_core.work.unit import UnitAttempt
 def run_batches(batches: Sequence[TaskBatch], task: int, partition: Iterable[object]) -> Iterator[tuple[int, Result]]:
     """Run the batch of one task, and yield the unreported results with the indices of their work items.
 
-    Spark calls this in every task of a job: ``task`` is the index of the task and of the batch. The content of the
-    partition is ignored.
+    Spark calls this in every task of a job: ``task`` is the index of the task and of the batch.
     """
     for _ in partition:  # Spark discards a worker that leaves input unread
         pass
@@ -154,10 +153,7 @@ _KEPT_THINGS = 64
 
 
 class _Things(threading.local):
-    """LRU cache of the unpickled objects of one thread of this worker process.
-
-    Each thread has its own cache, so that plugins need not be thread-safe.
-    """
+    """LRU cache of unpickled objects, one per thread of the process, so that plugins need not be thread-safe."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[str, Any] = OrderedDict()
@@ -188,11 +184,7 @@ def task_attempt_number() -> int:
 
 
 def task_attempt() -> tuple[int, bool]:
-    """Return Spark's number of this task attempt, and whether the task was attempted before.
-
-    Raises:
-        SourceError: The caller is not a Spark task.
-    """
+    """Return Spark's number of this task attempt, and whether the task was attempted before."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

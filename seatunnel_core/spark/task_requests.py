@@ -42,11 +42,7 @@ class TaskRequests:
         self._threads.clear()
 
     def ask(self, wanted: Sequence[tuple[Work, PackedObject]], kind: type[SeaTunnelError]) -> list[Any]:
-        """Run the work items, wait for them, and return their results in order.
-
-        Raises:
-            SeaTunnelError: An item failed; the error is a ``kind``. If the Spark job fails, its error is raised.
-        """
+        """Run the work items, wait for them, and return their results in order; a failed item raises a ``kind``."""
         while len(self._threads) < _THREADS:
             thread = threading.Thread(target=self._serve, name="seatunnel-requests", daemon=True)
             self._threads.append(thread)

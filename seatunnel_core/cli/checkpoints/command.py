@@ -46,12 +46,7 @@ _EVERY_S = 5.0
 
 
 def checkpoints(arguments: CheckpointsArguments) -> int:
-    """Run a verb, print its result, and return the exit code.
-
-    Raises:
-        UsageError: The verb cannot be run with these arguments.
-        CheckpointStorageError: The storage cannot be used.
-    """
+    """Run a verb, print its result, and return the exit code."""
     try:
         with logs_sent_to(_say, level="WARNING", format="text"), _opened(arguments) as storage:
             return _VERBS[arguments.verb](arguments, storage)

@@ -18,17 +18,10 @@ from seatunnel_core.registry.lookup import Plugin
 
 
 def print_help(kind: str | None, name: str | None) -> bool:
-    """Print the declarations of installed plugins, or the page of an error that a plugin defines.
+    """Print the declarations of plugins or a plugin's error page; return True if the plugins can be used.
 
-    Args:
-        kind: ``"source"``, ``"transform"`` or ``"sink"``; ``None`` for all three.
-        name: Name of a plugin or code of an error, in any case; ``None`` for a list of plugins.
-
-    Returns:
-        True if the requested plugins can be used.
-
-    Raises:
-        UsageError: No plugin or error has this name; the message suggests names.
+    ``kind`` is ``"source"``, ``"transform"`` or ``"sink"``, or ``None`` for all three. ``name`` is a plugin or the code
+    of an error, in any case, or ``None`` for a list of plugins.
     """
     kinds = (kind,) if kind else tuple(lookup.GROUPS)
     if name is None:

@@ -16,12 +16,7 @@ from seatunnel_core.registry import lookup
 
 
 def compact(arguments: IcebergArguments) -> int:
-    """Rewrite the tables, print a result or an error for each, and return the exit code.
-
-    Raises:
-        UsageError: The job file is invalid, or has no sink ``Iceberg``.
-        SinkError: The tables cannot be listed.
-    """
+    """Rewrite the tables, print a result or an error for each, and return the exit code."""
     raw = load_job(arguments.config, Variables(arguments.variables))
     job = plan_job(raw, lookup, default_engine(), reads_input=False)
     sinks = [each.sink for pipeline in job.pipelines for each in pipeline.sinks if isinstance(each.sink, IcebergSink)]

@@ -20,12 +20,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 def state(arguments: StateArguments) -> int:
-    """Run a verb and return the exit code.
-
-    Raises:
-        UsageError: The verb cannot be run with these arguments.
-        CheckpointStorageError: The storage cannot be used.
-    """
+    """Run a verb and return the exit code."""
     reference = StorageReference(storage=arguments.storage, engine_file=arguments.engine_config)
     try:
         with reference.open(to_remove=arguments.verb != "show") as storage:

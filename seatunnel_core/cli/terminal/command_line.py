@@ -13,8 +13,7 @@ _ARG_START = 45
 def hide_values(values: Collection[str]) -> None:
     """Remove the values of ``NAME=VALUE`` arguments from this process's command line, on Linux; elsewhere, do nothing.
 
-    ``values`` are potential secrets, as returned by ``secret_values``. No placeholder replaces them: it would show
-    their length.
+    No placeholder replaces them: it would show their length.
     """
     hidden = {value.encode() for value in values}
     with contextlib.suppress(OSError, ValueError, IndexError):  # not Linux, or /proc is not accessible

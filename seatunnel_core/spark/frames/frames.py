@@ -68,12 +68,7 @@ class SparkFrames:
             yield
 
     def plan(self, transform: DataFrameTransform, arriving: Mapping[str, TableSchema]) -> FramePlan:
-        """Return Spark's analysis of a DataFrame transform on frames without rows.
-
-        Raises:
-            TransformError: Spark rejects it, its plan cannot be analysed, it ignores one of several inputs, or a
-                column's type has no counterpart.
-        """
+        """Return Spark's analysis of a DataFrame transform on frames without rows."""
         for schema in arriving.values():
             self._check_names(transform.identifier, schema)
         schemas = {name: spark_schema(schema) for name, schema in arriving.items()}
@@ -114,11 +109,7 @@ class SparkFrames:
             seen[name.lower()] = name
 
     def source_schema(self, source: FrameSource) -> TableSchema:
-        """Return the schema of a source that Spark reads.
-
-        Raises:
-            SourceError: Spark rejects it, or a column's type has no counterpart.
-        """
+        """Return the schema of a source that Spark reads."""
         with self._build():
             frame = frame_of(source, self._spark)
         try:
@@ -127,11 +118,7 @@ class SparkFrames:
             raise SourceError(f"{source.identifier}: {error}") from error
 
     def begin(self, sink: FrameSink, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Let a sink prepare its target, using a frame with its columns and no rows.
-
-        Raises:
-            SinkError: A column's type has no counterpart, or the sink failed. Spark's exceptions are not wrapped.
-        """
+        """Let a sink prepare its target, using a frame without rows. Spark's exceptions are not wrapped."""
         try:
             columns = spark_schema(schemas[0])
         except TransformError as error:

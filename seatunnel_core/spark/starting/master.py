@@ -21,9 +21,6 @@ def require_master(master: str, patience_s: float = PATIENCE_S) -> None:
     """Wait until a master responds at ``spark://HOST:PORT``, or at one of several comma-separated addresses.
 
     Other forms of a master are left to Spark.
-
-    Raises:
-        PlatformError: No master responds within ``patience_s`` seconds, or an address has no port.
     """
     if not master.startswith("spark://"):
         return

@@ -86,12 +86,7 @@ _users: list[RunningSpark] = []
 
 
 def start(settings: SparkSettings) -> RunningSpark:
-    """Adopt the application's Spark, or start one.
-
-    Raises:
-        PlatformError: Spark or Java is missing, too old or does not start; the session is of Spark Connect; or a
-            session exists that must not be adopted.
-    """
+    """Adopt the application's Spark, or start one; raise ``PlatformError`` if neither is possible."""
     try:
         import pyspark
     except ImportError as error:
@@ -270,10 +265,7 @@ def _leave(context: "SparkContext") -> None:
 
 
 def archive_classes() -> None:
-    """Create the class archive in the background, so that the next command on this machine starts Spark faster.
-
-    Call this after the command; it does nothing if the command has not started Spark.
-    """
+    """Create the class archive in the background after a command that has started Spark, for the next command."""
     if "pyspark" not in sys.modules:
         return
     cache = cache_folder(os.environ)

@@ -34,10 +34,6 @@ def restore_socket_folder(folder: str) -> None:
     """Create the folder again if it was removed, as ``systemd-tmpfiles`` does with old ones, and log a warning.
 
     Without it, the JVM cannot create a socket for the results of a Spark job, and keeps one open file for each attempt.
-
-    Raises:
-        OSError: The folder cannot be created.
-        PlatformError: Another user has created something else at this path.
     """
     if os.path.lexists(folder):
         _require_own_folder(folder)
