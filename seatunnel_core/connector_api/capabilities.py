@@ -120,8 +120,7 @@ class SupportsProgress(Protocol):
         """Return the progress at a cursor; ``None`` if it is unknown, such as before the first poll.
 
         Called in the driver whenever a user displays the job, in any thread and during polls. So it must be fast, and
-        use
-        the results of the last poll instead of requests to a server.
+        use the results of the last poll instead of requests to a server.
 
         Args:
             cursor: Cursor of the last poll, with the facts of the splits that were read since, and with names instead

@@ -266,10 +266,8 @@ class Source(ABC):
         """Report the position of a checkpoint to the external system, once all rows of that checkpoint are published.
 
         Runs in the driver concurrently with the work, and only if ``acknowledges`` is true. The engine may skip
-        checkpoints,
-        and may report one twice. A job may be restored from an older checkpoint: if the external system discards data
-        because
-        of the report, set ``acknowledges_oldest``.
+        checkpoints, and may report one twice. A job may be restored from an older checkpoint: if the external system
+        discards data because of the report, set ``acknowledges_oldest``.
 
         Args:
             planned: Splits of the enumeration.

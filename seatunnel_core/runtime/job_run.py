@@ -81,8 +81,7 @@ class JobRun:
             on_begun: Called, from the runtime's thread, when the first restore point is durable, so that the job can be
                 resumed by its ID.
             backend: An open backend to run on, which stays open, so several jobs may share it. The job's ``spark.*``
-                options
-                have no effect then. ``None`` starts Spark for this job.
+                options have no effect then. ``None`` starts Spark for this job.
         """
         self.job_id = job_id
         self.job: PlannedJob | None = None

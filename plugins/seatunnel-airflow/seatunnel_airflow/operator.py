@@ -29,8 +29,7 @@ class SeaTunnelOperator(BaseOperator):
     """Task that runs a job on a cluster and waits for it to finish.
 
     A retried task finds its job by ID: it waits for a running job, returns the result of a finished one, resumes one
-    that
-    failed or was stopped, and submits one that the cluster does not know. The result is a mapping with ``job_id``,
+    that failed or was stopped, and submits one that the cluster does not know. The result is a mapping with ``job_id``,
     ``state``, ``rows_read``, ``rows_written``, ``rows_committed``, ``last_checkpoint``, ``duration_s`` and others.
 
     Args:

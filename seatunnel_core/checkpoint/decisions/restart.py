@@ -70,8 +70,7 @@ def after_failure(
         moved: True if rows were committed since then.
         now_ms: The time of the decision.
         chance: Random number, uniform from 0 to 1: the fraction of the maximum delay to wait. It prevents pipelines
-            that
-            failed together from reconnecting to a server at the same time again and again ("full jitter").
+            that failed together from reconnecting to a server at the same time again and again ("full jitter").
     """
     if ran_ms >= policy.stable_after_ms:
         budget = RestartBudget()
