@@ -50,11 +50,7 @@ class PipelineContext:
         self.sinks = sinks
 
     def enter(self, phase: Phase) -> None:
-        """Move the pipeline to ``phase``; nothing else changes the phase.
-
-        The transition table must allow it for any event: a message between vertices may be delivered later than its
-        event.
-        """
+        """Move the pipeline to ``phase``, which the transition table must allow; nothing else changes the phase."""
         assert phase in NEXT[self.phase], f"no event leads from {self.phase} to {phase}"
         self.phase = phase
 

@@ -68,10 +68,7 @@ class Coordinator:
         restore: RestoreRequest,
         doing: Callable[[VertexId], tuple[str, int]],
     ) -> None:
-        """Prepare the coordinator; the event ``Started`` starts the pipeline.
-
-        ``doing`` returns a description of a vertex's current activity, and its start time in milliseconds.
-        """
+        """Prepare the coordinator; ``doing`` returns a vertex's current activity, and its start in milliseconds."""
         self.start = Start(
             context,
             epoch_minimum=epoch_minimum,

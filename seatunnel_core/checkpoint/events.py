@@ -211,10 +211,7 @@ class TriggerRequested(_Timed):
 
 @frozen(kw_only=True)
 class SavepointRequested(_Timed):
-    """Request for a savepoint, to be taken with the next checkpoint.
-
-    Notices: ``SavepointCompleted``, ``SavepointFailed``.
-    """
+    """Request for a savepoint with the next checkpoint. Notices: ``SavepointCompleted``, ``SavepointFailed``."""
 
     name: str
     stop: bool = False

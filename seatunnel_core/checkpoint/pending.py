@@ -38,10 +38,7 @@ class PendingCheckpoint:
         return not self.missing
 
     def awaited(self, now_ms: int, doing: Callable[[VertexId], tuple[str, int]]) -> str:
-        """Describe the cause of the delay: the storage, or each missing vertex with its activity and the duration.
-
-        ``doing`` returns a description of a vertex's current activity, and its start time in milliseconds.
-        """
+        """Describe the cause of the delay: the storage, or each missing vertex with its activity and the duration."""
         if self.storing_since_ms is not None:
             storing_ms = now_ms - self.storing_since_ms
             return f"every vertex acknowledged, and the storage has been storing for {storing_ms} ms"

@@ -17,10 +17,7 @@ class PublishTimes:
         self._open[checkpoint_id] = (self._context.wiring.now_ms, set(self._context.sinks))
 
     def published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published the output of a checkpoint; after the last sink, send the notice.
-
-        The time of a restore point is not measured.
-        """
+        """Record that a sink has published the output of a checkpoint; after the last sink, send the notice."""
         if checkpoint_id not in self._open:
             return
         completed_ms, unpublished = self._open[checkpoint_id]

@@ -53,20 +53,14 @@ class Savepoints:
         return bool(self._taking)
 
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
-        """Return the requested savepoints that the new checkpoint serves, and clear the requests.
-
-        With ``last``, this is the final checkpoint, and the savepoints requested for it are included.
-        """
+        """Return the requested savepoints that the new checkpoint serves, also those for the ``last`` one if it is."""
         names, self._asked = self._asked, []
         if last:
             names, self._asked_of_the_last = names + self._asked_of_the_last, []
         return tuple(names)
 
     def completed(self, checkpoint_id: int, names: tuple[str, ...], states: VertexStates) -> None:
-        """Prepare the savepoints of checkpoint *n*, which is durable and is now being published.
-
-        They fail if they are not stored within the timeout.
-        """
+        """Prepare the savepoints of checkpoint *n*, now being published; they fail if not stored within the timeout."""
         self._taking[checkpoint_id] = _Taking(names, states, set(self._context.sinks))
         self._context.wiring.set_timer(
             f"savepoint:{checkpoint_id}",

@@ -14,9 +14,6 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
     """Require that no other process of this user on this machine runs the job; take over one that does not respond.
 
     Call this before claiming the job, because a claim fences off a working process.
-
-    Raises:
-        UsageError: A process runs the job; the message contains its ID and the remedy.
     """
     pid = working_process(storage, job_id)
     if pid is None:

@@ -39,17 +39,7 @@ class AskedCheckpoints:
         listings: Mapping[int, PipelineListing],
         findings: Findings,
     ) -> None:
-        """Store the arguments without any lookup.
-
-        Args:
-            job_id: The ID of the job.
-            stored: The stored manifest.
-            restore: The user's request.
-            since: First epoch that this process may claim.
-            pipelines: The planned pipelines, by number.
-            listings: The stored checkpoints, by pipeline number.
-            findings: Receives problems and notes.
-        """
+        """Store the arguments; ``since`` is the first epoch that this process may claim."""
         self._job_id = job_id
         self._stored = stored
         self._restore = restore

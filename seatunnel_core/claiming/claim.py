@@ -39,11 +39,7 @@ class Claim:
 
 
 def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest | None], PlannedJob]) -> Claim:
-    """Claim an unused job ID.
-
-    Raises:
-        UsageError: the ID exists, or has checkpoints without a job, from which its pipelines would start.
-    """
+    """Claim an unused job ID; raise ``UsageError`` if a job or checkpoints with this ID exist."""
     job = plan(None)
     left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
     if left and storage.get_manifest(job_id) is None:
@@ -56,11 +52,7 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
-    """Write a job's first manifest. Its epochs are above those left behind by a deleted job of the same ID.
-
-    Raises:
-        UsageError: A manifest exists already.
-    """
+    """Write a job's first manifest, with epochs above those of a deleted job; raise ``UsageError`` if one exists."""
     listings = storage.scan_job(job_id).values()  # before the manifest: claiming epochs requires one
     version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
     job = evolve(job, manifest=job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION))
@@ -82,11 +74,7 @@ def claim_again(
     plan: Callable[[Manifest | None], PlannedJob],
     restore: Restore | None = None,
 ) -> Claim | JobReport:
-    """Claim an existing job; if it has ended and nothing else is requested, return its final report instead.
-
-    Raises:
-        UsageError: The ID is unknown, the request is not possible, or another process claimed the job concurrently.
-    """
+    """Claim an existing job; if it has ended and nothing else is requested, return its final report instead."""
     stored = storage.get_manifest(job_id)
     if stored is None:
         raise UsageError(

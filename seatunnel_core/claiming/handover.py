@@ -70,12 +70,7 @@ def claim_with_savepoint(
     plan: Callable[[Manifest | None], PlannedJob],
     begin_with: ForeignSavepoint,
 ) -> Claim:
-    """Claim an unused job ID, for a job that starts from a savepoint of another job.
-
-    Raises:
-        UsageError: The savepoint does not exist, does not fit, or would publish rows twice; or the ID exists.
-        CheckpointStorageError: A storage cannot be used.
-    """
+    """Claim an unused job ID, for a job that starts from a savepoint of another job."""
     with _source(storage, begin_with) as source:
         return _Moving(storage, job_id, plan, begin_with, source).claim()
 

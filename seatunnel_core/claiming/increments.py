@@ -78,11 +78,7 @@ def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | N
 
 
 def acknowledged(storage: CheckpointStorage, state: IncrementState) -> IncrementState | None:
-    """Return the state including the rows of the latest job; ``None`` until that job has ended.
-
-    Raises:
-        UsageError: That job was removed, so the rows that it read are unknown.
-    """
+    """Return the state including the rows of the latest job; ``None`` until that job has ended."""
     if state.is_done or state.job_id is None:
         return state
     found = storage.get_manifest(state.job_id)
@@ -131,10 +127,6 @@ def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> st
     """Return the ID of the unfinished incremental job of the same name; ``None`` if there is none.
 
     A new start continues that job: its increment is fixed, and part of it may already be written.
-
-    Raises:
-        UsageError: That job was removed, or the storage does not exist.
-        CheckpointStorageError: The storage cannot be read.
     """
     if not any(block.kind is Kind.SOURCE and _says_incremental(block.block) for block in raw.blocks):
         return None
@@ -160,12 +152,7 @@ class IncrementalRun:
         """One sentence for each source."""
 
     def planned(self, job: PlannedJob, stored_job: Manifest | None) -> PlannedJob:
-        """Return the job with its windows applied to its sources; ``stored_job`` is its manifest if it is resumed.
-
-        Raises:
-            UsageError: The job file does not match the state, or an earlier job with this name has not ended.
-            SourceError: A source cannot determine the new rows.
-        """
+        """Return the job with its windows applied to its sources; ``stored_job`` is its manifest if it is resumed."""
         sources = _incremental(job)
         if stored_job is not None:
             return self._again(job, sources, stored_job)
@@ -218,11 +205,7 @@ class IncrementalRun:
     def begin(self) -> None:
         """Record the newly claimed job as the latest job of this state, before any row is read.
 
-        If another process was first, remove the claim of this one.
-
-        Raises:
-            UsageError: Another job with this name has just started.
-            CheckpointStorageError: The storage cannot be used.
+        If another process was first, remove the claim of this one, and raise ``UsageError``.
         """
         if self._state is None:
             return

@@ -57,19 +57,10 @@ class Restoration:
 def restoration(
     storage: CheckpointStorage, job_id: str, job: PlannedJob, stored: Manifest, restore: Restore, *, since: int
 ) -> Restoration:
-    """Decide from which checkpoint each pipeline starts.
-
-    Args:
-        storage: The storage of the checkpoints.
-        job_id: The ID of the job.
-        job: The planned job.
-        stored: The stored manifest.
-        restore: The user's request.
-        since: First epoch that this process may claim.
+    """Decide from which checkpoint each pipeline starts; ``since`` is the first epoch that this process may claim.
 
     Raises:
         UsageError: Part of the request is impossible; the message lists every such part.
-        CheckpointStorageError: The storage cannot be read.
     """
     return _Restoring(storage, job_id, job, stored, restore, since).decide()
 

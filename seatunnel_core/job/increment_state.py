@@ -46,11 +46,7 @@ class IncrementState:
     """True if ``sources`` includes the rows of the latest job."""
 
     def cursor_of(self, source: str, reads: Mapping[str, str]) -> Cursor | None:
-        """Return the cursor of a source; ``None`` to read from the beginning.
-
-        Raises:
-            UsageError: The stored cursor belongs to other data.
-        """
+        """Return the cursor of a source; ``None`` to read from the beginning. It must belong to the same data."""
         same = [each.cursor for each in self.sources.values() if each.reads == reads]
         known = self.sources.get(source)
         if known is None or known.reads == reads:
@@ -87,11 +83,7 @@ class IncrementState:
 
     @classmethod
     def from_bytes(cls, encoded: bytes, version: int) -> "IncrementState":
-        """Return the state that ``to_bytes`` wrote.
-
-        Raises:
-            JobError: The bytes are not a state, or have a newer format.
-        """
+        """Return the state that ``to_bytes`` wrote; raise ``JobError`` for other bytes and newer formats."""
         try:
             content = stored.parse(encoded)
             if stored.number(content, "format") > FORMAT:

@@ -240,11 +240,7 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, encoded: bytes) -> "Manifest":
-        """Return the manifest that ``to_bytes`` wrote.
-
-        Raises:
-            JobError: The bytes are not a manifest, or have a newer format.
-        """
+        """Return the manifest that ``to_bytes`` wrote; raise ``JobError`` for other bytes and newer formats."""
         try:
             content = stored.parse(encoded)
             format_version = stored.number(content, "format")

@@ -38,11 +38,7 @@ class SeaTunnelHook(BaseHook):
         self.patience_s = patience_s
 
     def get_conn(self) -> ClusterJobs:
-        """Return the client for the jobs of the cluster.
-
-        Raises:
-            UsageError: A field of the connection is invalid.
-        """
+        """Return the client for the jobs of the cluster; raise ``UsageError`` if the connection is invalid."""
         return self.jobs_of(self.get_connection(self.seatunnel_conn_id))
 
     async def aget_conn(self) -> ClusterJobs:

@@ -49,11 +49,7 @@ class SeaTunnelCluster(dg.ConfigurableResource):
         return f"SeaTunnelCluster(nodes={self.nodes!r}, user={self.user!r})"
 
     def jobs(self) -> ClusterJobs:
-        """Return the client for the jobs of the cluster.
-
-        Raises:
-            UsageError: The address is invalid, or a certificate file cannot be read.
-        """
+        """Return the client for the jobs of the cluster; raise ``UsageError`` for an invalid address or certificate."""
         address = RestAddress.of(
             self.nodes,
             user=self.user,

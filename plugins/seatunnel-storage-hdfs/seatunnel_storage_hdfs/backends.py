@@ -39,11 +39,7 @@ class Backend:
         return key in self.keys or key.startswith(self.prefixes)
 
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
-        """Return a storage of this backend.
-
-        Raises:
-            StorageConfigurationError: Its packages are not installed, or ``create`` rejected the configuration.
-        """
+        """Return a storage of this backend; raise ``StorageConfigurationError`` if its packages are not installed."""
         try:
             module = importlib.import_module(f"seatunnel_storage_hdfs.{self.module}")
         except ModuleNotFoundError as cause:

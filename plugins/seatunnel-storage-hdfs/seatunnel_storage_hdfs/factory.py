@@ -36,11 +36,7 @@ class HdfsStorageFactory(CheckpointStorageFactory):
 
 
 def storage_type(configuration: Mapping[str, str]) -> str:
-    """Return the configured backend, in lower case; ``hdfs`` with ``file:///`` means ``local``.
-
-    Raises:
-        StorageConfigurationError: ``storage.type`` and the address contradict each other.
-    """
+    """Return the configured backend, in lower case; ``hdfs`` with ``file:///`` means ``local``."""
     kind = (configuration.get(STORAGE_TYPE) or "local").lower()
     file_system = configuration.get(DEFAULT_FS) or ""
     on_files = file_system.startswith("file:/")

@@ -166,9 +166,6 @@ class LocalFileStorage(BlobStorage):
 
         Otherwise a process could mistake an unmounted disk for an empty folder, conclude that the job was deleted, and
         start a second history.
-
-        Raises:
-            StorageUnavailableError: The folder was moved away, or its disk is not mounted.
         """
         if self.device is not None and _device_of(self.namespace) != self.device:
             raise StorageUnavailableError(
@@ -184,15 +181,7 @@ _PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
     """Return a storage in a folder, after a test write unless the storage is read-only.
 
-    Args:
-        configuration: The keys that all storages have; see ``seatunnel_storage_api.configuration``.
-        backend: The name of the storage in messages.
-
-    Raises:
-        StorageConfigurationError: A key has a wrong value.
-        StorageAccessError: The folder cannot be created or written, or its file system has no hard links.
-        StorageUnavailableError: The folder cannot be written now: its disk is full or read-only, or a server does not
-            respond.
+    ``backend`` is the name of the storage in messages.
     """
     namespace = shared.namespace(configuration)
     storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
@@ -282,11 +271,7 @@ def _device_of(folder: str) -> int | None:
 
 
 def _open_nameless(folder: str) -> int:
-    """Open a new file without a name. It disappears when it is closed, unless it was named before.
-
-    Raises:
-        OSError: The system or the folder's file system does not support this.
-    """
+    """Open a new file without a name, if this is supported. It disappears when it is closed, unless it was named."""
     if not hasattr(os, "O_TMPFILE"):
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP), folder)
     return os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, _OWN_FILE)

@@ -41,13 +41,7 @@ def never_overwrites(storage: BlobStorage) -> bool:
 def probe(storage: BlobStorage, require_put_if_absent: Callable[[], None]) -> None:
     """Test a storage with one put, read, listing and deletion; a read-only storage only with a listing.
 
-    Args:
-        storage: The storage to test.
-        require_put_if_absent: Function that puts the object, and raises an error if a put overwrites.
-
-    Raises:
-        StorageAccessError: One of these operations is denied, or a put overwrites.
-        StorageUnavailableError: The server does not respond.
+    ``require_put_if_absent`` puts the object, and raises an error if a put overwrites.
     """
     if not storage.read_only:
         storage.attempt("put", KEY, require_put_if_absent)

@@ -18,9 +18,7 @@ _KINDS = ("postgresql", "mysql", "sqlite")
 def address_of(configuration: Mapping[str, str]) -> Address:
     """Return the address in the keys ``url``, ``user`` and ``password``.
 
-    Raises:
-        StorageConfigurationError: The URL is missing or invalid. The message shows the expected form instead of the
-            URL, which may contain a password.
+    The message for an invalid URL shows the expected form instead of the URL, which may contain a password.
     """
     user, password = configuration.get(USER), configuration.get(PASSWORD)
     try:

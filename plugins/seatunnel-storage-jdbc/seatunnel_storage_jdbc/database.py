@@ -31,9 +31,6 @@ class Database:
 
     Thread-safe. Connects at the first transaction. ``answer_s`` is the timeout of a connection attempt and of a
     response, in seconds.
-
-    Raises:
-        StorageConfigurationError: The driver is not installed, or a property of the URL is invalid.
     """
 
     def __init__(self, address: Address, answer_s: int = STATEMENT_S) -> None:
@@ -73,11 +70,7 @@ class Database:
             return sa.inspect(connection).has_table(table.name)
 
     def require(self, *tables: sa.Table) -> None:
-        """Create missing tables; several processes may do this concurrently.
-
-        Raises:
-            StorageUnavailableError, StorageAccessError: As ``transaction``.
-        """
+        """Create missing tables; several processes may do this concurrently."""
         for table in tables:
             if self.has(table):
                 continue

@@ -58,11 +58,7 @@ class JdbcStorageFactory(CheckpointStorageFactory):
 def open_database(configuration: Mapping[str, str], *, answer_s: int | None = None) -> "Database":
     """Return the database for the keys ``url``, ``user`` and ``password``, without connecting to it.
 
-    ``answer_s`` is the timeout of a connection attempt and of a response, in seconds; ``None`` for the timeout of
-    checkpoints.
-
-    Raises:
-        StorageConfigurationError: The keys are invalid, or a package is not installed.
+    ``answer_s`` is the timeout of a connection attempt and of a response, in seconds.
     """
     address = address_of(configuration)
     try:
@@ -78,11 +74,7 @@ def open_database(configuration: Mapping[str, str], *, answer_s: int | None = No
 
 
 def table_prefix(configuration: Mapping[str, str]) -> str:
-    """Return the prefix of all table names; by default, also for null and empty values, ``seatunnel``.
-
-    Raises:
-        StorageConfigurationError: The prefix is not valid in a table name.
-    """
+    """Return the prefix of all table names; by default, also for null and empty values, ``seatunnel``."""
     written = configuration.get(TABLE_PREFIX) or DEFAULT_PREFIX
     if not _PREFIX.fullmatch(written):
         raise StorageConfigurationError(

@@ -49,11 +49,7 @@ class JdbcStorage(BlobStorage):
         self._absent = False
 
     def prepare(self) -> tuple[str, ...]:
-        """Create the table, test the operations of a checkpoint, and return a sentence for each missing guarantee.
-
-        Raises:
-            StorageUnavailableError, StorageAccessError: The database cannot be used.
-        """
+        """Create the table, test the operations of a checkpoint, and return a sentence for each missing guarantee."""
         if self.read_only:
             self._absent = not self._database.exists() or not self._database.has(self._table)
             return ()

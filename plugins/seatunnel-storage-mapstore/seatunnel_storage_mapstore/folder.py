@@ -128,11 +128,7 @@ class Folder:
         return self.contents("epochs/").newest_epoch
 
     def require_newest(self, epoch: int) -> None:
-        """Check that this writer still owns the map.
-
-        Raises:
-            StaleEpochError: Another writer claimed the map, or the map was removed.
-        """
+        """Check that this writer still owns the map; raise ``StaleEpochError`` otherwise."""
         newest = self.newest_epoch()
         if newest != epoch:
             reason = f"epoch {newest} was claimed" if newest > epoch else f"the marker of epoch {epoch} does not exist"

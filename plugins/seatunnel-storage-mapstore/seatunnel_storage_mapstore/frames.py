@@ -90,11 +90,7 @@ class IncompleteFrameError(Exception):
 
 
 def record(key: str, entry: Entry | None) -> bytes:
-    """Encode one change.
-
-    Raises:
-        StorageUsageError: The key is longer than ``MAX_KEY_BYTES``, or cannot be encoded as UTF-8.
-    """
+    """Encode one change; raise ``StorageUsageError`` for a key that is too long or cannot be encoded as UTF-8."""
     try:
         name = key.encode()
     except UnicodeEncodeError as cause:

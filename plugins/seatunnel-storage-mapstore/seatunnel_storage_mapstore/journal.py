@@ -140,11 +140,7 @@ class Journal:
             raise _again(group.error)
 
     def confirm(self) -> None:
-        """Check that this writer still owns the map, so that every reader sees ``entries``.
-
-        Raises:
-            StaleEpochError: Another writer claimed the map, or the map was removed.
-        """
+        """Check that this writer owns the map, so that readers see ``entries``; raise ``StaleEpochError`` if not."""
         self.folder.require_newest(self.epoch)
 
     def close(self) -> None:
@@ -161,11 +157,8 @@ class Journal:
     def erase(self) -> None:
         """Permanently remove everything except the newest marker. Call this after ``close``.
 
-        An empty snapshot is put first, so that the map remains empty if a crash interrupts the removal.
-
-        Raises:
-            StaleEpochError: The map has another writer. If that writer claimed the map during this call, it may find
-                the map empty.
+        An empty snapshot is put first, so that the map remains empty if a crash interrupts the removal. A writer that
+        claims the map meanwhile may find it empty.
         """
         self.confirm()
         self._number += 1

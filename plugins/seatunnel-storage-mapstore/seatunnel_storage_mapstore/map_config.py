@@ -63,11 +63,7 @@ class MapConfigs:
     """Blocks by pattern; only patterns with a ``map-store`` block."""
 
     def of(self, name: str) -> MapConfig | None:
-        """Return the block that applies to a map; ``None`` if none does, so that the map is not stored.
-
-        Raises:
-            StorageConfigurationError: Two patterns match equally well.
-        """
+        """Return the block that applies to a map, if any; raise an error if two match equally well."""
         if name in self.configs:
             return self.configs[name]
         points = {pattern: matching_characters(pattern, name) for pattern in self.configs}
@@ -94,11 +90,7 @@ def matching_characters(pattern: str, name: str) -> int | None:
 
 
 def parse(document: object) -> MapConfigs:
-    """Parse the content of a YAML file, with ``map:`` at the top level or below ``hazelcast:``.
-
-    Raises:
-        StorageConfigurationError: A block is invalid; the message contains the remedy.
-    """
+    """Parse the content of a YAML file, with ``map:`` at the top level or below ``hazelcast:``."""
     root = _mapping(document, "the document")
     maps = _mapping(_mapping(root.get("hazelcast") or root, "hazelcast").get("map") or {}, "map")
     blocks = {str(name): _mapping(each or {}, f"map.{name}").get("map-store") for name, each in maps.items()}

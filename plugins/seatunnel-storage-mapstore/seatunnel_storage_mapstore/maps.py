@@ -39,11 +39,7 @@ class FileMapStoreFactory(MapStoreFactory):
 
 
 def require_map_name(name: str) -> str:
-    """Return the name unchanged if it follows the rules for job IDs, because it is used as a folder name.
-
-    Raises:
-        InvalidIdError: The name could lead out of the namespace, or a backend could reject it.
-    """
+    """Return the name unchanged if it follows the rules for job IDs, because it is used as a folder name."""
     try:
         return require_job_id(name)
     except InvalidIdError as cause:
@@ -54,11 +50,7 @@ def require_map_name(name: str) -> str:
 
 
 def storage_configuration(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the configuration of the underlying storage.
-
-    Raises:
-        StorageConfigurationError: ``type`` or ``clusterName`` is invalid.
-    """
+    """Return the configuration of the underlying storage."""
     kind = properties.get(TYPE) or FileMapStoreFactory.factory_identifier
     if kind != FileMapStoreFactory.factory_identifier:
         raise StorageConfigurationError(

@@ -53,10 +53,7 @@ class PipelineMap:
             return dict(self._read())
 
     def changed(self) -> dict[str, Entry] | None:
-        """Return a copy of the entries after a change by this process; ``None`` if the map was lost since then.
-
-        The change has itself listed the markers, so no further listing is needed.
-        """
+        """Return the entries after a change by this process, without listing; ``None`` if the map was lost since."""
         with self._lock:
             return None if self._journal is None else dict(self._journal.entries)
 

@@ -43,13 +43,7 @@ class LoggedMap(MapStore):
         self._values = itertools.count(1)
 
     def open(self) -> None:
-        """Claim the map and read it. The first use of a map does this implicitly.
-
-        Raises:
-            StaleEpochError: Another writer claimed the map in the meantime.
-            CheckpointCorruptedError: The log is damaged.
-            UnsupportedFormatError: A newer version wrote the map.
-        """
+        """Claim the map and read it. The first use of a map does this implicitly."""
         self._opened()
 
     def store(self, key: str, value: bytes) -> None:
@@ -83,9 +77,6 @@ class LoggedMap(MapStore):
 
         With ``delete_files``, its data is permanently removed. One marker of a few hundred bytes remains, so that an
         earlier writer can still detect that it lost the map.
-
-        Raises:
-            StaleEpochError: With ``delete_files``, if another writer has the map.
         """
         if self._destroyed:
             return
@@ -129,11 +120,7 @@ def place(journal: Journal, number: int, value: bytes) -> Entry:
 
 
 def fetch(folder: Folder, entry: Entry) -> bytes | None:
-    """Return the bytes of an entry; ``None`` if they have been removed since the entry was read.
-
-    Raises:
-        CheckpointCorruptedError: They differ from the stored bytes.
-    """
+    """Return the bytes of an entry; ``None`` if they have been removed since the entry was read."""
     if not isinstance(entry, Remote):
         return entry
     value = folder.read(entry.name)

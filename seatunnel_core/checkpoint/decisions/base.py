@@ -164,12 +164,8 @@ def require_agreed(
 ) -> None:
     """Require a decision about the rows that were published after the chosen checkpoint (R10).
 
-    Args:
-        rewind: The decision.
-        asked: The checkpoint as the user specified it.
-        chosen: The checkpoint to restore: the same one, or the savepoint of that cut.
-        checkpoints: All stored checkpoints.
-        rows: The rows that would be published again, such as ``up to 5 rows``.
+    ``asked`` is the checkpoint as the user specified it, ``chosen`` the same one or the savepoint of that cut. ``rows``
+    describes the rows that would be published again.
 
     Raises:
         RestoreRefusedError: No decision was made.
@@ -203,15 +199,9 @@ def require_retracting(
 
 
 def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, reason: str) -> str:
-    """Return the message for a base that cannot be read.
+    """Return the message for a base that cannot be read, with the newest readable checkpoint, ``intact``.
 
-    An older one would be a rewind (R10), which only the user can decide.
-
-    Args:
-        info: The damaged checkpoint.
-        latest: True if it was chosen because it is the latest.
-        intact: The newest readable checkpoint.
-        reason: The damage.
+    An older base would be a rewind (R10), which only the user can decide.
     """
     which = "the latest checkpoint" if latest else "the requested checkpoint"
     remedy = (

@@ -92,10 +92,7 @@ def fitted(
 
 
 def not_restored(holder: str, names: Sequence[str]) -> str:
-    """Return the message for stored sources and sinks that the job no longer has.
-
-    ``holder`` is the source of the stored state, such as ``the savepoint``.
-    """
+    """Return the message for stored sources and sinks of ``holder``, such as ``the savepoint``, that the job lacks."""
     return (
         f"{holder} also has {', '.join(names)}, which this job does not have: add them to the job again, or restore "
         "with allow_non_restored_state=True to continue without their stored state"
@@ -103,10 +100,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 
 
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
-    """Return the message for staged units of a sink with a target that has changed since (R8).
-
-    ``changes`` describes the changes of the sink's options.
-    """
+    """Return the message for staged units of a sink with a target that has changed since (R8)."""
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that "
         "change; it is possible once the job has been stopped with a savepoint, which leaves nothing to publish"

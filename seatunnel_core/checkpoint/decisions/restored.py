@@ -62,13 +62,8 @@ def choose(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest, topol
 def restored(states: VertexStates | None, base: Base, request: RestoreRequest, topology: Topology) -> RestoredState:
     """Return the state that each vertex of the job gets.
 
-    A checkpoint to roll back to in the states is kept: it is older than this base.
-
-    Args:
-        states: The content of the base's cut; ``None`` for a pipeline that never ran.
-        base: The checkpoint to start from.
-        request: The restore request.
-        topology: The vertices of the job.
+    A checkpoint to roll back to in the states is kept: it is older than this base. ``states`` is the content of the
+    base's cut; ``None`` for a pipeline that never ran.
 
     Raises:
         RestoreRefusedError: The states do not fit the job, or staged output would be published to another target.
@@ -102,17 +97,9 @@ def require_known(
     epoch: int,
     base: CheckpointRef | None,
 ) -> None:
-    """Require that the restored state contains every published committable.
+    """Require that the restored state contains every published committable; ``published`` contains their IDs by sink.
 
     An unknown committable was in a newer checkpoint, which was removed: its rows would be published twice.
-
-    Args:
-        published: IDs of the committables that each sink's target shows as published, by sink.
-        states: The restored state.
-        topology: The vertices of the job.
-        job_id: The job, for the commands in the message.
-        epoch: The new epoch.
-        base: The restored checkpoint; ``None`` if there is none.
 
     Raises:
         RestoreRefusedError: A committable is unknown; the message lists the units and the commands to continue.

@@ -88,20 +88,12 @@ def decode(encoded: bytes) -> VertexStates:
 
 
 def without_staged(state: PipelineState) -> PipelineState:
-    """Return a checkpoint without its staged output; all of that output must be published.
-
-    Raises:
-        StateFormatError: As in ``decode``.
-    """
+    """Return a checkpoint without its staged output; all of that output must be published."""
     return evolve(state, states=encode(decode(state.states).without_staged()))
 
 
 def committable_ids(states: Iterable[PipelineState]) -> frozenset[str]:
-    """Return the IDs of all staged committables in the given checkpoints.
-
-    Raises:
-        StateFormatError: As in ``decode``.
-    """
+    """Return the IDs of all staged committables in the given checkpoints."""
     return frozenset(each.id for state in states for each in decode(state.states).committables())
 
 

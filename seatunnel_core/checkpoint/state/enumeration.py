@@ -19,11 +19,7 @@ _SPLIT = ("weight_bytes", "rows", "body")
 
 
 def document_of(body: bytes) -> Mapping[str, object]:
-    """Return the stored enumeration.
-
-    Raises:
-        StateFormatError: The bytes are not an enumeration, or one of a newer version.
-    """
+    """Return the stored enumeration; raise ``StateFormatError`` for other bytes and newer versions."""
     try:
         document: Mapping[str, object] = stored.parse(body)
         version = stored.number(document, "version")

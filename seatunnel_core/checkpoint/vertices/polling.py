@@ -42,8 +42,7 @@ class Polling:
     def learn(self, facts: tuple[Fact, ...]) -> int:
         """Keep facts for the next poll, which is due at once unless the last one failed.
 
-        Returns:
-            Number of facts that no poll will receive, because the source has no more data.
+        Return the number of facts that no poll will receive, because the source has no more data.
         """
         if self.has_all:
             return len(facts)
@@ -56,8 +55,7 @@ class Polling:
     def found(self, event: Found, go_on: Callable[[], None]) -> int:
         """Store the result of a poll, and call ``go_on`` after the requested pause, if any.
 
-        Returns:
-            Number of facts that need not be kept: the new cursor contains them, or the source has no more data.
+        Return the number of facts that need not be kept: the new cursor contains them, or the source has no more data.
         """
         self.is_under_way = False
         self._failures = 0

@@ -19,13 +19,7 @@ _CRASH = "a crash of the server's machine"
 
 
 def create(configuration: Mapping[str, str]) -> FileSystemStorage:
-    """Return a storage on the file system of ``storage.type``, after testing the location.
-
-    Raises:
-        StorageConfigurationError: The file system is unknown, its package is missing, or it lacks a required guarantee.
-        StorageAccessError: The location denies access.
-        StorageUnavailableError: The location does not respond.
-    """
+    """Return a storage on the file system of ``storage.type``, after testing the location."""
     kind = configuration[STORAGE_TYPE].lower()
     options = _options(configuration, f"fs.{kind}.")
     hidden = [str(value) for name, value in options.items() if value and holds_secret(name)]

@@ -71,11 +71,7 @@ _PACKAGES = {
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:
-    """Return a new file system that shares no state with others that have the same options.
-
-    Raises:
-        StorageConfigurationError: No file system has this name, its package is missing, or it rejects the options.
-    """
+    """Return a new file system that shares no state with others that have the same options."""
     kind_of = implementation(kind)
     try:
         return kind_of(skip_instance_cache=True, **options)
@@ -87,11 +83,7 @@ def file_system(kind: str, options: Mapping[str, Any]) -> Any:
 
 
 def implementation(kind: str) -> Any:
-    """Return the class of a file system.
-
-    Raises:
-        StorageConfigurationError: No file system has this name, or its package is missing.
-    """
+    """Return the class of a file system; raise ``StorageConfigurationError`` if it or its package is unknown."""
     if kind in _ELSEWHERE:
         raise StorageConfigurationError(f"storage.type: {kind} has a dedicated backend: write {_ELSEWHERE[kind]}")
     conditional = CONDITIONAL.get(kind)

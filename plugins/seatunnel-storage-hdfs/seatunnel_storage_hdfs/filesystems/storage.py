@@ -29,10 +29,7 @@ _LOCKS = tuple(threading.Lock() for _ in range(64))
 class FileSystemStorage(BlobStorage):
     """Storage of blobs as files below the namespace; for an object store, the namespace starts with the bucket.
 
-    Args:
-        kind: The ``storage.type``.
-        open_file_system: Function that returns a new file system; called again when a connection was lost.
-        hidden: Values of options that no message may contain.
+    ``open_file_system`` is called again when a connection was lost. No message contains the values in ``hidden``.
     """
 
     def __init__(
@@ -87,12 +84,7 @@ class FileSystemStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Test the operations of a checkpoint with one fixed key: put, read, list and delete.
-
-        Raises:
-            StorageAccessError: One of these operations is denied, or a put overwrites.
-            StorageUnavailableError: The server does not respond.
-        """
+        """Test the operations of a checkpoint with one fixed key: put, read, list and delete."""
         probe(self, self._require_put_if_absent)
 
     def _require_put_if_absent(self) -> None:
@@ -219,13 +211,10 @@ def _write_in_folder(files: Any, path: str, body: bytes) -> None:
 
 
 def _move(files: Any, temporary: str, path: str) -> None:
-    """Move a file to its final name.
+    """Move a file to its final name; raise ``StorageUnavailableError`` if it no longer exists.
 
     A claim removes the unfinished files of older engines, even of live ones. A live engine must then write its file
     again, and finds that it was replaced.
-
-    Raises:
-        StorageUnavailableError: ``temporary`` no longer exists.
     """
     try:
         files.mv(temporary, path)

@@ -92,12 +92,7 @@ class OssStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Test the operations of a checkpoint with one fixed key: put, read, list and delete.
-
-        Raises:
-            StorageAccessError: One of these operations is denied, or a put overwrites.
-            StorageUnavailableError: The server does not respond.
-        """
+        """Test the operations of a checkpoint with one fixed key: put, read, list and delete."""
         probe(self, self._require_put_if_absent)
 
     def _require_put_if_absent(self) -> None:
@@ -119,13 +114,7 @@ class OssStorage(BlobStorage):
 
 
 def create(configuration: Mapping[str, str]) -> OssStorage:
-    """Return a storage in a bucket, after testing the bucket.
-
-    Raises:
-        StorageConfigurationError: A key is missing or invalid.
-        StorageAccessError: The bucket does not exist, access is denied, or it cannot store checkpoints.
-        StorageUnavailableError: The endpoint does not respond.
-    """
+    """Return a storage in a bucket, after testing the bucket."""
     storage = OssStorage(
         connect(configuration),
         namespace=shared.namespace(configuration),

@@ -18,13 +18,7 @@ _LONGEST_NAMESPACE = 700
 
 
 def create(configuration: Mapping[str, str]) -> S3Storage:
-    """Return a storage in a bucket, after testing a listing, a put, a read and a deletion.
-
-    Raises:
-        StorageConfigurationError: A key is missing or invalid, or there are no credentials.
-        StorageAccessError: The bucket does not exist, the credentials are wrong, or a permission is missing.
-        StorageUnavailableError: The server does not respond.
-    """
+    """Return a storage in a bucket, after testing a listing, a put, a read and a deletion."""
     name, namespace, max_retained = (
         bucket_of(configuration),
         _namespace(configuration),

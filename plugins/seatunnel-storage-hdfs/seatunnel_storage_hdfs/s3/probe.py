@@ -16,10 +16,6 @@ def probe(storage: S3Storage) -> None:
     """Test a storage with a listing, two puts, a read and a deletion; a read-only storage only with a listing.
 
     Warns about a bucket that keeps deleted objects.
-
-    Raises:
-        StorageAccessError: One of these operations is denied, the bucket does not exist, or the server overwrites.
-        StorageUnavailableError: The server does not respond, or reports a failure.
     """
     _list(storage)
     if storage.read_only:

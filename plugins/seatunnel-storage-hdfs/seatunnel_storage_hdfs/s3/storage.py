@@ -30,13 +30,9 @@ _BLOCK_BYTES = 2**16
 
 
 class S3Storage(BlobStorage):
-    """Storage of blobs as objects.
+    """Storage of blobs as objects in an existing bucket. ``client`` is thread-safe, and closed with the storage.
 
     A checkpoint costs one PUT and one LIST, and one batched DELETE when checkpoints expire.
-
-    Args:
-        client: Thread-safe boto3 client that sends each request once. Closed with the storage.
-        bucket: An existing bucket.
     """
 
     def __init__(self, *, client: Any, bucket: str, namespace: str, max_retained: int) -> None:

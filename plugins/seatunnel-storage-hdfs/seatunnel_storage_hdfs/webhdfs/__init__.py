@@ -18,12 +18,6 @@ def create(configuration: Mapping[str, str]) -> WebHdfsStorage:
 
     An unreachable cluster is reported after a few attempts, because the user is waiting for the result. The storage
     itself retries for longer; see ``FAILOVER``.
-
-    Raises:
-        StorageConfigurationError: The configuration does not describe the cluster.
-        StorageAccessError: The cluster denies access.
-        StorageUnavailableError: The cluster does not respond, is in safe mode, or has no active NameNode or no
-            DataNode.
     """
     namespace, max_retained = shared.namespace(configuration), shared.max_retained(configuration)
     address, webhdfs = address_of(configuration).name, connect(configuration)

@@ -14,16 +14,12 @@ BACKEND = "HDFS"
 
 
 class WebHdfsStorage(BlobStorage):
-    """Storage of blobs as files below the namespace.
+    """Storage of blobs as files below the namespace. ``address``, such as ``hdfs://host:port``, precedes the namespace.
 
     An HDFS file is visible while it is being written, and the output of a dead writer remains. Therefore a put writes a
     file with a unique name in ``.tmp/`` next to its target, makes the DataNodes sync it, and renames it. The rename
     never overwrites, and is a single entry in the NameNode's log. A checkpoint costs four requests (two to create, one
     to rename and one to list), and one more for each expired file.
-
-    Args:
-        webhdfs: Client, closed with the storage.
-        address: Address that precedes the namespace, such as ``hdfs://host:port``.
     """
 
     def __init__(
@@ -72,12 +68,7 @@ class WebHdfsStorage(BlobStorage):
         super().close()
 
     def probe(self) -> None:
-        """Run the steps of a put once, with names that no listing returns; if the storage is read-only, only list.
-
-        Raises:
-            StorageAccessError: The cluster denies access.
-            StorageUnavailableError: The cluster does not respond, or is not ready.
-        """
+        """Run the steps of a put once, with names that no listing returns; if the storage is read-only, only list."""
         self._attempt("use", "", self._list_it if self.read_only else self._try_everything)
 
     def _list_it(self) -> None:
