@@ -81,7 +81,7 @@ def open_storage(identifier: str, configuration: Mapping[str, str], *, read_only
 
     Args:
         identifier: The ``type`` under which the storage's plugin is registered.
-        configuration: The plugin's keys; see ``CheckpointStorageFactory.create``, whose errors are also raised. Values
+        configuration: The plugin's keys; see ``CheckpointStorageFactory.create``. Its errors are also raised. Values
             may refer to secrets in the environment or in files; see ``seatunnel_storage_api.secret``.
         read_only: True to open the storage for reading only: nothing is created, and no test write is made. A plugin
             that does not support the key ``read-only`` ignores this.

@@ -267,7 +267,7 @@ def job_of(key: str) -> str | None:
 
 
 def is_attachment(key: str) -> bool:
-    """Return True if a key is that of an attachment."""
+    """Return True if a key is the key of an attachment."""
     folder, _, name = key.partition("/")[2].partition("/")
     stem, dot, ending = name.partition(".")
     return folder == "attachments" and dot + ending == ".attachment" and _DIGEST.fullmatch(stem) is not None

@@ -99,7 +99,7 @@ def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | 
 
     Args:
         configuration: The unresolved keys and values.
-        environment: Environment to use instead of that of the process.
+        environment: Environment to use instead of the process's.
 
     Raises:
         StorageConfigurationError: A variable is not set, or a file is missing, unreadable or empty. The message has
@@ -117,7 +117,7 @@ def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, 
     Args:
         key: The key of the value; its name decides whether the value may be a reference to a file.
         value: The unresolved value; a ``Resolved`` is returned unchanged.
-        environment: Environment to use instead of that of the process.
+        environment: Environment to use instead of the process's.
         secret: True or False to override the decision by the key's name whether the value is a secret.
 
     Raises:

@@ -31,7 +31,7 @@ class PipelineContext:
         self.last_completed_id: int | None = None
         self.last_completed_ms: int | None = None
         self.publishing = 0
-        """ID of the last checkpoint whose output the sinks were instructed to publish."""
+        """ID of the last checkpoint that the sinks were instructed to publish."""
 
         self.unpublished: set[str] = set()
         """Sinks that have not published all output of that checkpoint."""

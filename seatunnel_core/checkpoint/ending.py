@@ -8,7 +8,7 @@ class Ending(enum.IntEnum):
 
     NOT_ASKED = 0
     DRAIN = 1
-    """Stop after processing what the sources have already found."""
+    """Stop after processing the splits that the sources have already found."""
 
     STOP = 2
     """Stop at once, or when the pipeline enters the running phase if it has not done so yet."""

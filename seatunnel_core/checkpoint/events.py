@@ -192,7 +192,7 @@ class Retracted(_Timed):
     """The output that was published after the base is rolled back (R10)."""
 
     removed: int
-    """Number of published outputs removed; those that an earlier attempt rolled back do not count."""
+    """Number of published outputs removed, without those that an earlier attempt rolled back."""
 
 
 @frozen(kw_only=True)
@@ -218,7 +218,7 @@ class SavepointRequested(_Timed):
     """True if nothing follows its barrier: the pipeline ends as ``STOPPED`` once the savepoint is stored."""
 
     drain: bool = False
-    """True if the pipeline ends as with ``stop``, but first processes and publishes what the sources have emitted."""
+    """True if the pipeline ends as with ``stop``, but first processes and publishes all emitted splits."""
 
 
 @frozen(kw_only=True)

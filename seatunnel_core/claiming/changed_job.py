@@ -59,7 +59,7 @@ def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
 
 
 def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source whose input differs from the frozen one (R12)."""
+    """Return a sentence for each source with a different input than the frozen one (R12)."""
     sources = [source for pipeline in job.pipelines for source in pipeline.sources]
     before = {name: seat.reads for name, seat in stored.seats.items()}
     return [

@@ -140,7 +140,7 @@ def _says_incremental(block: Any) -> bool:
 
 
 class IncrementalRun:
-    """The increments of one run of a job; does nothing for a job without increments."""
+    """Increments of one run of a job; does nothing for a job without increments."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, raw: RawJob, name: str | None) -> None:
         self._storage = storage

@@ -129,7 +129,7 @@ class _Restoring:
         return self._listings.get(number, PipelineListing())
 
     def _look_at(self, asked: Mapping[int, Asked]) -> None:
-        """Read the base of each pipeline whose vertices have changed or for which a rewind was requested."""
+        """Read the base of each pipeline with changed vertices or a requested rewind."""
         bases: dict[int, Base] = {}
         for number in sorted(asked.keys() | self._changed()):
             request = RestoreRequest(ref=asked[number].ref if number in asked else None, rewind=Rewind.ACCEPTED)

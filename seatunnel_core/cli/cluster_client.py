@@ -99,7 +99,7 @@ def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> 
 
 
 def client_place(arguments: ClusterArguments, environment: Mapping[str, str] = os.environ) -> ClientPlace:
-    """Return the cluster of ``hazelcast-client.yaml``, else of ``hazelcast.yaml``, else one on this machine."""
+    """Return the cluster of ``hazelcast-client.yaml`` or ``hazelcast.yaml``, by default one on this machine."""
     engine = find_engine_file(arguments.engine_config, environment, Path())
     folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
     name = "seatunnel"
@@ -201,7 +201,7 @@ def _variables(
 ) -> dict[str, str]:
     """Return the variables sent with a job: those of ``-i``, and used ones of the local environment.
 
-    Nodes have different environments. Secrets are not sent, because the cluster stores what is submitted.
+    Nodes have different environments. Secrets are not sent, because the cluster stores submitted jobs.
 
     Raises:
         ConfigError: A variable of ``-i`` is used as a secret.

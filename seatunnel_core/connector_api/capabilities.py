@@ -39,7 +39,8 @@ class SupportsSaveMode(Protocol):
         """Change existing data as the save mode requires.
 
         Called once per job and target, before any pipeline of the job publishes there; called again only if the process
-        was killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks whose tables are not known yet.
+        was killed before the call was recorded. See ``Sink.defers_save_mode`` for sinks with tables that are not known
+        yet.
 
         Raises:
             SinkError: The change is not possible, or another engine continues the job.

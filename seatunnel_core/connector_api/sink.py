@@ -277,7 +277,7 @@ class Sink(ABC):
         """
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
-        """Remove what this pipeline staged in older epochs, and return the number of removed items.
+        """Remove the output that this pipeline staged in older epochs, and return the number of removed items.
 
         Args:
             context: The sink and its epoch.

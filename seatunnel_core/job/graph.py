@@ -127,7 +127,7 @@ def _before(index: int, nodes: Sequence[Node]) -> tuple[int, ...]:
 
 
 def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
-    """Return the names of all nodes; generated ones do not depend on other nodes as far as the job file allows."""
+    """Return the names of all nodes. If possible, a generated name does not depend on other nodes."""
     names: list[str] = []
     taken: dict[str, Node] = {}
     given = {node.given_name or node.output for node in nodes}

@@ -312,7 +312,7 @@ class SparkBackend:
         return self._running is not None and session.alive(self._running)
 
     def _base(self, tasks: int) -> "RDD[int]":
-        """Return an RDD with this many partitions of meaningless elements.
+        """Return an RDD with ``tasks`` partitions of meaningless elements.
 
         It is reused by later jobs, because Spark writes a file for each new RDD.
         """

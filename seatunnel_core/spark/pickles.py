@@ -42,7 +42,7 @@ class Pickles:
         self._shipment.cover(self._context(), given_up, [*TASK_MODULES, *own], settings.declared)
 
     def warm(self, slots: int) -> None:
-        """Make the Python processes of this many tasks import the shipped modules."""
+        """Make the Python processes of ``slots`` tasks import the shipped modules."""
         if self._shipment is None:
             self._context().parallelize(range(slots), slots).count()
         else:

@@ -48,7 +48,7 @@ class Reports:
 
     @contextmanager
     def periodic(self) -> Iterator[None]:
-        """Report in a thread while the body runs, and the rest at its end.
+        """Report in a thread while the body runs, and report the remaining results at the end.
 
         If each result is reported immediately, the thread reports only the progress of long units.
         """
@@ -72,7 +72,7 @@ class Reports:
             self._report()
 
     def may_begin(self, number: int) -> bool:
-        """Return True if a unit may begin, as far as known, and record it as begun."""
+        """Record a unit as begun, and return True if it may begin."""
         if self._asks:
             return self._channel.may_begin(number)
         with self._changing:

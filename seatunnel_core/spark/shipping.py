@@ -142,7 +142,7 @@ class Shipment:
                 self._required |= required
 
     def probe_again(self, context: "SparkContext") -> None:
-        """Probe the current executors, some of which may be new, and make them import the covered modules."""
+        """Probe the current executors, including new ones, and make them import the covered modules."""
         with self._lock:
             required, declared, covered = sorted(self._required), dict(self._installed), sorted(self._covered)
         probe_executors(context, len(executors(context)), required, declared, covered)

@@ -69,7 +69,7 @@ def run_batch(
 
 
 def _in_turn(batch: TaskBatch, task_attempt: int, reports: Reports) -> Iterator[tuple[int, Result]]:
-    """Run the work items in sequence, and yield the results of those that are not units."""
+    """Run the work items in sequence, and yield the results of all items except units."""
     with ThreadPoolExecutor(_FINISHING) as pool:
         ending: deque[Future[None]] = deque()
         for number, work in enumerate(batch.works):

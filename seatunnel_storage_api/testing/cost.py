@@ -13,8 +13,8 @@ from seatunnel_storage_api.testing.given import JOB, StorageFixtures, checkpoint
 class Cost(StorageFixtures):
     """Promise 12.
 
-    ``requests`` counts calls of the primitives or, in a suite that overrides it, requests on the wire. A storage whose
-    primitives send several requests must override it; otherwise only calls are counted.
+    ``requests`` counts calls of the primitives or, in a suite that overrides it, requests on the wire. A storage with
+    primitives that send several requests must override it; otherwise only calls are counted.
     """
 
     cost_of_pruning: ClassVar[Mapping[str, int]] = {"delete": 1}

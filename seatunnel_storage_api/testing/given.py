@@ -49,7 +49,7 @@ class StorageFixtures(ABC):
 
     @abstractmethod
     def configuration(self) -> dict[str, str]:
-        """Return a configuration whose ``namespace`` is an empty folder, without ``max-retained`` (a fixture)."""
+        """Return a configuration with an empty folder as ``namespace``, without ``max-retained`` (a fixture)."""
 
     @abstractmethod
     def backdoor(self) -> Backdoor:

@@ -47,7 +47,7 @@ class RestoreRequest:
     """True to drop the staged output of a savepoint's cut, which is already published or will be read again."""
 
     saved: frozenset[str] = frozenset()
-    """Sinks whose save mode must not be applied again, even if it is pending in the base: another sink of the job has
+    """Sinks that must not apply their save mode again, even if it is pending in the base: another sink of the job has
     written to the same target, or the save mode was applied after the base."""
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
@@ -64,7 +64,7 @@ class RestoreRequest:
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
         """Return the request as this process executes it; ``since`` is the first epoch that it may claim.
 
-        The base of a restored job must contain all published output, unless the user has decided what to do with other
+        The base of a restored job must contain all published output, unless the user has decided about the other
         output.
         """
         return evolve(self, since=since, requires_known=is_restored and self.rewind is Rewind.REFUSED)

@@ -142,10 +142,7 @@ def _read_source(block: Json) -> SourceState:
 
 
 def _read_task(block: Json) -> TaskState:
-    """Return the state of a task.
-
-    Units are numbered in the order of their creation, and the next number is larger than all of theirs (R8).
-    """
+    """Return the state of a task, with units numbered in the order of their creation, below the next number (R8)."""
     state = TaskState.from_record(block)
     numbers = [held.unit.number for held in state.units]
     if any(later <= earlier for earlier, later in pairwise([*numbers, state.next_unit])):

@@ -53,7 +53,8 @@ class HeldUnit(Stored):
 
     unit: WorkUnit = required(inlined=True)
     committables: Mapping[str, Committable] | None = None
-    """Committables by sink if the unit is finished and held back for order; else ``None``, and the unit runs again."""
+    """Committables by sink if the unit is finished and held back for order; otherwise ``None``, and the unit runs
+    again."""
 
     facts: tuple[Fact, ...] = may_lack((), omitted=True)
     """Facts of a unit that is finished and held back (R17)."""
@@ -96,7 +97,7 @@ class SinkState(Stored):
     rows_committed: int = 0
     bytes_committed: int = 0
     table_rows: Mapping[str, int] = may_lack(factory=dict, omitted=True)
-    """Committed rows of each table, as far as committables count them."""
+    """Committed rows of each table, if committables count them."""
 
     published_to: Mapping[str, str] = may_lack(factory=dict, omitted=True)
     """Tables to which rows were published, with their identities, if known. A later start does not create them again

@@ -58,12 +58,12 @@ class Limits:
         return evolve(self, target_unit_bytes=min(self.target_unit_bytes, read_bytes))
 
     def unit_bytes(self, to_come_bytes: int, parallelism: int) -> int:
-        """Return the maximum size of a work unit in bytes, for a source with this many bytes left to read."""
+        """Return the maximum size of a work unit of a source with ``to_come_bytes`` left to read."""
         share = to_come_bytes // (self.units_per_reader * parallelism)
         return min(self.target_unit_bytes, max(self.smallest_unit_bytes, share))
 
     def unit_splits(self, to_come_splits: int, parallelism: int) -> int:
-        """Return the maximum number of splits of a work unit, for a source with this many splits left to read."""
+        """Return the maximum number of splits of a work unit of a source with ``to_come_splits`` left to read."""
         return max(1, to_come_splits // (self.units_per_reader * parallelism))
 
     def pause_before_retry(self, failures: int) -> int:

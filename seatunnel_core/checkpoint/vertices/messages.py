@@ -123,7 +123,7 @@ class FactsReported:
 
 @frozen
 class FactsAbsorbed:
-    """From a source to its task: the cursor contains the oldest reported facts, this many of them."""
+    """From a source to its task: the cursor contains the oldest ``number`` reported facts."""
 
     number: int
 

@@ -51,7 +51,7 @@ class SourceVertex:
         self.ended = False
         self._wiring = wiring
         self._splits: deque[Split] = deque()
-        """Splits still to be emitted, as far as known."""
+        """Known splits still to be emitted."""
         self._cursor = 0
         self._credits = 0
         self._running = False
@@ -177,13 +177,13 @@ class SourceVertex:
         self._wiring.do(Enumerate(source=self.spec.name, attachment=self.state.attachment, total=self.state.total))
 
     def _learn(self, facts: tuple[Fact, ...]) -> None:
-        """Keep the facts for the next poll, and poll without the rest of a pause."""
+        """Keep the facts for the next poll, and poll at once even during a pause."""
         assert self._polling is not None
         self._absorbed(self._polling.learn(facts))
         self._when_empty()
 
     def _absorbed(self, facts: int) -> None:
-        """Let the task drop this many of the oldest facts, because the cursor contains them.
+        """Let the task drop the oldest ``facts``, because the cursor contains them.
 
         The message is sent after every barrier with the previous cursor, and before every barrier with the new one, so
         a cut contains each fact in one place only (R17).

@@ -42,7 +42,7 @@ class StateArguments(Command):
         metavar="STORAGE",
         help="the storage, in the form that seatunnel checkpoints accepts",
     )
-    """Storage as for ``seatunnel checkpoints``; ``None`` for the one that a job would use."""
+    """Storage as for ``seatunnel checkpoints``; ``None`` for the default storage of jobs."""
 
     json: bool = switch("--json", help="show: for programs; the keys are documented and stable")
 

@@ -70,7 +70,7 @@ class SinkTargets(ABC):
         """Pass a committable to a sink with another target.
 
         The engine does this only if the manifest does not contain the target. The sink must then publish to the
-        original target or raise an error: that its own target has no staged output proves nothing (R8).
+        original target or raise an error, even if its own target has no staged output (R8).
         """
         other = self.elsewhere()
         if other is None:

@@ -260,7 +260,7 @@ class SinkConformance(SinkTargets, SinkKills):
 
     @staticmethod
     def _refuses_to_roll_back(sink: Sink, back: Retraction) -> None:
-        """Check that a sink whose options do not allow a rollback raises an error."""
+        """Check that a sink with options that do not allow a rollback raises an error."""
         if isinstance(sink, SupportsRollback):
             with pytest.raises(SinkError):
                 sink.roll_back(sink_place(place(epoch=3)), back)
