@@ -42,8 +42,6 @@ class _Form:
     """True if strings may contain lone surrogates."""
 
     least: int = 0
-    """Minimum value of a numeric field."""
-
     inlined: bool = False
     """True if the members of a ``Stored`` object are members of the record itself."""
 

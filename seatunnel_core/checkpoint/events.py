@@ -16,7 +16,6 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 @frozen(kw_only=True)
 class _Timed:
     now_ms: int
-    """Time of the event, in milliseconds."""
 
 
 @frozen(kw_only=True)

@@ -22,7 +22,6 @@ class Findings:
     """Reasons for rejecting the request, reported all at once."""
 
     notes: list[str] = field(factory=list)
-    """Notes for the user."""
 
 
 class AskedCheckpoints:

@@ -158,8 +158,6 @@ def _submit(client: ClusterClient, arguments: ClusterArguments) -> int:
 
 @contextlib.contextmanager
 def _terminated_as_by_ctrl_c() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C."""
-
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 

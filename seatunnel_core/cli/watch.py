@@ -131,7 +131,6 @@ def watch(
 
 
 def _all_begun(progress: JobProgress) -> bool:
-    """Return True if the restore point of each pipeline has an ID."""
     return bool(progress.pipelines) and all(view.last_checkpoint_id is not None for view in progress.pipelines)
 
 

@@ -66,8 +66,6 @@ class Manifest:
     """Final report as JSON values, once all pipelines are finished."""
 
     asked: Mapping[int, Asked] = field(factory=dict)
-    """Requested rewinds, by pipeline."""
-
     moved_to: str | None = None
     """ID of the job that continues this one. If set, this job never starts again."""
 
@@ -76,8 +74,6 @@ class Manifest:
     folders."""
 
     windows: Mapping[str, Window] = field(factory=dict, repr=False)
-    """Increments by source name."""
-
     state_name: str = ""
     """Name of the state that stores the cursors after the windows; empty without windows."""
 

@@ -92,8 +92,6 @@ class Node:
 
     kind: Kind
     identifier: str
-    """Name of the plugin."""
-
     given_name: str | None = None
     output: str | None = None
     inputs: tuple[str, ...] = ()

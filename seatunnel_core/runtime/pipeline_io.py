@@ -71,8 +71,6 @@ class PipelineIO:
     """Value of ``SinkContext.recognised_before``, by sink."""
 
     save_modes: SaveModes = field(factory=SaveModes, repr=False)
-    """Save modes of all pipelines of the job."""
-
     _saves_later: bool = field(default=False, init=False)
     """True if a save mode is deferred until the tables are known."""
 
@@ -87,7 +85,6 @@ class PipelineIO:
 
     sources: SourceIO = field(init=False, repr=False)
     _newest: CheckpointRef | None = field(init=False, default=None)
-    """Newest checkpoint stored by this process."""
 
     def __attrs_post_init__(self) -> None:
         self.upstream = Acknowledgements(self.planned, self._retained)

@@ -81,8 +81,6 @@ class ManifestWriter:
 
 @define
 class _Taking:
-    """Savepoint that waits for pipelines."""
-
     name: str
     stop: bool
     waiting: dict[int, str]

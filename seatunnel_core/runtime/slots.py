@@ -89,4 +89,3 @@ class SlotService:
 
 
 SLOTS = SlotService()
-"""Slots of this process."""

@@ -42,8 +42,6 @@ class SourceIO:
 
     backend: SparkBackend = field(repr=False)
     upstream: Acknowledgements = field(repr=False)
-    """Receives the enumerations."""
-
     _parts: KeptParts = field(
         init=False, repr=False, default=Factory(lambda self: KeptParts(self.storage, self.job_id), takes_self=True)
     )

@@ -21,8 +21,6 @@ Then = Callable[[], None]
 
 @frozen
 class _Enumerated:
-    """Outcome of one command."""
-
     command: commands.Enumerate
     enumeration: Enumeration
     attachment: str

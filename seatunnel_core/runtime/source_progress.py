@@ -20,8 +20,6 @@ _CURRENT_S = 30
 
 @frozen(kw_only=True)
 class _Polled:
-    """State of a source since its last poll."""
-
     cursor: PollCursor = field(repr=False)
     at: float
     """Time of the poll on the monotonic clock, in seconds."""

@@ -116,7 +116,6 @@ class UnitRuns:
         self._metrics.under_way(rows_read=sum(read), rows_written=sum(written))
 
     def _on_result(self, order: commands.RunUnit, result: UnitResult) -> None:
-        """Handle a result, in a thread of the dispatcher."""
         if result.shown and (order.task, order.attempt.id) in self._on_spark:
             self._work.show(result.shown)
         self._shared.inbox.put(partial(self._ended, order, result))

@@ -378,8 +378,6 @@ class UnitDispatcher:
 
 
 class _BatchListener:
-    """Driver's side of the report channel of one batch."""
-
     def __init__(self, dispatcher: UnitDispatcher, batch: RunningBatch) -> None:
         self.reached = partial(dispatcher._reached, batch)
         self.begins = partial(dispatcher._begins, batch)

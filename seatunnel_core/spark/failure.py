@@ -36,7 +36,6 @@ those of a full disk (``ENOSPC``, ``EDQUOT``), are retried as often as the job a
 
 
 MOST_PIECES = 5
-"""Maximum number of pieces of a source listed in a message."""
 
 
 def reading(source: Source, splits: Sequence[Split]) -> str:

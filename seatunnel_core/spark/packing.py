@@ -38,7 +38,6 @@ SHORT_MS = 300.0
 """Maximum predicted duration of a short unit with ``PART``."""
 
 TARGET_MS = 1000.0
-"""Target duration of a batch."""
 
 SMALLEST_MS = 50.0
 """Minimum target duration of a batch; a shorter batch is not worth a Spark job."""
@@ -76,8 +75,6 @@ class Pace:
     """Duration of a unit, divided by the first guess."""
 
     measured: int = 0
-    """Number of measured units."""
-
     busy: float = 1.0
     """Share of a unit's time for which it uses a processor."""
 

@@ -74,7 +74,6 @@ class _Call:
 
     listener: TaskListener
     tasks: int = 0
-    """Number of connected tasks."""
 
 
 class Exchange:

@@ -72,7 +72,7 @@ class Reports:
             self._report()
 
     def may_begin(self, number: int) -> bool:
-        """Record a unit as begun, and return True if it may begin."""
+        """Return True if a unit may begin, and record that it has begun."""
         if self._asks:
             return self._channel.may_begin(number)
         with self._changing:

@@ -15,7 +15,6 @@ from seatunnel_core.work.unit import UnitAttempt, WorkUnit
 from seatunnel_core.work.vertex_work import VertexWork
 
 PipelineKey = tuple[str, int]
-"""Job ID and pipeline number."""
 
 OnResult = Callable[[UnitResult], object]
 """Callback for the result of a unit: called once by a dispatcher thread, unless the pipeline was cancelled. For a
@@ -87,8 +86,6 @@ class RunningBatch:
     """Time at which its task connected or the latest results arrived, by ``time.perf_counter``."""
 
     begun: set[int] = field(factory=set)
-    """Indices of the units that have begun."""
-
     over: set[int] = field(factory=set)
     """Indices of the units that have a result, were requeued, or were dropped before they began."""
 

@@ -19,8 +19,6 @@ _MOST_TOGETHER = 1000
 
 @frozen
 class _Request:
-    """Work item, and the future for its result."""
-
     work: Work
     packed: PackedObject
     answer: "Future[Any]"

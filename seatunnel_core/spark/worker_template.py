@@ -22,7 +22,6 @@ from typing import BinaryIO
 from seatunnel_core.spark.worker_daemon import TEMPLATE
 
 FILE = "workers"
-"""File name of the socket."""
 
 _WAITING = 16
 

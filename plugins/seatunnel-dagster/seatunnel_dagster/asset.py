@@ -77,7 +77,6 @@ def seatunnel_asset(
 
 
 def _name(made: Sequence[dg.AssetSpec]) -> str:
-    """Return the name of the step, after its first asset."""
     first = str(made[0].key.to_python_identifier())
     return first if len(made) == 1 else f"{first}_and_{len(made) - 1}_more"
 

@@ -75,8 +75,6 @@ def _held() -> threading.Lock:
 
 @define(eq=False)
 class _Group:
-    """Changes that are written together."""
-
     changes: list[Change] = field(factory=list)
     records: list[bytes] = field(factory=list)
     settled: threading.Lock = field(factory=_held)

@@ -32,8 +32,6 @@ class RestoredState:
     """State that a start stores as its restore point."""
 
     states: VertexStates
-    """State of every vertex of the job."""
-
     is_extended: bool
     """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the base."""
 

@@ -26,8 +26,6 @@ class CheckpointPolicy:
     """Minimum time from the end of one checkpoint to the trigger of the next."""
 
     max_concurrent: int = 1
-    """Maximum number of concurrent checkpoints."""
-
     tolerable_failures: int = 0
     """Maximum number of consecutive failed checkpoints; a completed one resets the count."""
 
@@ -45,8 +43,6 @@ class Situation:
     """Time at which the last checkpoint completed or was aborted."""
 
     last_failed: bool = False
-    """True if the last checkpoint failed."""
-
     asked: bool = False
     """True if a user or a full sink requests a checkpoint before the interval is over."""
 

@@ -49,8 +49,6 @@ class FrameWork:
     """Attempt for which the functions run."""
 
     chain: str
-    """Key of the chain."""
-
     carrier: Any
     """Pickle of the chain, or a Spark broadcast of the pickle."""
 

@@ -94,7 +94,6 @@ def make_in_background(archive: ClassArchive) -> None:
 
 
 def _spark_home(environ: Mapping[str, str]) -> Path | None:
-    """Return PySpark's Spark home."""
     if environ.get("SPARK_HOME"):
         return Path(environ["SPARK_HOME"])
     pyspark = find_spec("pyspark")
