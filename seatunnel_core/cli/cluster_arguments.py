@@ -97,7 +97,7 @@ def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
-    """Parse the command line, with the exceptions of ``arguments.parse``."""
+    """Parse the command line. Raises as ``arguments.parse``."""
     parser = _parser()
     values, unknown = parser.parse_known_args(argv)
     if unknown:

@@ -285,7 +285,7 @@ class PipelineRun:
         return "starting Spark" if needs_spark and not self._shared.spark.done() else progress.phase.value
 
     def _conclude(self, run: EpochRun) -> None:
-        """Let sinks that verify all rows (``Assert``) do so after all rows are committed."""
+        """Call the sinks that verify all rows (``Assert``), after all rows are committed."""
         if not self._work.concludes:
             self._shared.inbox.put(partial(self._ended, Outcome.FINISHED, None))
             return

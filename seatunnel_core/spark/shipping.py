@@ -47,8 +47,8 @@ WAIT_OPTION = "spark.scheduler.maxRegisteredResourcesWaitingTime"
 """Spark's option for the time that an application waits for its executors."""
 
 WAIT_S = 180
-"""Default of this wait, in seconds. It exceeds ``spark.network.timeout``, after which a master reclaims the executors
-of a lost driver."""
+"""Default of ``WAIT_OPTION``, in seconds: longer than ``spark.network.timeout``, after which a master reclaims the
+executors of a lost driver."""
 
 _LOG_AFTER_S = 10.0
 _SETTLED_S = 1.5

@@ -81,7 +81,7 @@ class CheckpointsArguments(Command):
 
 
 def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
-    """Parse the arguments of ``seatunnel checkpoints``, with the exceptions of ``arguments.parse``."""
+    """Parse the arguments of ``seatunnel checkpoints``. Raises as ``arguments.parse``."""
     lines = "\n".join(f"  {verb:<8}{text}" for verb, text in VERBS.items())
     parser = Parser(
         prog="seatunnel checkpoints",

@@ -48,7 +48,7 @@ class StateArguments(Command):
 
 
 def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
-    """Parse the arguments of ``seatunnel state``, with the exceptions of ``arguments.parse``."""
+    """Parse the arguments of ``seatunnel state``. Raises as ``arguments.parse``."""
     parser.usage = "seatunnel state VERB [NAME] [options]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="one of the verbs below")
