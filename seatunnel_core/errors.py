@@ -163,8 +163,8 @@ class SourceChangedError(SourceError):
     What to do: restore the data and resume with `seatunnel -r JOB_ID`, or start a new job that reads the current data.
     Write new data under new names while a job runs.
 
-    Message: … changed after it was listed: it was modified (6 bytes when listed, 12 now); start a new job to read
-    it as it is now
+    Message: … changed after it was listed: it was modified (6 bytes when listed, 12 now); start a new job to read its
+    current content
     """
 
 

@@ -86,7 +86,7 @@ def unknown_keys(configuration: Mapping[str, str], known: Collection[str]) -> tu
 
 def _unknown(key: str, known: list[str]) -> str:
     close = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    hint = f"did you mean {close[0]!r}?" if close else f"valid keys: {', '.join(known)}"
     return f"the key {key!r} in plugin-config is unknown and has no effect; {hint}"
 
 

@@ -51,7 +51,7 @@ class PipelineContext:
 
     def enter(self, phase: Phase) -> None:
         """Move the pipeline to ``phase``, which the transition table must allow; nothing else changes the phase."""
-        assert phase in NEXT[self.phase], f"no event leads from {self.phase} to {phase}"
+        assert phase in NEXT[self.phase], f"no transition from {self.phase} to {phase} exists"
         self.phase = phase
 
     @property

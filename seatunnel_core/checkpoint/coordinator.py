@@ -364,7 +364,7 @@ class Coordinator:
             pending.savepoints = ()
             self._close(pending)
             self._notice_abort(
-                pending, AbortKind.REPLACED, "the pipeline is stopping, and its last checkpoint will contain more"
+                pending, AbortKind.REPLACED, "the pipeline is stopping; its last checkpoint replaces this one"
             )
         self._context.enter(Phase.STOPPING)
         self._wiring.cancel_timer("trigger")

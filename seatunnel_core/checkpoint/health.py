@@ -102,7 +102,7 @@ class Health:
         known = (self._last_failure, self._learned, self._under_way())
         obstacles = "; ".join(filter(None, known)) or "none is in progress"
         self._overdue = (
-            f"no checkpoint has completed for {silent_ms} ms, and one is due every {self._interval_ms} ms: {obstacles}"
+            f"no checkpoint has completed for {silent_ms} ms (interval: {self._interval_ms} ms): {obstacles}"
         )
         self._tell()
         self._look_when_silent_for(2 * silent_ms)

@@ -61,8 +61,8 @@ class AskedCheckpoints:
                 still[number] = asked
             elif not self._restore.goes_back:
                 self._findings.notes.append(
-                    f"{self._pipelines[number].heading} is not restored from {asked.ref}, which an earlier start "
-                    "requested but did not complete, because that checkpoint was removed. It continues from its latest"
+                    f"{self._pipelines[number].heading} does not restore {asked.ref}: an earlier start requested it, "
+                    "but the checkpoint has been removed since. The pipeline continues from its latest checkpoint"
                 )
         return still
 

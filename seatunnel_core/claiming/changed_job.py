@@ -33,7 +33,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
         for source in pipeline.sources:
             before, now = stored.seats[source.name].reads, source.source.read_path
             if before is not None and before != now:
-                yield f"{source.name!r} reads {now}, and read {before}"
+                yield f"{source.name!r} reads {now}; it previously read {before}"
         for sink in pipeline.sinks:
             targets, folder = stored.seats[sink.name].targets, sink.sink.target_folder
             if targets and targets[-1] != folder:

@@ -44,9 +44,9 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
     left = any(listing.checkpoints for listing in storage.scan_job(job_id).values())
     if left and storage.get_manifest(job_id) is None:
         raise UsageError(
-            f"there are checkpoints of a job {job_id}, but the job itself does not exist: its deletion, a copy to "
-            "here, or a move to this id was interrupted or is still running. Choose another id with --set-job-id, "
-            "or repeat the interrupted operation"
+            f"the storage has checkpoints of a job {job_id}, but no manifest of it: deleting it, copying it here or "
+            "moving it to this id was interrupted or is still running. Choose another id with --set-job-id, or "
+            "repeat the interrupted operation"
         )
     return put_first(storage, job_id, job)
 

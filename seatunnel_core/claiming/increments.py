@@ -105,7 +105,9 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
         if state.job_id == job_id and not state.is_done and now is not None:
             put(storage, now)
     except (SeaTunnelError, CheckpointStorageError) as error:
-        _log.warning("the end of the job %s is recorded by the next job of that name: %s", job_id, error)
+        _log.warning(
+            ("the end of the job %s could not be recorded; the next job of that name records it: %s"), job_id, error
+        )
 
 
 # -- jobs

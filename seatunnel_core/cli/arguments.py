@@ -84,14 +84,14 @@ class RunArguments(Command):
     background: bool = switch("--async", exclusive="ending", help="run the job in a background process")
     close_job: bool = switch(
         *("-cj", "--close-job"), exclusive="ending",
-        help="end the job with this command, as always without --async")  # fmt: skip
-    ui: bool = switch("--ui", help="print the address of a page that shows the job in a browser")
+        help="stop the job when this command ends (the default without --async)")  # fmt: skip
+    ui: bool = switch("--ui", help="serve a web page of the job, and print its address")
     begun_to: int | None = option("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
     """File descriptor of a pipe that is notified when the job has started; set in the background process."""
 
     check: bool = switch(
         *("-d", "--check", "--dry-run"), exclusive="instead",
-        help="check the files and the sources, print the plan and the guarantees, move no row")  # fmt: skip
+        help="check files and sources, and print plan and guarantees; no row is moved")  # fmt: skip
     verbose: bool = switch("--verbose", help="with --check: also show the options at their defaults")
     encrypt: bool = switch(
         "--encrypt", exclusive="instead",
@@ -153,7 +153,7 @@ def parse(argv: Sequence[str], version: str) -> Command:
     parser = _run_parser(version)
     if not argv:
         raise UsageError(
-            "Nothing to do: specify a job file with --config FILE; seatunnel init DIR writes a first one.\n\n"
+            "Nothing to do: specify a job file with --config FILE. To create an example job: seatunnel init DIR\n\n"
             f"{parser.format_usage()}"
         )
     values, unknown = parser.parse_known_args(argv)
@@ -187,16 +187,16 @@ def _refuse_options_of_a_job(values: argparse.Namespace) -> None:
     for name in _OF_A_NEW_JOB:
         if getattr(values, name):
             flag = flag_of(RunArguments, name)
-            raise UsageError(f"{flag} is for starting a job and has no effect on a running one: remove it")
+            raise UsageError(f"{flag} is for starting a job and has no effect on a running job: remove it")
 
 
 def _refuse_options_without_a_run(arguments: RunArguments) -> None:
     for name in ("check", "encrypt", "decrypt", "background"):
         flag, runs = flag_of(RunArguments, name), name == "background"
         if arguments.background and getattr(arguments, name) and not runs:
-            raise UsageError(f"--async runs a job in the background, but {flag} runs none: remove one of the two")
+            raise UsageError(f"--async runs a job in the background, but {flag} does not run a job: remove one of them")
         if arguments.ui and getattr(arguments, name):
-            why = "its address would not be seen" if runs else f"{flag} runs none"
+            why = "the address of the page would not be visible" if runs else f"{flag} does not run a job"
             raise UsageError(
                 f"--ui shows a job that runs in this process, but with {flag} {why}: remove one of the two"
             )
@@ -253,7 +253,7 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
     if Path(argument).is_file():
         return f"{argument} is a file, not a command: to run it as a job, use seatunnel -c {shlex.quote(argument)}"
     if argument in _RUN:
-        return f"There is no command {argument!r}: a job is run with seatunnel -c FILE. See: seatunnel --help"
+        return f"There is no command {argument!r}: to run a job, use seatunnel -c FILE. See: seatunnel --help"
     words = {each.removeprefix("--"): each for each in known if each.startswith("--")} | {
         name: name for name in SUBCOMMANDS
     }

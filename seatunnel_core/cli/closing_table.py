@@ -41,7 +41,7 @@ def closing_table(report: JobReport, resume_command: str, *, width: int | None =
     ]
     lines += _told(report.pipelines)
     if report.resumed:
-        lines += ["", "Rows are those of the whole job; time, checkpoints and restarts are those of this run."]
+        lines += ["", "Rows count the whole job; time, checkpoints and restarts count this run."]
     if report.ended_before:
         lines += ["", "This job had already finished; nothing was moved."]
     if report.failure:

@@ -40,7 +40,7 @@ class ClusterArguments(Command):
     close_job: bool = option(
         *("-cj", "--close-job"), nargs="?", const="true", choices=("true", "false"), metavar="true|false",
         default="true", converter="false".__ne__,
-        help="cancel the job when this command is interrupted; true")  # fmt: skip
+        help="cancel the job when this command is interrupted (default: true)")  # fmt: skip
     listed: bool = switch("-l", "--list", exclusive="asks", help="list running and ended jobs")
     shown: str | None = option("-j", "--job-id", exclusive="asks", metavar="ID", type=job_id, help="show one job")
     savepoint: str | None = option(
@@ -48,7 +48,7 @@ class ClusterArguments(Command):
     )
     cancelled: tuple[str, ...] = option(
         *("-can", "--cancel-job"), exclusive="asks", metavar="ID", type=job_id, nargs="+", default=(), converter=tuple,
-        help="stop jobs after a last checkpoint each")  # fmt: skip
+        help="stop jobs, each after a last checkpoint")  # fmt: skip
     metrics: str | None = option(
         "--metrics", exclusive="asks", metavar="ID", type=job_id, help="print a job's metrics as JSON"
     )
@@ -57,13 +57,13 @@ class ClusterArguments(Command):
     )
     at_once: bool = switch("-f", "--force-cancel", help="with -can: at once, without a checkpoint")
     cluster: str | None = option(
-        "-cn", "--cluster", metavar="NAME", help="the cluster's name, instead of that of hazelcast-client.yaml"
+        "-cn", "--cluster", metavar="NAME", help="cluster name, instead of the one in hazelcast-client.yaml"
     )
     jvm_options: tuple[str, ...] = option(
         "-D", metavar="JvmOption=…", action="append", default=[], converter=tuple, help="has no effect here"
     )
     engine_config: Path | None = option(
-        "--engine-config", metavar="FILE", type=Path, help="a seatunnel.yaml; the client's files are in the same folder"
+        "--engine-config", metavar="FILE", type=Path, help="seatunnel.yaml; the client's files are in its folder"
     )
 
 

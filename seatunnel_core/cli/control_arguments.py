@@ -28,16 +28,18 @@ class ControlArguments(Command):
     job_ids: tuple[str, ...]
     """IDs of jobs; empty for all running jobs."""
 
-    keep_running: bool = switch("--keep-running", exclusive="how", help="with -s: the job continues")
+    keep_running: bool = switch("--keep-running", exclusive="how", help="with -s: keep the job running")
     drain: bool = switch("--drain", exclusive="how", help="with -s: stop reading, commit all that was read, and stop")
-    savepoint_name: str | None = option("--savepoint-name", metavar="NAME", help="with -s: instead of the next number")
+    savepoint_name: str | None = option(
+        "--savepoint-name", metavar="NAME", help=("with -s: name of the savepoint, instead of the next number")
+    )
     at_once: bool = switch("-f", "--force-cancel", help="with -can: at once, without a checkpoint")
     open_metrics: bool = switch("--open-metrics", help="with --metrics: in the Prometheus format")
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:
     """Add the options for requests to running jobs."""
-    group = parser.add_argument_group("instead of a job file: query your jobs that run on this machine")
+    group = parser.add_argument_group("query your running jobs on this machine, instead of running a job file")
     verbs = group.add_mutually_exclusive_group()
 
     def verb(*flags: str, of: ControlVerb, help: str, many: bool = False) -> None:
@@ -48,11 +50,13 @@ def add_control(parser: argparse.ArgumentParser) -> None:
         verbs.add_argument(*flags, dest="asked", action="store_const", const=[(of, "")], help=help)
 
     verb_for_all("-l", "--list", of=ControlVerb.LIST, help="list them")
-    verb("-j", "--job-id", of=ControlVerb.LIST, help="show one of them")
-    verb("--metrics", of=ControlVerb.METRICS, help="print its metrics as JSON")
-    verb_for_all("--get_running_job_metrics", of=ControlVerb.METRICS, help="print the metrics of all as JSON")
+    verb("-j", "--job-id", of=ControlVerb.LIST, help="show one running job")
+    verb("--metrics", of=ControlVerb.METRICS, help="print the metrics of a running job as JSON")
+    verb_for_all(
+        "--get_running_job_metrics", of=ControlVerb.METRICS, help=("print the metrics of all running jobs as JSON")
+    )
     verb("-s", "--savepoint", of=ControlVerb.SAVEPOINT, help="take a savepoint, which never expires, and stop the job")
-    verb("-can", "--cancel-job", of=ControlVerb.STOP, many=True, help="stop jobs after a last checkpoint each")
+    verb("-can", "--cancel-job", of=ControlVerb.STOP, many=True, help="stop jobs, each after a last checkpoint")
     add_options(group, ControlArguments)
 
 
@@ -76,7 +80,7 @@ def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
     for name, (belongs_to, written) in _HOW.items():
         if getattr(values, name) and verb is not belongs_to:
             flag = flag_of(ControlArguments, name)
-            raise UsageError(f"{flag} only modifies {written}: put it after {written} JOB_ID")
+            raise UsageError(f"{flag} requires {written}: write {written} JOB_ID {flag}")
     if verb is None:
         return None
     if values.config is not None:

@@ -14,11 +14,15 @@ class InitArguments(Command):
     """Arguments of ``seatunnel init DIR``."""
 
     folder: Path
-    cluster: bool = switch("--cluster", help="for a cluster: with hazelcast.yaml, a secret, and scripts that start it")
+    cluster: bool = switch(
+        "--cluster", help=("create the files of a cluster, too: hazelcast.yaml, a secret and start scripts")
+    )
 
 
 def _parse(parser: Parser, argv: Sequence[str]) -> InitArguments:
-    parser.add_argument("folder", metavar="DIR", type=Path, help="created if missing; nothing is overwritten")
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, help=("folder, created if missing; existing files are not overwritten")
+    )
     add_options(parser, InitArguments)
     values = parser.parse_args(argv)
     return read_options(InitArguments, values, folder=values.folder)

@@ -44,11 +44,15 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
     add(
         "--from-storage",
         metavar="STORAGE",
-        help="storage of that savepoint: an engine file, a folder/ or an exported FILE.zip",
+        help="storage of the savepoint: an engine file, a folder/ or an exported FILE.zip",
     )
     rows = group.add_mutually_exclusive_group()
-    rows.add_argument("--retract", action="store_true", help="first roll back what was published since then")
-    rows.add_argument("--accept-duplicates", action="store_true", help="keep it, and publish its rows twice")
+    rows.add_argument("--retract", action="store_true", help="first roll back output published since then")
+    rows.add_argument(
+        "--accept-duplicates",
+        action="store_true",
+        help=("keep output published since then; its rows will be duplicated"),
+    )
     forget = "discard the state of sources and sinks that the job no longer has"
     add("--allow-non-restored-state", action="store_true", help=forget)
     take = "with -r: even if the job runs in another process here, which then ends with an error"
@@ -63,7 +67,7 @@ def restore_arguments(values: argparse.Namespace) -> Restore:
         raise UsageError("--from-storage is the storage of a savepoint: put it after --from-savepoint JOB_ID/NAME")
     if values.from_savepoint and values.retract:
         raise UsageError(
-            "A new job cannot roll back what another one published. Let that one do it: "
+            "A new job cannot roll back output that another job published. Restore the other job instead: "
             "-r JOB_ID --restore-with-savepoint NAME --retract"
         )
     for name in (*_OF_OLD_JOBS, *_OF_EITHER):

@@ -99,7 +99,7 @@ def _page(job_run: JobRun, display: Display) -> Iterator[None]:
     try:
         page = JobPage(job_run)
     except OSError as error:
-        display.say(f"warning: there is no page of this job: {error}")
+        display.say(f"warning: the web page of this job could not be started: {error}")
         yield
         return
     with contextlib.closing(page):

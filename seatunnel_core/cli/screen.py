@@ -51,7 +51,7 @@ class Backlog:
             self._write(self._waiting.popleft())
         if self._lost:
             lost, self._lost = self._lost, 0
-            self._write(f"{count(lost)} lines are missing here: they were not read in time")
+            self._write(f"{count(lost)} lines are missing here: the log was written faster than it was read")
 
 
 class Screen:

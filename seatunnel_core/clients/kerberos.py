@@ -40,8 +40,10 @@ _UNKNOWN_SERVICE = 7
 _REMEDIES = {
     1: "The account of this principal has expired; have it extended (kadmin: modprinc -expire never)",
     6: "The KDC does not know this principal: correct kerberosPrincipal, or have it created",
-    _UNKNOWN_SERVICE: "The KDC does not know a service of that name: use the host name of the NameNode as in "
-    "its principal HTTP/<host>, not an IP address or an alias",
+    _UNKNOWN_SERVICE: (
+        "The KDC has no service of that name: use the host name of the NameNode as in its principal HTTP/<host>, not "
+        "an IP address or an alias"
+    ),
     18: "The principal is locked; have it unlocked (kadmin: modprinc +allow_tix, or -unlock)",
     23: "The key of the principal has expired; have it changed and export the keytab again",
     24: "The key in the keytab is no longer the principal's, probably because it was changed: export the "

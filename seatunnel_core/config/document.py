@@ -164,7 +164,7 @@ def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> 
     warn(
         f"the value at {hidden.position} is hidden by this one",
         later.position,
-        "A key cannot have a value and keys below it: put the longer key in quotes to keep both",
+        "A key cannot have both a value and nested keys: quote the longer key to keep both",
     )
 
 

@@ -31,7 +31,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 _NOTED = {
     **dict.fromkeys(
         ("classloader-cache-mode", "jar-storage."),
-        "connectors are Python packages, which each process imports only once",
+        "connectors are Python packages, which a process imports only once",
     ),
     "telemetry.logs.": "the activity of a job is in its output and log",
     **dict.fromkeys(
@@ -43,7 +43,7 @@ _NOTED = {
         "Spark places the tasks and runs them",
     ),
     "health-metrics-timeout-seconds": "Spark watches its executors",
-    "checkpoint.schema-change-timeout": "the columns of a running job do not change in this version",
+    "checkpoint.schema-change-timeout": "in this version, the columns of a running job cannot change",
     "metadata.": "this version has no data source service; set the options in the job file",
     **dict.fromkeys(
         ("http.upload-max-file-size-mb", "http.upload-max-request-size-mb"),
@@ -295,7 +295,11 @@ def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
             elif depth == 0 and entry.key == "map":
                 problems.warn("'map' has no effect here: it configures the map store of a cluster", entry.position)
             else:
-                hint = f"Did you mean {wanted!r}?" if nearest(entry.key, [wanted]) else f"It has {wanted!r}"
+                hint = (
+                    f"Did you mean {wanted!r}?"
+                    if nearest(entry.key, [wanted])
+                    else (f"The only valid key is {wanted!r}")
+                )
                 problems.error(f"{where} has no key {entry.key!r}", entry.position, hint)
         if isinstance(below, Block):
             tree = below

@@ -47,7 +47,7 @@ METRICS_BACKUP = Option(
     default=10,
     unit="s",
     doc="Interval at which counters are backed up.",
-    no_effect="rows and bytes are part of each checkpoint; the job's process alone counts everything else",
+    no_effect="rows and bytes are part of each checkpoint; all other counters exist only in the job's process",
 )
 THREAD_SHARE_MODE = Option(
     "task_execution_thread_share_mode",

@@ -185,7 +185,7 @@ INTERFACES = Option(
     "network.interfaces.interfaces",
     OptionType(name="list of addresses", parse=_interfaces, textual=True),
     default=(),
-    doc="Addresses of this machine, with `*` and ranges; other processes reach this one at the first that matches.",
+    doc="Addresses of this machine, with `*` and ranges. The first match becomes the address of this process.",
 )
 REST_API = Option(
     "network.rest-api.enabled",
@@ -194,7 +194,7 @@ REST_API = Option(
     doc="True to serve REST v1, `/hazelcast/rest/…`, on the member port.",
 )
 PROPERTIES = Option("properties", MAP, doc="Settings of Hazelcast, which this engine does not use.")
-ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="Tags of the members, by which jobs may choose them.")
+ATTRIBUTES = Option("member-attributes", _ATTRIBUTES, doc="Tags of the members; jobs can select members by them.")
 CLUSTER_MEMBERS = Option(
     "network.cluster-members", _MEMBERS, default=(), doc="Addresses of the cluster members that a client connects to."
 )
@@ -209,7 +209,7 @@ CLIENT_OPTIONS: tuple[Option[Any], ...] = (NAME, CLUSTER_MEMBERS, PROPERTIES)
 _RULES = BlockRules(
     what=CLUSTER,
     unknown=Unknown.LENIENT,
-    noted={"network.rest-api.endpoint-groups": "rest-api.enabled switches REST v1 on, as a whole"},
+    noted={"network.rest-api.endpoint-groups": "rest-api.enabled enables all of REST v1"},
 )
 
 

@@ -205,7 +205,7 @@ class _Parser(TokenReader):
             return False
         if kind == "mark" and text == "}":
             if not closing:
-                self.fail("this '}' closes nothing", offset)
+                self.fail("unexpected '}': no block is open", offset)
             self.at += 1
             return False
         return True

@@ -88,18 +88,18 @@ class TokenReader:
         try:
             return text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
-            return self.fail("half of a surrogate pair is not a character", offset)
+            return self.fail("an unpaired surrogate is not a valid character", offset)
 
     def unexpected(self, text: str, offset: int, wanted: str = "") -> NoReturn:
         """Raise ``ConfigError`` for invalid text at an offset; ``wanted`` describes the expected text."""
         if text.startswith('"'):
             self.fail("this string has no closing quote", offset)
         if text == "$":
-            self.fail("'$' starts a variable: use ${name}, or put the string in quotes", offset)
+            self.fail("'$' starts a variable: write ${name}, or quote the string", offset)
         found = repr(text) if text.strip() else "the end of the line" if text else "the end of the file"
         if wanted:
             self.fail(f"expected {wanted}, found {found}", offset)
-        self.fail(f"{found} is not allowed here: put the string in quotes", offset)
+        self.fail(f"{found} is not allowed in an unquoted string: quote the string", offset)
 
     def failing(self, offset: int) -> Callable[[str], NoReturn]:
         """Return a function that raises ``ConfigError`` with a message, at a fixed offset."""

@@ -67,12 +67,12 @@ KEY_STORE_PATH = _text(
 )
 KEY_STORE_PASSWORD = _text("key-store-password", "Password of the key store.", secret=True)
 KEY_MANAGER_PASSWORD = _text(
-    "key-manager-password", "Password of the key, if it differs from that of the store.", secret=True
+    "key-manager-password", "Password of the key, if it differs from the password of the key store.", secret=True
 )
 TRUST_STORE_PATH = _text(
     "trust-store-path",
-    "File with certificates of authorities, in one of these formats. If set, each client must present a certificate "
-    "that one of them signed.",
+    "File with CA certificates, in one of these formats. If set, each client must present a certificate signed by one "
+    "of these CAs.",
 )
 TRUST_STORE_PASSWORD = _text("trust-store-password", "Password of the trust store.", secret=True)
 ENABLE_BASIC_AUTH = _flag("enable-basic-auth", "Require a user name and a password.")

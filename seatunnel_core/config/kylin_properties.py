@@ -44,9 +44,9 @@ KYLIN: tuple[Option[Any], ...] = tuple(
 """Supported keys."""
 
 _NOTED = (
-    ("kylin.job.ssh-", "no node logs in to another one: they speak HTTP, signed with cluster.secret"),
+    ("kylin.job.ssh-", "nodes do not log in to each other: they use HTTP requests signed with cluster.secret"),
     ("gluten", "Spark runs here without Gluten, and there are no internal tables"),
-    ("spring.session.", "nodes keep no sessions: each request carries its user and password, so any node takes it"),
+    ("spring.session.", "nodes keep no sessions: each request has a user and password, so any node can serve it"),
 )
 """Parts of keys for features that do not exist in this engine, each with an explanation for the warning."""
 
@@ -93,7 +93,9 @@ def _without_noted(entries: Any, problems: Problems) -> Iterator[Entry]:
     if others:
         names = ", ".join(entry.key for entry in others[:3]) + (", …" if len(others) > 3 else "")
         known = ", ".join(_SAME)
-        problems.warn(f"{names}: keys of Kylin that have no effect here", others[0].position, f"Read are {known}")
+        problems.warn(
+            (f"{names}: these keys of Kylin have no effect here"), others[0].position, f"Supported keys: {known}"
+        )
 
 
 def _entries(path: Path) -> Iterator[Entry]:

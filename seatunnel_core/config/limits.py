@@ -84,7 +84,7 @@ class Budget:
         self._substituted += values
         if self._substituted > self.limits.substitutions:
             said = (
-                f"substitutions make this text too large: they, aliases and merges add more than "
+                "this text is too large: substitutions, aliases and merges add more than "
                 f"{self.limits.substitutions:,} values"
             )
             self._exceed("substitutions", said, place())

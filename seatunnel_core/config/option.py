@@ -58,7 +58,7 @@ def _parsed_elsewhere(name: str) -> OptionType[Any]:
     """Return a placeholder type for an option of a pickled plugin in a task, where values are already parsed."""
 
     def refuse(_: Any) -> Any:
-        raise ValueError(f"a {name} is parsed where the job is planned, not in its tasks")
+        raise ValueError(f"a {name} is parsed during planning, not in the tasks")
 
     return OptionType(name=name, parse=refuse)
 

@@ -89,7 +89,7 @@ class Shading:
 
         def encrypt(key: str, scalar: Scalar) -> Scalar:
             if has_variable(scalar.text):
-                left(key, scalar, "it contains a variable; its value must be given encrypted")
+                left(key, scalar, "it contains a variable; the value of the variable must be encrypted")
             elif self._is_encrypted(scalar.text):
                 left(key, scalar, f"it is already encrypted with the shade {self.shade.identifier!r}")
             else:

@@ -32,7 +32,7 @@ _PIECES = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _CONFIG = re.compile(r"/\*\s*config\b")
 _STATEMENTS = (
     "A job in SQL has CREATE TABLE name WITH (…), CREATE TABLE name AS SELECT … and INSERT INTO name SELECT …, each "
-    "with a semicolon at its end"
+    "terminated by a semicolon"
 )
 
 
@@ -86,7 +86,7 @@ class _Job:
             rest = rest[: piece.start()] + re.sub(r"[^\n]", " ", piece[0]) + rest[piece.end() :]
         for entry in tree:
             if entry.key in ("source", "transform", "sink"):
-                hint = f"Define it in SQL. {_STATEMENTS}"
+                hint = f"Write this in SQL. {_STATEMENTS}"
                 self._problem(f"{entry.key} is in a comment", entry.position, hint)
         return tree, rest
 

@@ -170,7 +170,7 @@ def _report_keys(
     for entry in value if isinstance(value, Block) else ():
         if entry.key not in keys:
             close = nearest(entry.key, keys)
-            suggestion = f"Did you mean {close!r}?" if close else f"Known are: {', '.join(sorted(keys))}"
+            suggestion = f"Did you mean {close!r}?" if close else f"Valid keys: {', '.join(sorted(keys))}"
             report(f"{rules.what}: {path} has no {entry.key!r}", entry.position, suggestion)
             right = right and not kind.closed
             continue
@@ -244,7 +244,7 @@ def _report_missing(
         return
     misspelt = next(found for found in unknown if found.key == close)
     unknown.remove(misspelt)
-    problems.error(message, misspelt.position, f"Did you mean it by {close!r}?")
+    problems.error(message, misspelt.position, f"Did you misspell it as {close!r}?")
 
 
 def _report_unknown(found: _Found, declared: Mapping[str, Option[Any]], rules: BlockRules, problems: Problems) -> bool:
@@ -261,7 +261,7 @@ def _report_unknown(found: _Found, declared: Mapping[str, Option[Any]], rules: B
     elif close:
         suggestion = f"Did you mean {declared[close].key if close in declared else close!r}?"
     else:
-        suggestion = f"Known are: {', '.join(known)}" if len(known) <= 12 else ""
+        suggestion = f"Valid options: {', '.join(known)}" if len(known) <= 12 else ""
     report = problems.error if rules.unknown is Unknown.ERROR else problems.lenient
     report(f"{rules.what} has no option {found.key!r}", found.position, suggestion)
     return rules.unknown is Unknown.ERROR or problems.strict

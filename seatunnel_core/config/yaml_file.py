@@ -84,7 +84,7 @@ def _unfenced(text: str, name: str, problems: Problems) -> str:
                 lines[number] = ""
                 if first:
                     place = Position(name, number + 1, 1)
-                    problems.warn("the code fence of a page is treated as a comment", place, "Remove the line")
+                    problems.warn("a code fence of Markdown is treated as a comment", place, "Remove the line")
                 first = False
             elif lines[number].strip():
                 break
@@ -107,7 +107,10 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 self.documents += 1
                 if self.documents > 1:
-                    self._fail("a second document starts here, but a configuration is one document", self._place(event))
+                    self._fail(
+                        ("a second document starts here, but a configuration must be a single document"),
+                        self._place(event),
+                    )
             elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
                 self._begin(event)
             elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
@@ -197,7 +200,8 @@ class _Reader:
                 parent.merged.append(block)
         elif key.text in parent.keys:
             self._fail(
-                f"the key {key.text!r} occurs twice in this block; use a list ('- {key.text}: …') to have it twice",
+                f"the key {key.text!r} occurs twice in this block; to set it several times, use a list ('- "
+                f"{key.text}: …')",
                 key.position,
             )
         else:

@@ -197,6 +197,6 @@ def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
     """
     if len(digests) > MOST_DIGESTS:
         raise SourceError(
-            f"{what} are more than {MOST_DIGESTS:,}, but the state must store each of them to prevent duplicates. "
+            f"{what} are more than {MOST_DIGESTS:,}, but the state must store a digest of each to prevent duplicates. "
             "Set a smaller lag, or use a column with more distinct values, such as a time with fractions of a second"
         )

@@ -67,7 +67,7 @@ def source_of(plugin: type[Source], options: Options) -> Source:
     beside = [option.key for option in plugin.declared if options.is_set(option) and option.key not in allowed]
     if options.get(TABLES) and beside:
         raise UsageError(
-            f"option {beside[0]!r}: it does not apply to the entries of {TABLES}; set it in each entry that needs it"
+            f"option {beside[0]!r}: it has no effect on the entries of {TABLES}; set it in each entry that needs it"
         )
     return SeveralTables(options, _by_table(plugin, entries, options))
 
@@ -148,8 +148,8 @@ class SeveralTables(Source):
         if len(ends) > 1:
             endless = [table for table, source in self._sources.items() if not source.bounded]
             raise UsageError(
-                f"option {TABLES!r}: the tables {', '.join(endless)} never end, but the others do; read them with "
-                "two sources"
+                f"option {TABLES!r}: the tables {', '.join(endless)} are unbounded, but the others are bounded; read "
+                "them with two sources"
             )
         self.bounded = ends == {True}
 

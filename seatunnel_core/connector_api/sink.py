@@ -156,7 +156,9 @@ class Sink(ABC):
     def disable(self, *capabilities: type) -> None:
         """Rule out ``SupportsRollback``, the only capability that may depend on the options of a sink."""
         if set(capabilities) - {SupportsRollback}:
-            raise ValueError("only SupportsRollback can be ruled out; let the methods of others do nothing")
+            raise ValueError(
+                "a sink can disable only SupportsRollback; for other interfaces, implement methods that do nothing"
+            )
         self.disabled_capabilities |= frozenset(capabilities)
 
     @property

@@ -61,9 +61,11 @@ SCOPE = Option(
     "scope",
     ENUM(AUTO, UNIT, ALL),
     default=AUTO,
-    doc="Rows that one query or function call sees. `all`: those of all splits of the sources, in one Spark query "
-    "(batch jobs only). `unit`: those of each work unit separately, so a group occurs once per unit. `auto`: "
-    "decided by Spark's plan; operations across rows need `all`.",
+    doc=(
+        "Input rows of one query or function call. `all`: the rows of all splits of the sources, in one Spark query "
+        "(batch jobs only). `unit`: the rows of one work unit, so a group occurs once per unit. `auto`: chosen by "
+        "Spark's plan; operations across rows need `all`."
+    ),
 )
 
 

@@ -18,7 +18,7 @@ from seatunnel_core.rows.extent import first_beyond, shown
 
 __all__ = ["writer_of"]
 
-_BEYOND = "lies beyond the years 1 to 9999, or a day's 24 hours, which this sink does not support"
+_BEYOND = "is outside the years 1 to 9999 or the 24 hours of a day, which this sink does not support"
 
 
 def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:

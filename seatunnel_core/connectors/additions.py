@@ -39,5 +39,5 @@ def additions(sink: Sink, rows: int, table_rows: Mapping[str, int]) -> tuple[str
     told = [table for table, added in found.items() if added]
     sentences = [f"{pick(found[table], 'row')} added to {sink.adds_to[table]}" for table in told[:MOST_TABLES]]
     if len(told) > MOST_TABLES:
-        sentences.append(f"and to {count(len(told) - MOST_TABLES)} more tables that had rows")
+        sentences.append(f"and to {count(len(told) - MOST_TABLES)} more tables with existing rows")
     return tuple(sentences)

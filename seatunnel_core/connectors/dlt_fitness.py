@@ -27,7 +27,7 @@ def unfit(source: Any, *, made_once: bool) -> str:
     """
     (chosen,) = source.selected_resources.values()
     if chosen.has_dynamic_table_name:
-        return "has a table for each row (table_name is a function); yield the rows of each table from one resource"
+        return "chooses the table of each row (table_name is a function); use one resource for each table"
     if chosen._pipe.has_parent and not chosen._pipe.is_data_bound:
         return "is a transformer without a resource before it; bind it, as in orders | details"
     for resource in source.resources.extracted:

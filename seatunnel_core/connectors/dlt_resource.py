@@ -209,9 +209,8 @@ class DltRows:
         """Return an item; reject it if its resource sends it to another table or with other hints."""
         if meta is not None:
             raise SourceError(
-                f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; a "
-                "resource has only one table here, so yield such items from a separate resource"
-                ""
+                f"{self.place}: it marks an item with {type(meta).__name__}, for a separate table or columns; here a "
+                "resource has only one table, so yield such items from a separate resource"
             )
         return item
 

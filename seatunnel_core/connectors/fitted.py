@@ -52,9 +52,8 @@ class UnreadKeys:
         """Add the keys of a row's object; ``where`` returns the location of the row."""
         for key, column in self._differing(document):
             self._context.note(
-                f"have the key {key!r} and no {column!r}: upper and lower case differ, so the column is null. "
-                "Write its name in schema as in the data"
-                "",
+                f"have the key {key!r} but no {column!r}: the names differ in case, so the column is null. Write the "
+                "name in schema as in the data",
                 where(),
             )
         others = document.keys() - self._level.names.keys()
@@ -89,7 +88,7 @@ class UnreadKeys:
         named = ", ".join(sorted(self._others)[:_NAMED])
         more = len(self._others) - _NAMED
         self._context.note(
-            f"have fields that schema does not declare, which are ignored: {named}"
+            f"have fields that schema does not declare; they are ignored: {named}"
             + (f", and {more:,} more" if more > 0 else ""),
             self._first,
             rows=self._rows,

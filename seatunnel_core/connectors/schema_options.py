@@ -73,8 +73,6 @@ def check_sampling(
             if options.is_set(option) and option not in alone:
                 raise UsageError(f"option {option.key!r}: only for inferred columns; also set schema_sample")
     elif declared:
-        raise UsageError(
-            "option 'schema_sample': schema declares the columns, so none are inferred; remove one of the two"
-        )
+        raise UsageError("option 'schema_sample': schema already declares the columns; remove one of the two")
     elif format not in (None, "json"):
         raise UsageError(f"option 'schema_sample': columns are inferred only for format = json, found {format}")

@@ -101,7 +101,11 @@ def _inputs(index: int, nodes: Sequence[Node], outputs: dict[str, int], problems
             )
         else:
             close = nearest(name, outputs)
-            known = f"Did you mean {close!r}?" if close else f"There are: {', '.join(sorted(outputs)[:10]) or 'none'}"
+            known = (
+                f"Did you mean {close!r}?"
+                if close
+                else (f"Existing outputs: {', '.join(sorted(outputs)[:10]) or 'none'}")
+            )
             problems.error(
                 f"{node.identifier} reads from {name!r}, but no source or transform has this plugin_output",
                 node.position,

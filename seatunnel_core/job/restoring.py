@@ -133,7 +133,7 @@ class Restore:
             )
         elif self.retract:
             raise UsageError(
-                "a new job cannot roll back what another one published; let that one do it: "
+                "a new job cannot roll back output that another job published; restore the other job instead: "
                 "submit(restore=st.Restore(JOB_ID, savepoint=NAME, retract=True))"
             )
 

@@ -177,7 +177,7 @@ def unknown(kinds: Sequence[str], name: str) -> str:
             return elsewhere.message(with_spark="spark" in _installed(kind))
     known = {each: points[0].name for kind in kinds for each, points in _installed(kind).items()}
     close = [known[each] for each in get_close_matches(name.lower(), known, n=2)]
-    hint = f"did you mean {' or '.join(close)}?" if close else f"installed are {', '.join(sorted(known.values()))}"
+    hint = f"did you mean {' or '.join(close)}?" if close else f"installed: {', '.join(sorted(known.values()))}"
     return f"there is no {' or '.join(kinds)} {name!r}; {hint}"
 
 

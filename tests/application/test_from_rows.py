@@ -50,7 +50,7 @@ def test_an_iterator_is_read_before_the_job_and_the_job_says_what_that_means(eng
     assert held(job).rows == 2
     (said,) = warnings(job, engine)
     assert "each is delivered once" in said
-    assert "to resume the job in another one (restore=…), pass an iterator of the same rows; other rows" in said
+    assert "to resume the job in another process (restore=…), pass an iterator of the same rows; other rows" in said
 
 
 def test_the_same_rows_are_the_same_whether_from_a_list_or_not() -> None:

@@ -120,7 +120,7 @@ def test_a_changed_path_is_refused_while_something_may_wait_for_its_commit(told:
     said = told.refused(Restore(), file("/data/y"))
     assert "the sink 'out' has 2 units staged that may not be published yet" in said
     assert "its path was '/data/x' and is '/data/y'" in said
-    assert "stopped with a savepoint" in said
+    assert "stop the job with a savepoint" in said
     told.again(Restore(), file("/data/x"))
     told.stored(2, ["out"], epoch=2 * FIRST)
     told.again(Restore(), file("/data/y"))

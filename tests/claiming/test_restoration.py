@@ -229,8 +229,8 @@ def test_what_was_asked_for_and_is_gone_is_not_asked_for_any_more(one: Played) -
     claim = one.restore(Restore())
     assert claim.restores[1] == RestoreRequest()
     assert claim.notes == (
-        "Pipeline 1 (a -> a_out) is not restored from 100000-1, which an earlier start requested but did not "
-        "complete, because that checkpoint was removed. It continues from its latest",
+        "Pipeline 1 (a -> a_out) does not restore 100000-1: an earlier start requested it, but the checkpoint has "
+        "been removed since. The pipeline continues from its latest checkpoint",
     )
     assert one.manifest().asked == {}
     one.restore(at("2", retract=True))

@@ -122,7 +122,7 @@ def test_how_it_is_asked() -> None:
     assert asked("--cancel-job", "one", "-f").at_once
     assert asked("--metrics", "one", "--open-metrics").open_metrics
     assert not asked("--metrics", "one").open_metrics
-    assert "put it after --metrics JOB_ID" in refusal("-l", "--open-metrics")
+    assert "write --metrics JOB_ID --open-metrics" in refusal("-l", "--open-metrics")
 
 
 OF_CLUSTERS = "-cn --cluster"
@@ -142,8 +142,8 @@ def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> No
         (["-c", "j", "--zzz"], "Unknown option --zzz. See"),
         (["ini", "d"], "did you mean init?"),
         (["-c", "j", "extra"], "Unknown command 'extra'"),
-        ([], "--config FILE; seatunnel init DIR writes a first one"),
-        (["run", "j"], "There is no command 'run': a job is run with seatunnel -c FILE"),
+        ([], "--config FILE. To create an example job: seatunnel init DIR"),
+        (["run", "j"], "There is no command 'run': to run a job, use seatunnel -c FILE"),
         (["--check"], "--config FILE"),
         (["-c"], "expected one argument"),
         (["-c", "j", "-m", "local", "-m", "cluster"], "local, or spark://HOST:PORT"),
@@ -163,12 +163,12 @@ def test_what_belongs_to_a_cluster_is_refused_and_never_ignored(flag: str) -> No
         (["-s"], "expected 1 argument"),
         (["-s", "a/b"], "use 1 to 128 characters from"),
         (["-l", "-s", "one"], "not allowed with"),
-        (["--drain"], "put it after -s JOB_ID"),
-        (["-l", "-f"], "put it after -can JOB_ID"),
-        (["-c", "j", "--savepoint-name", "x"], "put it after -s JOB_ID"),
+        (["--drain"], "write -s JOB_ID -"),
+        (["-l", "-f"], "write -can JOB_ID -"),
+        (["-c", "j", "--savepoint-name", "x"], "write -s JOB_ID -"),
         (["-s", "one", "--drain", "--keep-running"], "not allowed with"),
         (["-c", "j", "-l"], "remove --config"),
-        (["-l", "--check"], "--check is for starting a job and has no effect on a running one: remove it"),
+        (["-l", "--check"], "--check is for starting a job and has no effect on a running job: remove it"),
         (["-s", "1", "-i", "a=1"], "--variable is for starting a job"),
         (["-can", "1", "--engine-config", "e"], "--engine-config is for starting a job"),
         (["plugins", "x"], "Unrecognized"),

@@ -84,7 +84,7 @@ def test_forty_columns_keep_the_name_and_each_figure() -> None:
 def test_of_a_resumed_job_it_is_said_what_is_of_this_run() -> None:
     text = table(evolve(REPORT, resumed=True))
     assert "  this run started " in text
-    assert "Rows are those of the whole job; time, checkpoints and restarts are those of this run." in text
+    assert "Rows count the whole job; time, checkpoints and restarts count this run." in text
     assert "this run" not in table(REPORT)
 
 

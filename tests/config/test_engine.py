@@ -135,7 +135,7 @@ def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         ("seatunnel: {engine: {interval: 1}}", "It belongs in seatunnel.engine.checkpoint"),
         ("seatunnel: {engine: {namespace: /x/}}", "It belongs in seatunnel.engine.checkpoint.storage.plugin-config"),
         ("seatunnel: {engin: {}}", "seatunnel has no key 'engin'. Did you mean 'engine'?"),
-        ("checkpoint: {}", "the engine's file has no key 'checkpoint'. It has 'seatunnel'"),
+        ("checkpoint: {}", "the engine's file has no key 'checkpoint'. The only valid key is 'seatunnel'"),
         ("seatunnel: {engine: 5}", "'engine' takes a block"),
         ("seatunnel: {engine: {checkpoint: {interval: soon}}}", "expected milliseconds"),
         ("seatunnel: {engine: {checkpoint: {storage: {max-retained: 0}}}}", "from 1 to 1000000, found 0"),

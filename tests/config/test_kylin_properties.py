@@ -81,5 +81,5 @@ def test_other_keys_are_one_warning_without_their_values(tmp_path: Path) -> None
     found, said = read(tmp_path, "kylin.z=hunter2\nkylin.a=1\nkylin.b=2\nkylin.c=3\n")
     assert found == {}
     assert len(said) == 1
-    assert "kylin.z, kylin.a, kylin.b, …: keys of Kylin that have no effect here" in said[0]
+    assert "kylin.z, kylin.a, kylin.b, …: these keys of Kylin have no effect here" in said[0]
     assert "hunter2" not in said[0]

@@ -153,7 +153,7 @@ def test_options_travel_to_tasks() -> None:
 def test_a_declaration_that_travels_leaves_its_parser_behind() -> None:
     copy = pickle.loads(pickle.dumps(_PATH))
     assert (copy.key, copy.doc) == (_PATH.key, _PATH.doc)
-    with pytest.raises(ValueError, match="parsed where the job is planned"):
+    with pytest.raises(ValueError, match="parsed during planning"):
         copy.type.parse("x")
 
 

@@ -136,7 +136,7 @@ def test_variables_stay_as_they_are_written(
     ]
     assert document["sink"][0]["secret_key"] == "JHt0YWJsZV9uYW1lfQ==", "a sink fills that in, when it writes"
     assert "hunter2" not in out + err
-    assert "'password' remains unchanged: it contains a variable; its value must be given encrypted" in err
+    assert "'password' remains unchanged: it contains a variable; the value of the variable must be encrypted" in err
     assert err.count("remains unchanged") == 5
 
 

@@ -180,7 +180,7 @@ def test_variables_are_filled_in_wherever_values_stand() -> None:
         ),
         (BOTH + "INSERT INTO target SELECT target", "there is no table 'target' above this line that produces rows"),
         ("CREATE TABLE a WITH ('x'='\n { b = ] }')", "job.sql:2:8: "),
-        ("/* config source { FakeSource {} } */", "job.sql:1:11: source is in a comment. Define it in SQL. "),
+        ("/* config source { FakeSource {} } */", "job.sql:1:11: source is in a comment. Write this in SQL. "),
         ("CREATE TABLE a WITH ('x'='y", "job.sql: this is not SQL: "),
     ],
 )

@@ -179,7 +179,7 @@ def test_news_of_one_table_concern_no_other_one() -> None:
 
 def test_tables_that_end_stand_apart_from_those_that_do_not() -> None:
     endless: Source = Letters(looks_into=True)
-    with pytest.raises(UsageError, match="the tables b never end, but the others do"):
+    with pytest.raises(UsageError, match="the tables b are unbounded, but the others are bounded"):
         SeveralTables(Options({}, ()), {"a": fake(**counted("a", 1)), "b": endless})
 
 
@@ -215,8 +215,8 @@ def test_splits_are_described_with_their_tables() -> None:
         ([counted("a", 1), counted("a", 2)], {}, "entry 2 has the same table 'a' as another"),
         ([{"schema": {"fields": {"id": "bigint"}}}] * 2, {}, "entry 2 has the same table 'default'"),
         ([counted("a", 1), {"schema": {"table": "b"}}], {}, "entry 2: option 'schema': expected at least one column"),
-        ([counted("a", 1)], {"row.num": 3}, "option 'row.num': it does not apply to the entries of tables_configs"),
-        ([counted("a", 1)], {"table-names": ["b"]}, "option 'table-names': it does not apply to the entries of"),
+        ([counted("a", 1)], {"row.num": 3}, "option 'row.num': it has no effect on the entries of tables_configs"),
+        ([counted("a", 1)], {"table-names": ["b"]}, "option 'table-names': it has no effect on the entries of"),
     ],
 )
 def test_entries_that_do_not_go_together(entries: list[Any], more: dict[str, Any], message: str) -> None:
@@ -277,7 +277,7 @@ def test_a_watched_folder_stands_apart_from_one_that_is_read_once(tmp_path: Path
         {"path": f"{tmp_path}/b", "file_format_type": "csv", "schema": {"table": "b"}},
     ]
     options = options_of(LocalFileSource, {"tables_configs": entries})
-    with pytest.raises(UsageError, match=r"the tables shop\.orders never end, but the others do"):
+    with pytest.raises(UsageError, match=r"the tables shop\.orders are unbounded, but the others are bounded"):
         source_of(LocalFileSource, options)
 
 

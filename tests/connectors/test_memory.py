@@ -236,10 +236,10 @@ def test_rows_that_went_to_an_earlier_process_are_not_left_out_in_silence() -> N
 
 def test_more_than_the_limit_ends_the_job_and_says_so() -> None:
     sink = memory_sink(limit="2KB")
-    with pytest.raises(SinkError, match=r"exceed 2,000 bytes, .* raise the option limit"):
+    with pytest.raises(SinkError, match=r"exceed the limit of 2,000 bytes .* raise the option limit"):
         begin(sink, SCHEMA, place()).write(Batch(table="default", rows=rows(0, 300)))
     units = [stage(sink, SCHEMA, [rows(0, 50)], place(unit=unit)) for unit in (1, 2, 3)]
-    with pytest.raises(CommitError, match="exceed 2,000 bytes"):
+    with pytest.raises(CommitError, match="exceed the limit of 2,000 bytes"):
         commit(sink, units, place())
     with pytest.raises(UsageError, match="1,000,000,000 bytes are more than 256,000,000"):
         memory_sink(limit="1GB")

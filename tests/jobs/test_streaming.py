@@ -103,7 +103,7 @@ class TestMadeUp:
             run.start()
             report = run.wait(WAIT_S)
         assert report is not None
-        assert "source 'a' never ended by itself and now ends" in report.pipelines[0].failure
+        assert "source 'a' was unbounded and now is bounded" in report.pipelines[0].failure
 
     def test_how_it_is_shown(self, ground: Ground) -> None:
         """Without a number of splits in all, which there is not."""
@@ -158,7 +158,7 @@ class TestWatched:
         assert ground.rows("a") == list(range(30))
         warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
         assert [warning for warning in warnings if "00000.csv" in warning] == [
-            f"source a: changed after it was read, and is not read again: {ground.work}/in/00000.csv. "
+            f"source a: changed after they were read, and are not read again: {ground.work}/in/00000.csv. "
             "Write new rows into new files"
         ]
 

@@ -85,7 +85,7 @@ MISTAKES = {
     ),
     "misspelt required key": (
         GOOD.replace("path =", "pth ="),
-        "job.conf:3:15: the source LocalFile needs the option 'path' (text). Did you mean it by 'pth'?",
+        "job.conf:3:15: the source LocalFile needs the option 'path' (text). Did you misspell it as 'pth'?",
     ),
     "wrong value in a source": (
         GOOD.replace("csv", "xlsx"),
@@ -94,7 +94,7 @@ MISTAKES = {
     ),
     "unknown key in a source": (
         GOOD.replace("path = /in", "path = /in, delimeter = x"),
-        "job.conf:3:27: the source LocalFile has no option 'delimeter'. Known are: delay, file_format_type, name, "
+        "job.conf:3:27: the source LocalFile has no option 'delimeter'. Valid options: delay, file_format_type, name, "
         "parallelism, password, path, plugin_output, row_error_handle_way, schema, secret.size",
     ),
     "misspelt key in a source": (
@@ -119,7 +119,8 @@ MISTAKES = {
     ),
     "dangling input": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {TWO}").replace("= a }\n}\n", "= [b, aa] }\n}\n"),
-        "job.conf:7:3: Console reads from 'aa', but no source or transform has this plugin_output. There are: a, b",
+        "job.conf:7:3: Console reads from 'aa', but no source or transform has this plugin_output. Existing outputs: "
+        "a, b",
     ),
     "doubled name": (
         GOOD.replace(SOURCE, f"{SOURCE}\n  {SOURCE}"),

@@ -57,7 +57,7 @@ def test_every_installed_plugin_loads() -> None:
 def test_an_unknown_name_suggests_one() -> None:
     with pytest.raises(UsageError, match="there is no source 'LocalFiles'; did you mean LocalFile"):
         lookup.source("LocalFiles")
-    with pytest.raises(UsageError, match=r"installed are Assert, Console, (\w+, )*LocalFile, (\w+, )*Spark"):
+    with pytest.raises(UsageError, match=r"installed: Assert, Console, (\w+, )*LocalFile, (\w+, )*Spark"):
         lookup.sink("Nowhere")
 
 

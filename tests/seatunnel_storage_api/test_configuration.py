@@ -67,7 +67,7 @@ def test_unknown_keys_are_named_with_a_suggestion_and_without_their_values(caplo
     sentences = configuration.unknown_keys(written, ["mine"])
     assert sentences == (
         "the key 'max-retain' in plugin-config is unknown and has no effect; did you mean 'max-retained'?",
-        "the key 'K1' in plugin-config is unknown and has no effect; known are max-retained, mine, namespace, "
+        "the key 'K1' in plugin-config is unknown and has no effect; valid keys: max-retained, mine, namespace, "
         "read-only",
     )
     configuration.warn(sentences)

@@ -103,7 +103,7 @@ def _config(pattern: str, written: object) -> MapConfig:
     for key in block:
         if key not in _KEYS:
             close = difflib.get_close_matches(str(key), _KEYS, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(_KEYS)}"
+            hint = f"Did you mean {close[0]!r}?" if close else f"Valid keys: {', '.join(_KEYS)}"
             raise StorageConfigurationError(f"{where} has the unknown key {key!r}. {hint}")
     properties = _mapping(block.get("properties") or {}, f"{where}.properties")
     return MapConfig(

@@ -205,7 +205,7 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
     """
     which = "the latest checkpoint" if latest else "the requested checkpoint"
     remedy = (
-        "none of the stored ones can be read. Restore the files of one from a backup, or empty the targets and "
+        "no stored checkpoint can be read. Restore the files of a checkpoint from a backup, or empty the targets and "
         "start over under a new id"
         if intact is None
         else f"the newest intact one is {intact}. Restoring an older one may publish rows twice, so request it "

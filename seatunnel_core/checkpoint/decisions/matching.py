@@ -102,8 +102,8 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
     """Return the message for staged units of a sink with a target that has changed since (R8)."""
     return (
-        f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that "
-        "change; it is possible once the job has been stopped with a savepoint, which leaves nothing to publish"
+        f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that change. To "
+        "make it later, first stop the job with a savepoint, which publishes everything"
     )
 
 
@@ -115,7 +115,7 @@ def _require_same_ends(states: VertexStates, topology: Topology) -> None:
     for source in topology.sources:
         state = states.sources.get(source.name, SourceState())
         if state.attachment is not None and source.bounded is not (state.memory is None):
-            was, is_now = ("never ended by itself", "ends") if source.bounded else ("ended", "never ends by itself")
+            was, is_now = ("was unbounded", "is bounded") if source.bounded else ("was bounded", "is unbounded")
             raise RestoreRefusedError(
                 f"source {source.name!r} {was} and now {is_now}: restore its options and job.mode, or rename the "
                 "source to read it from the beginning"
@@ -139,10 +139,9 @@ def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) 
         strange = set(held.committables or ()) - set(source.sinks)
         if strange and not allow_non_restored:
             raise RestoreRefusedError(
-                f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, which "
-                "the source no longer feeds: connect it again, or restore with allow_non_restored_state=True to "
-                "continue "
-                "without them"
+                f"unit {held.unit.number} of source {source.name!r} has staged rows for {sorted(strange)}, but the "
+                "source no longer feeds them: connect them again, or restore with allow_non_restored_state=True to "
+                "continue without them"
             )
     return evolve(task, units=tuple(_fitted_unit(held, source) for held in task.units))
 

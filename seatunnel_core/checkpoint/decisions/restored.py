@@ -113,7 +113,7 @@ def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef
     units = ", ".join(committables[:_NAMED]) + (", …" if len(committables) > _NAMED else "")
     found = (
         f"the sink {sink!r} has published {pick(len(committables), 'unit')} ({units}) of which "
-        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} contains nothing")
+        + ("the job has no checkpoint at all" if base is None else f"the latest checkpoint {base} contains none")
         + ": newer checkpoints existed and were removed. Their rows would be published twice. "
     )
     if base is None:

@@ -70,7 +70,7 @@ class Topology:
         sink_names = [sink.name for sink in self.sinks]
         for kind, names in (("source", source_names), ("sink", sink_names)):
             if len(set(names)) != len(names):
-                raise UsageError(f"the {kind} names of a pipeline must differ, and these do not: {sorted(names)}")
+                raise UsageError(f"the {kind} names of a pipeline must be unique; found {sorted(names)}")
         fed = {sink for source in self.sources for sink in source.sinks}
         for source in self.sources:
             if not source.sinks:

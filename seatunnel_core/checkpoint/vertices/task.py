@@ -219,7 +219,7 @@ class TaskVertex:
         if self._claimed(event.attempt) is None:
             return
         if event.facts and self.spec.bounded:
-            raise IllegalEventError(f"source {self.spec.name!r} is not polled, so it takes no facts of its readers")
+            raise IllegalEventError(f"source {self.spec.name!r} is not polled, so it cannot receive facts")
         for sink, committable in event.committables.items():
             if sink not in self._sinks:
                 raise IllegalEventError(f"source {self.spec.name!r} does not feed a sink {sink!r}")

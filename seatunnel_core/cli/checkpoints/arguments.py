@@ -18,19 +18,19 @@ VERBS = {
     "show": "describe the content of a checkpoint",
     "diff": "show the differences between two checkpoints",
     "verify": "read all data, and report what is damaged and what can be restored",
-    "export": "export jobs to one file, for transfer or backup",
+    "export": "export jobs to a file, for transfer or backup",
     "copy": "copy jobs to another storage, or from a file",
     "gc": "find and remove data that is no longer needed",
 }
 
 _STORAGES = """\
-which storage: without an option, the one that a job would use. --from and --to take
-  FILE.yaml   the engine's file that configures it
-  FOLDER/     a namespace in local files; has a "/" in it
+storage: by default the one that a job would use. Values of --from and --to:
+  FILE.yaml   an engine file, which configures the storage
+  FOLDER/     a namespace in local files; must contain a "/"
   FILE.zip    a file that `export` wrote
   TYPE        a storage plugin, with its plugin-config in -p KEY=VALUE (secrets: -p KEY='${VARIABLE}')
 
-exit code: 0 done, 1 damage was found or something could not be done, 2 wrong usage or configuration"""
+exit code: 0 done, 1 damage found or an operation failed, 2 wrong usage or configuration"""
 
 _EXAMPLES = {
     "list": "seatunnel checkpoints list -j 914873026413281280",
@@ -68,16 +68,16 @@ class CheckpointsArguments(Command):
     """``EPOCH-ID``, or an ID alone."""
 
     destination: StorageReference | None = None
-    dry_run: bool = switch("--dry-run", help="only list what would be removed")
+    dry_run: bool = switch("--dry-run", help="list what would be removed, without removing it")
     older_than_s: float = option(
         "--older-than", metavar="AGE", type=_age, default=86_400,
-        help="keep what is younger: 90s 15m 6h 7d (1d)")  # fmt: skip
-    ended_jobs: bool = switch("--ended-jobs", help="also everything of jobs recorded as ended")
+        help="keep files younger than this: 90s 15m 6h 7d (1d)")  # fmt: skip
+    ended_jobs: bool = switch("--ended-jobs", help="also remove all data of jobs recorded as ended")
     targets: tuple[str, ...] = option(
         "--target", metavar="FOLDER", action="append", default=[], converter=tuple,
         help="also search this target for staged files, in addition to those in the manifests")  # fmt: skip
-    paths: bool = switch("--paths", help="list every path instead of only their number")
-    json: bool = switch("--json", help="for programs; the keys are documented and stable")
+    paths: bool = switch("--paths", help="list every path, not only the number of paths")
+    json: bool = switch("--json", help="print JSON; its keys are documented and stable")
 
 
 def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
@@ -90,7 +90,7 @@ def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
         epilog=_STORAGES,
         allow_abbrev=False,
     )
-    parser.add_argument("verb", metavar="VERB", choices=VERBS, help="one of these; each has its own --help")
+    parser.add_argument("verb", metavar="VERB", choices=VERBS, help="subcommand; each has its own --help")
     if not argv:
         raise UsageError(f"Nothing to do: specify one of {', '.join(VERBS)}. See: seatunnel checkpoints --help")
     verb = parser.parse_args(argv[:1]).verb
@@ -118,12 +118,18 @@ def _verb_parser(verb: str) -> Parser:
     _OWN.get(verb, _jobs)(parser)
     add = parser.add_argument
     which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--engine-config", metavar="FILE", type=Path, help="the engine's file that configures the storage"
+    which.add_argument("--engine-config", metavar="FILE", type=Path, help="engine file that configures the storage")
+    which.add_argument("--from", "--storage", dest="storage", metavar="STORAGE", help="storage; see below")
+    add(
+        "-p",
+        "--property",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        type=_property,
+        help=("property of plugin-config"),
     )
-    which.add_argument("--from", "--storage", dest="storage", metavar="STORAGE", help="the storage; see below")
-    add("-p", "--property", metavar="KEY=VALUE", action="append", default=[], type=_property, help="of plugin-config")
-    add("--namespace", metavar="PATH/", help="instead of the configured one")
+    add("--namespace", metavar="PATH/", help="namespace, instead of the configured one")
     add_options(parser, CheckpointsArguments, ("json",))
     return parser
 
@@ -134,7 +140,13 @@ def _jobs(parser: Parser) -> None:
 
 def _one(parser: Parser, refs: int, help: str) -> None:
     parser.add_argument("job", metavar="JOB", help="the job's id")
-    parser.add_argument("pipeline", metavar="PIPELINE", nargs="?", type=_number, help="its number; all when left out")
+    parser.add_argument(
+        "pipeline",
+        metavar="PIPELINE",
+        nargs="?",
+        type=_number,
+        help=("number of the pipeline; all pipelines by default"),
+    )
     parser.add_argument(
         "refs",
         metavar="EPOCH-ID",
@@ -147,20 +159,22 @@ def _one(parser: Parser, refs: int, help: str) -> None:
 
 
 def _show(parser: Parser) -> None:
-    _one(parser, 1, "the checkpoint; the latest when left out")
+    _one(parser, 1, "checkpoint; the latest by default")
 
 
 def _diff(parser: Parser) -> None:
-    _one(parser, 2, "the older and the newer one; the last two live ones when left out, or one and the latest")
+    _one(parser, 2, "older and newer checkpoint; by default the last two live ones, or the given one and the latest")
 
 
 def _copy(parser: Parser) -> None:
     _jobs(parser)
-    parser.add_argument("--to", metavar="STORAGE", required=True, help="where to; see below")
+    parser.add_argument("--to", metavar="STORAGE", required=True, help="destination storage; see below")
     parser.add_argument(
         "-P", "--to-property", metavar="KEY=VALUE", action="append", default=[], type=_property,
-        help="of the destination's plugin-config")  # fmt: skip
-    parser.add_argument("--to-namespace", metavar="PATH/", help="the destination's, instead of the one configured")
+        help="plugin-config of the destination")  # fmt: skip
+    parser.add_argument(
+        "--to-namespace", metavar="PATH/", help=("namespace of the destination, instead of the configured one")
+    )
 
 
 def _export(parser: Parser) -> None:

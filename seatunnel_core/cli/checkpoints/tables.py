@@ -121,7 +121,7 @@ def content_text(opened: CheckpointContent, pipeline: PipelineSurvey) -> str:
 
 def _content_lines(opened: CheckpointContent, pipeline: PipelineSurvey) -> Iterator[str]:
     info = opened.info
-    state = "latest" if info == pipeline.latest else "live" if opened.live else "VOID: nothing will be restored from it"
+    state = "latest" if info == pipeline.latest else "live" if opened.live else "VOID: no job will be restored from it"
     yield f"Pipeline {pipeline.number}: {pipeline.title}"
     stored = "" if info.stored_at is None else f", stored {age(info.stored_at)} ago"
     yield f"  {info.checkpoint_type.value} {info.ref}, {state}, {size(opened.states_bytes)}{stored}"
@@ -155,7 +155,8 @@ def verification_text(found: Verification) -> str:
     lines = [f"Read {pick(found.objects, 'object')}, {size(found.size_bytes)}."]
     if found.unfinished or found.foreign:
         lines.append(
-            f"Not read: {pick(found.unfinished, 'unfinished write')} and {pick(found.foreign, 'object')} of others."
+            f"Skipped: {pick(found.unfinished, 'unfinished write')} and {pick(found.foreign, 'object')} of other "
+            "programs."
         )
         lines += [f"  {path}" for path in found.passed_over[:MOST_PASSED_OVER]]
         if len(found.passed_over) > MOST_PASSED_OVER:
@@ -186,7 +187,7 @@ def copied_text(done: Copied, destination: str) -> str:
     )
     verb = "already exists and is identical" if done.was_there else "copied"
     lines = [f"Job {done.job_id} {verb}: {what} in {destination}"]
-    lines += [f"  left behind, damaged: {problem}" for problem in done.left_behind]
+    lines += [f"  not copied, damaged: {problem}" for problem in done.left_behind]
     return "\n".join(lines)
 
 

@@ -38,7 +38,7 @@ def _parse_help(parser: Parser, argv: Sequence[str]) -> HelpArguments:
         "words",
         nargs="*",
         metavar="NAME",
-        help="name of a connector, transform or page, or the code of an error; without it, a list",
+        help="name of a connector, transform or page, or an error code; by default, list all",
     )
     parser.add_argument("--json-schema", action="store_true", help="print the JSON Schema of job files, for editors")
     values = parser.parse_args(argv)

@@ -11,16 +11,18 @@ from seatunnel_core.cli.declared import add_options, option, read_options
 from seatunnel_core.errors import UsageError
 
 _VERBS = """\
-  compact -c FILE             rewrite the tables of the job's sinks Iceberg without deleted rows
+  compact -c FILE             rewrite the tables of the job's Iceberg sinks without deleted rows
 
-The job may run meanwhile."""
+The job may be running."""
 
 
 @frozen(kw_only=True)
 class IcebergArguments(Command):
     """Arguments of ``seatunnel iceberg compact …``."""
 
-    config: Path = option("-c", "--config", metavar="FILE", type=Path, help="the job whose sinks name the tables")
+    config: Path = option(
+        "-c", "--config", metavar="FILE", type=Path, help=("job file; the tables of its Iceberg sinks are compacted")
+    )
     variables: dict[str, str] = option(
         *("-i", "--variable"), metavar="NAME=VALUE", action="append", type=variable, help="replaces ${NAME}",
         default=[], converter=dict, repr=False)  # fmt: skip
@@ -31,7 +33,7 @@ def parse_iceberg(parser: Parser, argv: Sequence[str]) -> IcebergArguments:
     """Parse the arguments of ``seatunnel iceberg``. Raises as ``arguments.parse``."""
     parser.usage = "seatunnel iceberg compact -c FILE [options]"
     parser.epilog = _VERBS
-    parser.add_argument("verb", metavar="VERB", choices=("compact",), help="the verb below")
+    parser.add_argument("verb", metavar="VERB", choices=("compact",), help="subcommand; see below")
     add_options(parser, IcebergArguments)
     values = parser.parse_args(argv)
     if values.config is None:
@@ -39,4 +41,4 @@ def parse_iceberg(parser: Parser, argv: Sequence[str]) -> IcebergArguments:
     return read_options(IcebergArguments, values)
 
 
-ICEBERG = Subcommand(name="iceberg", summary="rewrite tables of Iceberg without deleted rows", parse=parse_iceberg)
+ICEBERG = Subcommand(name="iceberg", summary="rewrite Iceberg tables without deleted rows", parse=parse_iceberg)

@@ -21,7 +21,7 @@ def compact(arguments: IcebergArguments) -> int:
     job = plan_job(raw, lookup, default_engine(), reads_input=False)
     sinks = [each.sink for pipeline in job.pipelines for each in pipeline.sinks if isinstance(each.sink, IcebergSink)]
     if not sinks:
-        raise UsageError(f"{arguments.config}: the job has no sink Iceberg, so it names no table to compact")
+        raise UsageError(f"{arguments.config}: the job has no Iceberg sink, so there is no table to compact")
     code = DONE
     for table in [each for sink in sinks for each in sink.to_compact()]:
         try:

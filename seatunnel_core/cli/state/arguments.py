@@ -34,7 +34,7 @@ class StateArguments(Command):
         exclusive="which",
         metavar="FILE",
         type=Path,
-        help="the engine's file that configures the storage",
+        help="engine file that configures the storage",
     )
     storage: str | None = option(
         "--storage",
@@ -44,15 +44,15 @@ class StateArguments(Command):
     )
     """Storage as for ``seatunnel checkpoints``; ``None`` for the default storage of jobs."""
 
-    json: bool = switch("--json", help="show: for programs; the keys are documented and stable")
+    json: bool = switch("--json", help="show: print JSON; its keys are documented and stable")
 
 
 def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
     """Parse the arguments of ``seatunnel state``. Raises as ``arguments.parse``."""
     parser.usage = "seatunnel state VERB [NAME] [options]"
     parser.epilog = _VERBS
-    parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="one of the verbs below")
-    parser.add_argument("words", metavar="NAME", nargs="*", help="arguments of the verb; see below")
+    parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="subcommand; see below")
+    parser.add_argument("words", metavar="NAME", nargs="*", help="arguments of the subcommand; see below")
     add_options(parser, StateArguments)
     values = parser.parse_args(argv)
     words, verb = values.words, values.verb
@@ -70,4 +70,4 @@ def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
     )
 
 
-STATE = Subcommand(name="state", summary="show, set or reset the position of jobs with increments", parse=parse_state)
+STATE = Subcommand(name="state", summary="show, set or reset the position of incremental jobs", parse=parse_state)

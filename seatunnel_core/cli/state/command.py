@@ -42,7 +42,7 @@ def _show(arguments: StateArguments, storage: CheckpointStorage) -> None:
     print(f"Storage: {title(storage)}\n")
     rows: list[tuple[str, ...]] = [("name", "source", "column", "read up to", "again from", "last job", "which")]
     rows += [row for each, now in states for row in _rows(each, now)]
-    print(table(rows) if len(rows) > 1 else "No job with increments has started yet.")
+    print(table(rows) if len(rows) > 1 else "No incremental job has started yet.")
 
 
 def _rows(found: IncrementState, now: IncrementState | None) -> list[tuple[str, ...]]:
@@ -107,15 +107,15 @@ def _known(storage: CheckpointStorage, name: str) -> IncrementState:
     found = load(storage, name)
     if not found.version:
         known = ", ".join(each.name for each in all_states(storage)) or "none"
-        raise UsageError(f"There is no state {name!r} in {title(storage)}; there is {known}")
+        raise UsageError(f"There is no state {name!r} in {title(storage)}; existing states: {known}")
     return found
 
 
 def _only(found: IncrementState) -> str:
     if len(found.sources) != 1:
-        known = ", ".join(found.sources) or "none that is known yet"
+        known = ", ".join(found.sources) or "none yet"
         raise UsageError(
-            f"Which source of {found.name}? It has {known}: run seatunnel state set {found.name} SOURCE VALUE"
+            f"Specify a source of {found.name} (known: {known}): run seatunnel state set {found.name} SOURCE VALUE"
         )
     return next(iter(found.sources))
 

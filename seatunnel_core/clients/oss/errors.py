@@ -61,10 +61,10 @@ def _meaning(error: OssError) -> StorageUnavailableError | StorageAccessError:
         return StorageAccessError(f"{error.body}. Correct the configuration of OSS in plugin-config")
     if not error.code:
         return StorageUnavailableError(
-            f"OSS answers {error.status}, but the reason was lost in transit (request {error.request_id}). Check the "
-            "network and its proxies, then try again"
+            f"OSS answers {error.status}, but the response body was lost in transit (request "
+            f"{error.request_id}). Check the network and its proxies, then try again"
         )
     said = f"OSS answers {error.status} {error.code}: {error.message.rstrip('.')} (request {error.request_id})"
     if error.status >= 500 or error.status in _PASSING_STATUSES or error.code in _PASSING_CODES:
         return StorageUnavailableError(f"{said}. Try again later")
-    return StorageAccessError(f"{said}. {_REMEDIES.get(error.code, 'Look the code up in the documentation of OSS')}")
+    return StorageAccessError(f"{said}. {_REMEDIES.get(error.code, 'Look up this code in the documentation of OSS')}")

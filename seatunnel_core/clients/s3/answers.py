@@ -75,7 +75,7 @@ _MAY_PASS: Mapping[str, str] = {
     "XAmzContentSHA256Mismatch": "the data changed in transit. Check the network, then try again",
     "IncompleteBody": "the request was cut off in transit. Check the network, then try again",
     "404": (  # boto3's code if the server sent none, as with a bad network
-        "without details, so the response was cut off, or did not come from the storage. Check the network and "
+        "without details, so the response was truncated, or another server sent it. Check the network and "
         "any proxy in front of fs.s3a.endpoint, then try again"
     ),
     "SlowDown": "the server requires fewer requests. Raise the checkpoint interval, or spread jobs over more buckets",

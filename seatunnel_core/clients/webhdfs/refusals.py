@@ -16,7 +16,7 @@ from hdfs import HdfsError
 from seatunnel_core.clients.webhdfs.site import HTTP_ADDRESS, PROXY_USER, SITE_PATH, USER
 from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError, StorageUnavailableError
 
-_CLEAR = "Set another namespace in plugin-config, or remove what is in the way"
+_CLEAR = "Set another namespace in plugin-config, or remove the file or folder that blocks this one"
 
 _FINAL = {
     "AccessControlException": "Make this user the owner of the folder, as in: hdfs dfs -chown <user> "
@@ -30,7 +30,7 @@ _FINAL = {
     "PathComponentTooLongException": _CLEAR,
     "MaxDirectoryItemsExceededException": _CLEAR,
     "HadoopIllegalArgumentException": _CLEAR,
-    "IllegalArgumentException": f"Check the keys in plugin-config; {HTTP_ADDRESS} must be a NameNode's",
+    "IllegalArgumentException": f"Check the keys in plugin-config; {HTTP_ADDRESS} must be the address of a NameNode",
     "UnsupportedOperationException": "Check the version of the cluster: Hadoop 3 is expected",
 }
 """Remedies for permanent failures, by the Java exception's name."""
@@ -44,9 +44,11 @@ _QUOTAS = {
 _PASSING = {
     "StandbyException": "Make one active (see hdfs haadmin -getAllServiceState), and list all of them in the "
     f"configuration, by {SITE_PATH} or as {HTTP_ADDRESS}: host1:9870;host2:9870",
-    "SafeModeException": "It ends when the DataNodes have reported, unless an operator started it: hdfs dfsadmin "
-    "-safemode leave",
-    "BlockMissingException": "Start the DataNodes that hold it: hdfs fsck <path> -files -blocks -locations shows them",
+    "SafeModeException": "Safe mode ends when the DataNodes have reported, unless an operator entered it: hdfs "
+    "dfsadmin -safemode leave",
+    "BlockMissingException": (
+        "Start the DataNodes that hold the block: hdfs fsck <path> -files -blocks -locations shows them"
+    ),
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
 """Messages of an ``IOException`` which mean that no DataNode is left to write to or to read from."""
@@ -109,7 +111,7 @@ def no_answer(error: requests.RequestException, server: Server) -> StorageFailur
     said = message_of(innermost_cause(error))
     if isinstance(error, requests.exceptions.SSLError):
         return StorageAccessError(
-            f"no TLS with {who}: {said}. Set the environment variable REQUESTS_CA_BUNDLE to the "
+            f"no TLS connection to {who}: {said}. Set the environment variable REQUESTS_CA_BUNDLE to the "
             "authority's certificate; if the cluster has no TLS, correct dfs.http.policy"
         )
     if server.role == "DataNode":
@@ -138,17 +140,17 @@ def _no_namenode(cause: BaseException, server: Server, who: str) -> StorageFailu
         )
     return StorageUnavailableError(
         f"{who} did not respond: {message_of(cause)}. Check that it is up, that this is the port of its web server, "
-        "not that of RPC, and that nothing between it and this machine blocks HTTP"
+        "not that of RPC, and that no firewall or proxy blocks HTTP"
     )
 
 
 def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
-    said = f"{who} answered HTTP {error.status}, but not as WebHDFS"
+    said = f"{who} returned HTTP {error.status}, but not a WebHDFS response"
     if error.status in _OVERLOADED:
         return StorageUnavailableError(f"{said}. {_LOOK}")
     return StorageAccessError(
         f"{said}. Check that {HTTP_ADDRESS} is the web server of a NameNode, that WebHDFS is on (dfs.webhdfs.enabled), "
-        "and that no proxy is in between (HTTP_PROXY, NO_PROXY)"
+        "and that no proxy is used (HTTP_PROXY, NO_PROXY)"
     )
 
 

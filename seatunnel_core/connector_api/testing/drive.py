@@ -82,7 +82,7 @@ def options_of(plugin: Declaring | type, values: Mapping[str, Any]) -> Options:
 def through_json(value: T) -> T:
     """Return a body as read back from storage; fail if JSON changes it."""
     kept: T = json.loads(json.dumps(value))
-    assert kept == value, f"JSON does not keep {value!r}: use texts, numbers, truth values, lists and dicts"
+    assert kept == value, f"JSON cannot store {value!r}: use strings, numbers, booleans, lists and dicts"
     return kept
 
 
@@ -95,7 +95,7 @@ def through_checkpoint(cursor: PollCursor) -> PollCursor:
         return f"{len(parts) - 1:064x}"
 
     kept: PollCursor = with_parts(through_json(without_parts(cursor, store)), lambda name: parts[int(name, 16)])
-    assert kept == cursor, f"a checkpoint does not keep {cursor!r}"
+    assert kept == cursor, f"a checkpoint cannot store {cursor!r}"
     return kept
 
 
@@ -137,11 +137,13 @@ def read(
     rows: list[dict[str, Any]] = []
     for split in found.splits if splits is None else splits:
         for batch in shipped(source).read(split, context):
-            assert batch.rows.schema.equals(schemas[batch.table]), "a batch has other columns than its table"
+            assert batch.rows.schema.equals(schemas[batch.table]), (
+                "the columns of a batch differ from those of its table"
+            )
             assert batch.kinds is None or len(batch.kinds) == batch.rows.num_rows, "a kind for each row"
             rows.extend(batch.rows.to_pylist())
     if isinstance(context, Skipped) and context.facts:
-        assert not source.bounded, "a bounded source is never polled, so it cannot receive facts of its readers"
+        assert not source.bounded, "a bounded source is never polled, so it cannot receive facts from its readers"
         assert isinstance(source, SupportsFacts), "readers report facts, but the source does not implement absorb"
     return rows
 

@@ -125,7 +125,7 @@ class EndlessSourceConformance(ABC):
         source = self.source()
         polled = self.looks(source, {})
         finds = [at for at, each in enumerate(polled, 1) if each.items]
-        assert len(polled) >= 2, "give options with which the source needs at least two polls"
+        assert len(polled) >= 2, "choose options with which the source needs at least two polls"
         for at in range(1, finds[-1] + 1):
             again = self.source()
             self.wait(polled[at - 1].again_ms or 0)
@@ -171,7 +171,7 @@ class EndlessSourceConformance(ABC):
             if facts and isinstance(source, SupportsFacts) and isinstance(again, SupportsFacts):
                 cursor = through_checkpoint(polled.cursor)
                 absorbed = source.absorb(cursor, facts)
-                assert cursor == polled.cursor, "absorb changes the cursor that it receives"
+                assert cursor == polled.cursor, "absorb must not modify the cursor that it receives"
                 assert absorbed == again.absorb(cursor, facts)
 
 

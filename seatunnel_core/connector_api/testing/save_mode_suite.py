@@ -62,7 +62,7 @@ class SinkTargets(ABC):
     def test_committables_are_bound_to_what_says_where_they_go(self) -> None:
         """Check ``bound_to``, which is stored in the job's manifest and compared when the job is restored."""
         bound, again = self._made(self.options()).bound_to, self._made(self.options()).bound_to
-        assert json.loads(json.dumps(dict(bound))) == dict(again), "texts, and the same for the same options"
+        assert json.loads(json.dumps(dict(bound))) == dict(again), "strings, equal for equal options"
         other = self.elsewhere()
         assert other is None or self._made(other).bound_to != bound, "nothing distinguishes the two targets"
 
@@ -83,7 +83,9 @@ class SinkTargets(ABC):
             told_otherwise.prepare(sink_place(later))
             told_otherwise.create_tables((SCHEMA,), sink_place(later))
             commit(told_otherwise, [committable], later, may_be_committed=True)
-            assert self._found() == Counter([10]), "it took what it did not find for published, or published elsewhere"
+            assert self._found() == Counter([10]), (
+                "commit treated missing staged output as published, or published it elsewhere"
+            )
         self._finish(sink, committable)
 
     def test_a_target_that_was_lost_is_refused_and_not_created_again(self) -> None:
@@ -120,7 +122,7 @@ class SinkTargets(ABC):
         commit(sink, [done], first)
         if not self.lose_table():
             return
-        assert done.tables, "Staged.tables names no table, so the engine cannot remember it"
+        assert done.tables, "Staged.tables lists no table, so the engine cannot record the tables"
         for epoch in (2, 3):
             here = evolve(sink_place(place(epoch=epoch)), prepared_in=epoch - 1, published_to=done.tables)
             later = self._made(self.options())
@@ -138,7 +140,7 @@ class SinkTargets(ABC):
         last = place(epoch=3)
         sink.prepare(sink_place(last))
         commit(sink, [committable], last, may_be_committed=True)
-        assert self._found() == Counter([10]), "what was staged is not there any more"
+        assert self._found() == Counter([10]), "the staged output no longer exists"
 
     def test_two_sinks_of_a_pipeline_that_share_a_target_keep_apart(self) -> None:
         """Check that neither of two sinks publishes, sweeps or rolls back output of the other."""

@@ -46,7 +46,7 @@ class SourceConformance(ABC):
         splits = plan(self.source(), self.planning).splits
         assert [split.index for split in splits] == list(range(len(splits)))
         assert all(split.rows >= 1 and split.weight_bytes >= 0 for split in splits)
-        assert len(splits) >= 2, "give options with which the source has at least two splits"
+        assert len(splits) >= 2, "choose options with which the source has at least two splits"
 
     def test_a_second_enumeration_is_equal(self) -> None:
         """Enumerate twice."""
@@ -113,7 +113,7 @@ class SourceConformance(ABC):
     def test_every_option_is_documented(self) -> None:
         """Check that each option has a ``doc``."""
         for option in self.source_class.declared:
-            assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: its doc is one or two sentences"
+            assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: doc must be one or two sentences"
 
 
 def _multiset(rows: Sequence[Mapping[str, Any]]) -> Counter[str]:

@@ -62,7 +62,7 @@ class TransformConformance(ABC):
     def test_every_option_is_documented(self) -> None:
         """Check that each option has documentation in complete sentences."""
         for option in self.transform_class.declared:
-            assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: its doc is one or two sentences"
+            assert option.doc.strip().endswith((".", "?", ")")), f"{option.key}: doc must be one or two sentences"
 
     def _batch(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([dict(row) for row in self.rows()], schema=self.columns)

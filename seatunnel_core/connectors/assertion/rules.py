@@ -204,7 +204,9 @@ def _value_rule(rule: Mapping[str, Any]) -> ValueRule:
     if kind not in known and not (kind is None and compares):
         raise ValueError(f"expected a rule_type of {', '.join(known)} or an equals_to, found {kind}")
     if kind not in (*_OF_NUMBERS, *_OF_LENGTHS) and rule.get("rule_value") is not None:
-        raise ValueError(f"{kind or 'equals_to'} does not use rule_value: remove it, or set a rule_type that does")
+        raise ValueError(
+            f"{kind or 'equals_to'} does not use rule_value: remove rule_value, or set a rule_type that uses it"
+        )
     number = None
     if kind in _OF_NUMBERS:
         number = limit(kind, rule.get("rule_value"))

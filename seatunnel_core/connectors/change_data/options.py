@@ -39,12 +39,12 @@ TABLE_NAMES: Option[tuple[str, ...]] = Option(
     LIST(),
     required=True,
     unless=("table-pattern",),
-    doc="Tables to capture, with their database and schema, or the last parts of that path if it is unique.",
+    doc="Tables to capture, as database.schema.table, or the last parts of this path if they are unique.",
 )
 TABLE_PATTERN = Option(
     "table-pattern",
     STRING,
-    doc="Regular expression that matches the whole path of each table to capture. Not together with table-names.",
+    doc="Regular expression that matches the whole path of each table to capture. Cannot be combined with table-names.",
 )
 CONFIGURED_TABLE = Option("table", STRING, required=True, doc="The table, written as in table-names.")
 CONFIGURED_KEY: Option[tuple[str, ...]] = Option(
@@ -79,7 +79,7 @@ THRESHOLD = Option(
     "sample-sharding.threshold",
     within(1, 2**31 - 1),
     default=1000,
-    doc="Number of chunks from which the bounds of uneven chunks are taken from a sample of the rows.",
+    doc="Number of chunks from which the bounds of uneven chunks are computed from a sample of the rows.",
 )
 SAMPLING_RATE = Option(
     "inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="Sampling rate: one row out of this many."

@@ -27,13 +27,13 @@ class TableChoice:
             UsageError: The options are ambiguous or invalid.
         """
         if options.is_set(TABLE_NAMES) and options.is_set(TABLE_PATTERN):
-            raise UsageError("option 'table-pattern': remove it, or table-names; only one of them is allowed")
+            raise UsageError("option 'table-pattern': cannot be combined with table-names; remove one of them")
         names: tuple[str, ...] = options[TABLE_NAMES] or ()
         for name in names:
             _parts(name)
         written = options[TABLE_PATTERN]
         if written is None and not names:
-            raise UsageError("option 'table-names': it names no table")
+            raise UsageError("option 'table-names': the list is empty")
         try:
             return cls(names=names, pattern=None if written is None else re.compile(written))
         except re.error as error:
@@ -52,8 +52,8 @@ class TableChoice:
             found = [path for path in listed if self.pattern.fullmatch(".".join(path))]
             if not found:
                 raise SourceError(
-                    f"option 'table-pattern': no table matches {self.pattern.pattern!r}, which needs to match the "
-                    f"whole path; {_some(listed)}"
+                    f"option 'table-pattern': no table matches {self.pattern.pattern!r}, which must match the whole "
+                    f"path; {_some(listed)}"
                 )
             return found
         wanted = {named(name, listed) for name in self.names}
@@ -86,6 +86,6 @@ def _parts(name: str) -> TablePath:
 
 def _some(listed: Sequence[TablePath]) -> str:
     if not listed:
-        return "the user sees no table; check its permissions"
+        return "the user cannot access any table; check its permissions"
     shown = ", ".join(".".join(path) for path in listed[:3])
     return f"tables are {shown}" + (" …" if len(listed) > 3 else "")

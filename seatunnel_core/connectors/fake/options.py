@@ -24,7 +24,7 @@ LONGEST = 10_000
 
 SCHEMA_BLOCK = Option("schema", SCHEMA, required=True, unless=(TABLES,), doc="Columns and their types.")
 TABLE_NAMES = Option(
-    "table-names", LIST(STRING), doc="Names of several tables with the same columns, in place of schema.table."
+    "table-names", LIST(STRING), doc="Names of several tables with the same columns, instead of schema.table."
 )
 ROWS = Option(
     "rows",

@@ -19,7 +19,7 @@ MODE = Option(
     "connection_mode",
     ENUM("passive_local", "active_local"),
     default="passive_local",
-    no_effect="the client opens all data connections (passive mode)",
+    no_effect="in passive mode, the client opens all data connections",
     doc="Active or passive mode.",
 )
 CONTROL_ENCODING = Option("control_encoding", STRING, default="UTF-8", doc="Encoding of file names on the server.")

@@ -123,9 +123,13 @@ def file_increments(increment: Increment, path: str) -> FileIncrements:
             f"(modification time) or {NAME}"
         )
     if increment.key or increment.skips_nulls:
-        raise UsageError("option 'incremental': key and nulls are for tables; files are identified by path and time")
+        raise UsageError(
+            "option 'incremental': key and nulls apply only to tables; files are identified by path and time"
+        )
     if increment.column == NAME and increment.lag.strip("0"):
-        raise UsageError("option 'incremental': names have no lag; remove it, or set column to modified")
+        raise UsageError(
+            "option 'incremental': lag is not supported for file names; remove it, or set column to modified"
+        )
     found = FileIncrements(increment=increment, path=path)
     found.require_start()
     return found
@@ -141,7 +145,7 @@ class IncrementalFiles(OptionIncrements[FileIncrements]):
         increment: Increment | None = options.get(INCREMENTAL.key)
         if increment is not None and listing.watched:
             raise UsageError(
-                "option 'incremental': a watched folder already remembers its files; remove one of the two"
+                "option 'incremental': a watched folder already records its files; remove incremental or discovery_mode"
             )
         self._increments = None if increment is None else file_increments(increment, listing.path)
         self._window = None

@@ -42,8 +42,8 @@ def refuse_unfit(layout: FileLayout) -> None:
         return
     if layout.style.writer.keeps_names:
         raise UsageError(
-            "option 'write_mode': replace distinguishes new files from old ones by name, and binary files "
-            "keep their names; write data_save_mode = DROP_DATA"
+            "option 'write_mode': replace requires new file names, but binary files keep theirs; write data_save_mode "
+            "= DROP_DATA"
         )
     if not layout.root or layout.root.rstrip("/") == layout.files.top.rstrip("/"):
         raise UsageError(
@@ -58,8 +58,8 @@ def refuse_unfit(layout: FileLayout) -> None:
         )
     if chosen and layout.options.is_set(opt.PARTITION_DIR):
         raise UsageError(
-            "option 'partition_dir_expression': replace_partitions needs a separate folder for each "
-            "partition, as without this option; remove it"
+            "option 'partition_dir_expression': replace_partitions needs the default layout, with a separate folder "
+            "for each partition; remove partition_dir_expression"
         )
 
 
@@ -73,9 +73,8 @@ def require_replaceable(target: Target, folder: str) -> None:
     except OSError as error:
         raise target.failed("cannot be replaced", error, folder) from error
     raise SinkError(
-        f"{target.who}: {staging} exists: another job stages rows there or has left some behind, which would be "
-        "lost with the old folder."
-        " End or resume that job, or remove the folder"
+        f"{target.who}: {staging} exists: another job stages rows there, or left staged rows, which would be lost "
+        "with the old folder. End or resume that job, or remove the folder"
     )
 
 
@@ -252,7 +251,7 @@ class Replacing:
 
     def clear(self) -> None:
         """Remove the sink's leftovers after the end of the job."""
-        with self._sink_errors("cannot be swept"):
+        with self._sink_errors("cannot be cleaned up"):
             self._remove_waiting()
             if self._files.exists(self._done):
                 self._files.remove(self._done)

@@ -42,8 +42,10 @@ MISSING_STAGED = Option(
     "missing_staged",
     ENUM("fail", "published"),
     default="fail",
-    doc="Handling of a staged object that is missing after a restart together with its copy: fail, or assume "
-    "that it was published and later removed.",
+    doc=(
+        "Handling of a staged object if, after a restart, both the object and its published copy are missing: fail, "
+        "or assume that it was published and later removed."
+    ),
 )
 OPTIONS: tuple[Option[Any], ...] = (BUCKET, ENDPOINT, PROVIDER, ACCESS_KEY, SECRET_KEY, PROPERTIES)
 

@@ -74,7 +74,7 @@ class Fence:
         """Remove the fences of an ended job. Without ``fences``, it has created none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
-        with self._sink_errors("cannot be swept"):
+        with self._sink_errors("cannot be cleaned up"):
             for entry in self._fences() if fences else ():
                 self._take_down(entry)
         self._files.remove_if_empty(self._folder)
@@ -110,7 +110,7 @@ class Fence:
         if not self._files.exists(self._fence):
             raise SinkError(
                 f"{self._target.who}: {self._fence} no longer exists: another engine has taken over this job, or the "
-                f"job has ended, so nothing is removed from {self._target.root}"
+                f"job has ended, so no file is removed from {self._target.root}"
             )
 
     # -- existing entries ------------------------------------------------------------------------------------------

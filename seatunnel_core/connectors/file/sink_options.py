@@ -13,9 +13,9 @@ PATH = Option(
     "path",
     STRING,
     required=True,
-    doc="Folder to write to. May have variables, which each table replaces: ${database_name}, ${schema_name}, "
+    doc="Folder to write to. May contain variables of the rows' table: ${database_name}, ${schema_name}, "
     "${table_name}, ${schema_full_name}, ${table_full_name}, ${primary_key}, ${unique_key}, ${field_names} "
-    "and ${comment}. ${schema_name:public} sets a default for tables without one.",
+    "and ${comment}. ${schema_name:public} sets a default for tables without a schema.",
 )
 FORMAT = Option(
     "file_format_type",
@@ -28,14 +28,14 @@ CUSTOM_FILENAME = Option(
     "custom_filename",
     BOOLEAN,
     default=False,
-    doc="True to use file_name_expression. If unset, it is used if present.",
+    doc="True to use file_name_expression. By default, it is used if it is set.",
 )
 FILE_NAME = Option(
     "file_name_expression",
     STRING,
     default="${transactionId}",
     doc="File name, with ${transactionId}, ${now}, ${uuid} and, after ${transactionId}, the variables of path. "
-    "${transactionId}_ is put in front if missing.",
+    "${transactionId}_ is prepended if missing.",
 )
 TIME_FORMAT = Option("filename_time_format", STRING, default="yyyy.MM.dd", doc="Format of ${now}, as a Java pattern.")
 EXTENSION = Option("filename_extension", STRING, doc="File name extension, instead of the format's.")
@@ -58,7 +58,7 @@ HAVE_PARTITION = Option(
     "have_partition",
     BOOLEAN,
     default=False,
-    doc="True to use partition_by. If unset, it is used if present.",
+    doc="True to use partition_by. By default, it is used if it is set.",
 )
 PARTITION_BY = Option("partition_by", LIST(STRING), doc="Columns that determine the folder of a row.")
 PARTITION_DIR = Option(
@@ -78,13 +78,13 @@ BATCH_SIZE = Option(
     "batch_size", within(1, 2**31 - 1), default=1_000_000, unit="rows", doc="Maximum number of rows per file."
 )
 SINGLE_FILE = Option(
-    "single_file_mode", BOOLEAN, default=False, doc="True if a work unit writes one file; batch_size is then ignored."
+    "single_file_mode", BOOLEAN, default=False, doc="True to write one file per work unit; batch_size is then ignored."
 )
 EMPTY_FILE = Option(
     "create_empty_file_when_no_data",
     BOOLEAN,
     default=False,
-    doc="True if a work unit without rows writes a file without rows. Not allowed with partition_by.",
+    doc="True to write an empty file for a work unit without rows. Not allowed with partition_by.",
 )
 COMPRESS = Option(
     "compress_codec",
@@ -95,13 +95,13 @@ HEADER = Option(
     "enable_header_write",
     BOOLEAN,
     default=False,
-    doc="True if csv and text files begin with the column names; excel files always do.",
+    doc="True to write the column names into the first line of csv and text files; excel files always have them.",
 )
 QUOTE_MODE = Option(
     "csv_string_quote_mode",
     ENUM("MINIMAL", "ALL"),
     default="MINIMAL",
-    doc="MINIMAL quotes only values that need it, and the empty string, to distinguish it from null. ALL quotes "
+    doc="MINIMAL quotes only values that need quotes, and the empty string, to distinguish it from null. ALL quotes "
     "every value except null. The header is not quoted.",
 )
 SHEET_NAME = Option("sheet_name", STRING, default="Sheet1", doc="Name of the sheet in excel files.")
@@ -114,7 +114,7 @@ SHEET_ROWS = Option(
 MAX_ROWS = Option(
     "max_rows_in_memory",
     within(1, 2**31 - 1),
-    no_effect="no more than a batch of rows is held in memory",
+    no_effect="at most one batch of rows is held in memory",
     doc="SeaTunnel's number of rows held in memory while writing excel files.",
 )
 XML_ROOT_TAG = Option("xml_root_tag", STRING, default="RECORDS", doc="Name of the root element of xml files.")
@@ -135,7 +135,7 @@ ENCODING = Option(
     "encoding",
     STRING,
     default="UTF-8",
-    doc="Character encoding of csv, text, json and xml files; any that Python supports.",
+    doc="Character encoding of csv, text, json and xml files; any encoding that Python supports.",
 )
 DATE_FORMAT = Option(
     "date_format", STRING, doc="Format of dates in csv, text, json and xml files; yyyy-MM-dd by default."
@@ -171,8 +171,10 @@ SCHEMA_SAVE_MODE = Option(
     "schema_save_mode",
     ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),
     default="CREATE_SCHEMA_WHEN_NOT_EXIST",
-    doc="Handling of the folder when the job first starts: create it, empty it, or require that it exists. "
-    "IGNORE also creates it.",
+    doc=(
+        "Handling of the folder when the job first starts: create it, recreate it empty, or require that it exists. "
+        "IGNORE also creates it."
+    ),
 )
 EVOLUTION = Option(
     "schema_evolution_enabled",
@@ -189,7 +191,7 @@ TRANSACTION = Option(
 TMP_PATH = Option(
     "tmp_path",
     STRING,
-    no_effect="files are staged in the folder .seatunnel of the target, from which they can be renamed",
+    no_effect="files are staged in the folder .seatunnel of the target, so that they can be published by a rename",
     doc="SeaTunnel's folder for staged files.",
 )
 

@@ -172,7 +172,7 @@ class FileSource(IncrementalFiles, Source):
             found = [item["columns"] for item in inspected if "columns" in item]
             if not found:
                 if not filtered:
-                    _log.warning("%s has only empty files, so there are no rows", self._listing.path)
+                    _log.warning("%s contains only empty files, so no rows are read", self._listing.path)
                 return Enumeration(schemas=(), splits=())
             columns = self._format.columns_found(found)
             for doubt in [item["doubt"] for item in inspected if "doubt" in item][:1]:
@@ -249,7 +249,9 @@ class FileSource(IncrementalFiles, Source):
     def planned_reading(self) -> Sequence[str]:
         sample = self._format.sample() if self._reading.declared is None else ""
         looked_at = (
-            f"its columns are those of {sample}; --check inspected only the beginning of one file" if sample else ""
+            (f"the columns are inferred from {sample}; --check inspected only the beginning of one file")
+            if sample
+            else ""
         )
         return tuple(remark for remark in (looked_at, self._doubt) if remark)
 
@@ -263,7 +265,7 @@ class FileSource(IncrementalFiles, Source):
                 raise
             if isinstance(cause, OSError) and cause.errno not in (errno.ENOENT, errno.ENOTDIR):
                 raise
-            raise SourceError(f"{error}. Set path to a file, a folder, or a pattern that matches some") from error
+            raise SourceError(f"{error}. Set path to a file, a folder, or a pattern that matches files") from error
 
     def _inferred(self, files: Sequence[FileVersion]) -> pa.Schema | None:
         first = next((version for version in files if version.size), None)
@@ -342,9 +344,7 @@ def _check_inference(format: str, options: Options) -> None:
         if options.is_set(option) and format != "json":
             raise UsageError(f"option {option.key!r}: only for file_format_type = json; remove it for {format}")
         if options.is_set(option) and declares and option not in (NESTING, COLUMN_NAMES):
-            raise UsageError(
-                f"option {option.key!r}: schema declares the columns, so none are inferred; remove one of the two"
-            )
+            raise UsageError(f"option {option.key!r}: schema already declares the columns; remove one of the two")
     if options[NESTING] == TABLES and options[opt.READ_COLUMNS]:
         raise UsageError("option 'read_columns': nesting = tables reads all columns; select them with Filter")
 

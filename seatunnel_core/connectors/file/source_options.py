@@ -68,8 +68,10 @@ FORMAT = Option(
 SCHEMA_BLOCK = Option(
     "schema",
     SCHEMA,
-    doc="Columns and their types. If unset, they are inferred: from all rows of json, and from the beginning of "
-    "each file of other formats.",
+    doc=(
+        "Columns and their types. By default they are inferred: for json from all rows, for other formats from the "
+        "beginning of each file."
+    ),
 )
 READ_COLUMNS = Option("read_columns", LIST(STRING), doc="Columns to read; all by default.")
 FIELD_DELIMITER = Option(
@@ -83,7 +85,7 @@ ROW_DELIMITER = Option(
     "row_delimiter",
     ENUM("\\n", "\n", "\\r\\n", "\r\n"),
     default="\n",
-    doc="Line separator. All usual ones are recognised.",
+    doc="Line separator. By default, LF, CRLF and CR are recognised.",
 )
 SKIP_HEADER = Option(
     "skip_header_row_number",
@@ -104,13 +106,13 @@ XML_ATTRIBUTES = Option(
     "xml_use_attr_format",
     BOOLEAN,
     default=False,
-    doc="True if an xml row has its values in attributes; false if in child elements.",
+    doc="True if the values of an xml row are attributes, false if they are child elements.",
 )
 USE_HEADER = Option(
     "csv_use_header_line",
     BOOLEAN,
     default=False,
-    doc="True if the first line of each csv file names its columns, in any order.",
+    doc="True if the first line of each csv file contains the column names, in any order.",
 )
 QUOTE = Option("quote_char", STRING, default='"', doc="Quote character of csv; empty for none.")
 ESCAPE = Option(
@@ -119,14 +121,16 @@ ESCAPE = Option(
     doc="Escape character: the next character is taken literally. Files with escapes are not split.",
 )
 NULL_FORMAT = Option(
-    "null_format", STRING, doc="String that means null, such as NA. An empty unquoted value is always null."
+    "null_format", STRING, doc="String that represents null, such as NA. An empty unquoted value is always null."
 )
 EMPTY_VALUE = Option(
     "empty_value",
     ENUM("NULL", "TEXT"),
     default="NULL",
-    doc="Meaning of an empty value in a string or bytes column of text and csv: null, as in SeaTunnel, or the "
-    "empty text, so that only null_format means null. With TEXT a file is read line by line, which is slower.",
+    doc=(
+        "Meaning of an empty value in a string or bytes column of text and csv: null, as in SeaTunnel, or the empty "
+        "string, so that only null_format means null. TEXT reads files line by line, which is slower."
+    ),
 )
 DATE_FORMAT = Option("date_format", STRING, default="yyyy-MM-dd", doc="Format of dates.")
 DATETIME_FORMAT = Option(
@@ -136,15 +140,17 @@ TIME_FORMAT = Option(
     "time_format",
     ENUM("HH:mm:ss", "HH:mm:ss.SSS", "HH:mm"),
     default="HH:mm:ss",
-    doc="Format of times; all of these are recognised.",
+    doc="Format of times; all supported formats are recognised.",
 )
 ENCODING = Option("encoding", STRING, default="UTF-8", doc="Character encoding of text files.")
 COMPRESS = Option(
     "compress_codec",
     ENUM("none", "gzip", "zlib", "snappy", "lz4", "zstd", "brotli", "bz2", "lzo"),
     default="none",
-    doc="Compression of text, csv, json and xml files. Compressed files are not split. Parquet and ORC files "
-    "state their own.",
+    doc=(
+        "Compression of text, csv, json and xml files. Compressed files are not split. Parquet and ORC files contain "
+        "their compression."
+    ),
 )
 ARCHIVE = Option(
     "archive_compress_codec",
@@ -168,7 +174,7 @@ SORT_BY_TIME = Option(
     "sort_files_by_modification_time",
     BOOLEAN,
     default=False,
-    no_effect="files are sorted by path, so that a restart finds the same order, and columns are those of all files",
+    no_effect="files are read in the order of their paths, and columns are inferred from all files",
     doc="SeaTunnel's option to read the newest file first.",
 )
 RECURSIVE = Option("recursive_file_scan", BOOLEAN, default=True, doc="True to read subfolders.")
@@ -176,7 +182,10 @@ PARTITIONS = Option(
     "parse_partition_from_path",
     BOOLEAN,
     default=True,
-    doc="True if folders named key=value become columns: strings at the end of the row, or of the type in schema.",
+    doc=(
+        "True to read folders named key=value as columns at the end of the row: strings, or the type declared in "
+        "schema."
+    ),
 )
 READ_PARTITIONS = Option(
     "read_partitions",
@@ -203,7 +212,7 @@ COMPLETE_FILE = Option(
     "binary_complete_file_mode",
     BOOLEAN,
     default=False,
-    doc="True if a row contains a whole binary file, of less than 2 GiB; binary_chunk_size is then ignored.",
+    doc="True to read a whole binary file, of less than 2 GiB, into one row; binary_chunk_size is then ignored.",
 )
 DISCOVERY = Option(
     "discovery_mode",
@@ -216,14 +225,16 @@ SCAN_INTERVAL = Option(
     SCAN_DURATION,
     default=10_000,
     unit="ms",
-    doc="Interval between listings of a watched folder. A file is read when two listings show it with the same "
-    "size and time.",
+    doc=(
+        "Interval between listings of a watched folder. A file is read once its size and time are equal in two "
+        "listings."
+    ),
 )
 START_MODE = Option(
     "start_mode",
     ENUM("earliest", "latest"),
     default="earliest",
-    doc="`latest` skips the files that exist when a watched folder is first listed.",
+    doc="`latest` skips files that exist when the watched folder is first listed.",
 )
 SYNC_MODE = Option(
     "sync_mode",
@@ -238,15 +249,19 @@ MISSING_COLUMNS = Option(
     "missing_columns",
     ENUM("FAIL", "NULL"),
     default="FAIL",
-    doc="Handling of a column that is in other files, or in schema, but not in this file: an error, or null. A "
-    "defaultValue in schema, which may be null, sets it for one column.",
+    doc=(
+        "Handling of a column that other files or schema have but this file lacks: an error, or null. For one column, "
+        "a defaultValue in schema, which may be null, overrides it."
+    ),
 )
 ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP"),
     default="FAIL",
-    doc="Handling of a row that cannot be read: fail the pipeline, or count and skip the row. If set, it also "
-    "applies to lines with more or fewer values than columns, which are otherwise accepted.",
+    doc=(
+        "Handling of a row that cannot be read: fail the pipeline, or count and skip the row. If set, it also applies "
+        "to lines with too many or too few values, which are otherwise accepted."
+    ),
 )
 
 OF_A_TABLE: tuple[Option[Any], ...] = (

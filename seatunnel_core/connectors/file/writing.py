@@ -50,9 +50,9 @@ class FileSinkWriter(SinkWriter):
         """Write a batch, after checking that the format can represent all its rows."""
         if not batch.inserts_only:
             raise SinkError(
-                f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a file gets only new "
-                "rows; add the kind of each row as a column with the transform RowKindExtractor, or select rows with "
-                "FilterRowKind"
+                f"{self._target.who}: the table {batch.table} has updated or deleted rows, but files accept only "
+                "inserted rows; add the kind of each row as a column with the transform RowKindExtractor, or select "
+                "rows with FilterRowKind"
             )
         try:
             for destination, columns, rows in list(self._parts(batch)):

@@ -204,7 +204,8 @@ class FileSystem(MarkedStaging):
                     seen.add(version.path)
             if walk.left_out and not quiet:
                 _log.warning(
-                    "%d files are skipped because they or their folders start with _, such as %s; name them in path",
+                    "%d files are skipped because their names, or names of their folders, start with _, such as %s; "
+                    "to read them, set path to such a file or folder",
                     walk.left_out,
                     walk.example,
                 )

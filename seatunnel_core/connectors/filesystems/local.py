@@ -108,10 +108,10 @@ class LocalFileSystem(FileSystem):
     def require_replaceable(self, folder: str) -> None:
         above = os.path.dirname(folder)
         if os.path.islink(folder):
-            problem = f"it is a link; write the folder that it links to, {os.path.realpath(folder)}"
+            problem = f"it is a link; set path to its target, {os.path.realpath(folder)}"
             raise OSError(errno.EINVAL, problem, folder)
         if os.path.ismount(folder):
-            problem = "it is a mount point, which cannot be replaced; write a folder in it"
+            problem = "it is a mount point, which cannot be replaced; use a folder in it"
             raise OSError(errno.EBUSY, problem, folder)
         if os.path.isdir(above) and not os.access(above, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, f"{above}, its parent folder, is not writable", folder)
@@ -229,7 +229,7 @@ class LocalOpenFile(OpenFile):
 
     def _changed(self, how: str) -> SourceChangedError:
         return SourceChangedError(
-            f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
+            f"{self.version.path} changed after it was listed: {how}; start a new job to read its current content"
         )
 
     def close(self) -> None:

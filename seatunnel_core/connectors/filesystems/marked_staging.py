@@ -45,6 +45,6 @@ class MarkedStaging(ABC):
         if self.is_prepared(folder):
             return ""
         return (
-            f"the staging folder {folder} no longer exists, so it is unknown whether {target} was published: it was "
-            "moved or removed, or its disk is not mounted. Restore it, and resume the job"
+            f"the staging folder {folder} no longer exists, so it is unknown whether {target} was published. The "
+            "folder was moved or removed, or its disk is not mounted. Restore it, and resume the job"
         )

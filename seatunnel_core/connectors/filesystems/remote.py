@@ -118,7 +118,7 @@ class RemoteOpenFile(OpenFile):
     def changed(self, how: str) -> SourceChangedError:
         """Return the error for a file that is no longer the listed version."""
         return SourceChangedError(
-            f"{self.version.path} changed after it was listed: {how}; start a new job to read it as it is now"
+            f"{self.version.path} changed after it was listed: {how}; start a new job to read its current content"
         )
 
 

@@ -117,7 +117,7 @@ class Content:
         asked = [o.key for o in (opt.CONTENT_FIELD, opt.MULTI_LINES, opt.PAGEING) if options[o]]
         if self.format == "binary" and asked:
             raise UsageError(
-                f"option {asked[0]!r}: not supported with format = binary, which passes a file unchanged; remove it"
+                f"option {asked[0]!r}: not supported with format = binary, which copies a file unchanged; remove it"
             )
 
     # -- rows -----------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ class Content:
         counts = {len(values) for values in columns.values()}
         if len(counts) > 1:
             each_count = ", ".join(f"{len(values)} at {self.fields[name]!r}" for name, values in columns.items())
-            raise SourceError(f"{where}: the paths of json_field find different numbers of rows: {each_count}")
+            raise SourceError(f"{where}: the paths of json_field match different numbers of values: {each_count}")
         count = counts.pop() if counts else 1
         return [{**alone, **{name: values[row] for name, values in columns.items()}} for row in range(count)]
 

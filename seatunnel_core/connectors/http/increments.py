@@ -74,8 +74,8 @@ class RowIncrements:
             zone = {mark: value for mark, value in zone.items() if since is None or value >= since}
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{pick(missing, 'row')} of {self.shown} without a value in {self.increment.column!r}, which "
-                f"no increment would include. Skip such rows with incremental {{ nulls = SKIP }}"
+                f"{pick(missing, 'row')} of {self.shown} without a value in {self.increment.column!r}: no increment "
+                f"would include them. Skip such rows with incremental {{ nulls = SKIP }}"
             )
         if last is None:
             return Window(reads=self.reads, after=after)
@@ -106,7 +106,7 @@ class RowIncrements:
             has = value is not None and self._bounds.has(value, mark, window)
             if has and mark in before:
                 context.leave_out(
-                    "occurred twice in one response, with the same key and value", f"{self.shown}, row {number}"
+                    "occurred twice in one response with the same key and value", f"{self.shown}, row {number}"
                 )
             chosen.append(has and mark not in before)
             if has:
@@ -238,8 +238,8 @@ def _refuse_others(content: Content, paging: Paging | None) -> None:
         )
     if paging is not None and paging.last:
         raise UsageError(
-            "option 'incremental': increments differ in their number of pages: remove total_page_size, and "
-            "set batch_size"
+            "option 'incremental': the number of pages differs between increments: remove total_page_size, and set "
+            "batch_size"
         )
 
 

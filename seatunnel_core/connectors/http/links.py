@@ -37,7 +37,8 @@ def addressed(request: Request, reference: str) -> Request:
         raise SourceError(f"{request.shown}: the address of the next page does not start with http:// or https://")
     if other:
         raise SourceError(
-            f"{request.shown}: the next page is on another host, {parts.hostname}, to which no request is sent"
+            f"{request.shown}: the next page is on another host, {parts.hostname}; requests are sent only to the host "
+            "of url"
         )
     user = urlsplit(request.url).netloc.rpartition("@")[0]
     if user and "@" not in parts.netloc:

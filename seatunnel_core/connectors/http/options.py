@@ -30,34 +30,38 @@ RETRY = Option(
     "retry",
     within(0, 100),
     default=3,
-    doc="Number of retries of a request without a response, or with status 429, 502, 503 or 504. A Retry-After "
-    "header (seconds or a date) sets the delay, up to five minutes.",
+    doc=(
+        "Maximum retries of a request that gets no response, or status 429, 502, 503 or 504. A Retry-After header "
+        "(seconds or a date) sets the delay, up to five minutes."
+    ),
 )
 BACKOFF = Option(
     "retry_backoff_multiplier_ms",
     DURATION_MS,
     default=100,
     unit="ms",
-    doc="Delay before the first retry; doubled for each further one.",
+    doc="Delay before the first retry; doubled for each further retry.",
 )
 BACKOFF_MAX = Option(
     "retry_backoff_max_ms", DURATION_MS, default=10_000, unit="ms", doc="Maximum delay before a retry."
 )
 CONNECT_TIMEOUT = Option("connect_timeout_ms", DURATION_MS, default=12_000, unit="ms", doc="Timeout for connecting.")
 SOCKET_TIMEOUT = Option(
-    "socket_timeout_ms", DURATION_MS, default=60_000, unit="ms", doc="Timeout for the next piece of a response."
+    "socket_timeout_ms", DURATION_MS, default=60_000, unit="ms", doc="Timeout for each read of a response."
 )
 CA_FILE = Option(
     "tls_ca_file",
     STRING,
-    doc="PEM file with trusted certificates, on the machines of the tasks too. By default the ones in "
-    "REQUESTS_CA_BUNDLE, else those of Python's certifi. The certificate of the service is always verified.",
+    doc=(
+        "PEM file with trusted certificates, also needed on the machines of the tasks. By default REQUESTS_CA_BUNDLE, "
+        "else Python's certifi. The certificate of the service is always verified."
+    ),
 )
 CERTIFICATE = Option("tls_certificate_file", STRING, doc="PEM file with the client certificate.")
 KEY = Option(
     "tls_key_file",
     STRING,
-    doc="PEM file with the key of that certificate, if it is in a file by itself; without a passphrase.",
+    doc="PEM file with the key of the client certificate, if it is in a separate file; without a passphrase.",
 )
 
 CONNECTION: tuple[Option[Any], ...] = (
@@ -82,13 +86,15 @@ BODY = Option(
 AS_FORM = Option(
     "keep_params_as_form",
     BOOLEAN,
-    doc="True to send the params of a POST as a form in the body, false to send them in the URL. If unset and "
-    "there is no body, they are sent in both, as versions of SeaTunnel differ.",
+    doc=(
+        "True to send the params of a POST as a form in the body, false to send them in the URL. If unset and there "
+        "is no body, they are sent in both places, because versions of SeaTunnel differ."
+    ),
 )
 FORMAT = Option(
     "format",
     ENUM("json", "text", "binary"),
-    doc="Format of the responses. By default json if schema has columns, else text: one column content.",
+    doc="Format of the responses. By default json if schema has columns, else text, with one column, content.",
 )
 SCHEMA_BLOCK = Option("schema", SCHEMA, doc="Columns, and the name of the table.")
 CONTENT_FIELD = Option(
@@ -105,8 +111,10 @@ MISSED_IS_NULL = Option(
     BOOLEAN,
     default=False,
     aliases=("json_field_missed_return_null",),
-    doc="True if a path without a match in a whole response gives nulls (no rows for content_field) instead of "
-    "an error.",
+    doc=(
+        "True to return nulls (no rows for content_field) if a path matches nothing in a whole response; false for an "
+        "error."
+    ),
 )
 MULTI_LINES = Option(
     "enable_multi_lines",
@@ -125,7 +133,7 @@ KEEP_PAGE = Option(
     "keep_page_param_as_http_param",
     BOOLEAN,
     default=False,
-    doc="True if the page number or cursor is only a param, even if its name occurs elsewhere in the request.",
+    doc="True to send the page number or cursor only in params, even if its name also occurs elsewhere in the request.",
 )
 
 PAGE_FIELD = Option("page_field", STRING, default="page", doc="Name of the page number in the request.")
@@ -134,9 +142,11 @@ PAGE_ROWS = Option(
     "batch_size",
     within(1, 10**9),
     unit="rows",
-    doc="Rows per page: a page with fewer is the last one, if total_page_size is unset. If the first page has "
-    "fewer, the next one is still requested, as a service may limit its pages. Without it, a page without "
-    "rows is the last one.",
+    doc=(
+        "Rows per page. If total_page_size is unset, a page with fewer rows is the last one; after a short first "
+        "page, the second is still requested, because a service may limit its pages. If both are unset, a page "
+        "without rows is the last one."
+    ),
 )
 START_PAGE = Option("start_page_number", within(0, 10**9), default=1, doc="Number of the first page.")
 PAGE_TYPE = Option(
@@ -149,15 +159,19 @@ PAGE_TYPE = Option(
 HAS_MORE = Option(
     "has_more_response_field",
     STRING,
-    doc="JSONPath of a flag in a response that is true if more pages follow. It alone ends pages by number, and "
-    "also ends pages by cursor.",
+    doc=(
+        "JSONPath of a flag in a response that is true if more pages follow. With page numbers, only this flag "
+        "determines the last page; with cursors, a missing cursor does, too."
+    ),
 )
 CURSOR_FIELD = Option(
     "cursor_field",
     STRING,
     default="cursor",
-    doc="Name of the cursor in the request. Without it, a cursor that is an address of the same host is "
-    "requested as a URL, or relative to the page that contains it, such as /x?after=2 or ?after=2.",
+    doc=(
+        "Name of the cursor in the request. If unset, the cursor must be a URL on the same host, absolute or relative "
+        "to the current page, such as /x?after=2 or ?after=2, and is requested as the next page."
+    ),
 )
 CURSOR_RESPONSE = Option(
     "cursor_response_field",
@@ -168,9 +182,11 @@ PLACEHOLDER = Option(
     "use_placeholder_replacement",
     BOOLEAN,
     default=False,
-    doc="True if ${page}, or another name, is a placeholder for the value in url, headers, params and body. If "
-    "false, the value of the key of that name is replaced in params, a JSON body or headers; if there is "
-    "none, it is added to params.",
+    doc=(
+        "True to replace the placeholder ${page}, or another name, in url, headers, params and body. If false, the "
+        "key of that name in params, a JSON body or headers gets the value; if no such key exists, it is added to "
+        "params."
+    ),
 )
 PAGEING = Option(
     "pageing",
@@ -199,8 +215,10 @@ REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
     default=False,
-    doc="True if repeated requests return the same rows, which only you can know. If false, a failure may "
-    "duplicate or lose rows.",
+    doc=(
+        "True to state that repeated requests return the same rows; the engine cannot check this. If false, a failure "
+        "may duplicate or lose rows."
+    ),
 )
 BAD_ROWS = Option(
     "row_error_handle_way",
@@ -241,7 +259,10 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
 )
 
 ARRAY_MODE = Option(
-    "array_mode", BOOLEAN, default=False, doc="True to send rows as an array of objects, instead of one per request."
+    "array_mode",
+    BOOLEAN,
+    default=False,
+    doc=("True to send rows as an array of objects, instead of one row per request."),
 )
 ARRAY_ROWS = Option("batch_size", within(1, 10**6), default=1, unit="rows", doc="Maximum number of rows in an array.")
 INTERVAL = Option("request_interval_ms", DURATION_MS, default=0, unit="ms", doc="Delay between two requests of a task.")

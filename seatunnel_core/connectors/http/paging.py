@@ -65,8 +65,8 @@ class Paging:
             checked_path("pageing", each)
         if more and block[opt.TOTAL_PAGES]:
             raise UsageError(
-                "option 'pageing': total_page_size and has_more_response_field contradict each other: both "
-                "define the last page"
+                "option 'pageing': total_page_size and has_more_response_field both define the last page; remove one "
+                "of the two"
             )
         start, last = block[opt.START_PAGE], block[opt.TOTAL_PAGES]
         if last and last < start:

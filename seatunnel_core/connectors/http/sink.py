@@ -28,7 +28,7 @@ class HttpSink(Sink, SupportsDryRun):
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SINK_OPTIONS
     guarantee = Guarantee.AT_LEAST_ONCE
     isolates_bad_rows = True
-    weakness = "sends rows directly, so a retried task sends the rows of the failed one again"
+    weakness = "sends rows directly, so a retried task sends the rows of the failed attempt again"
     credentials: ClassVar[str] = "headers and params"
     """Options that contain the credentials, for messages."""
 
@@ -77,7 +77,7 @@ class HttpSink(Sink, SupportsDryRun):
     def dry_run(self, schemas: Sequence[TableSchema] | None) -> Sequence[str]:
         with Client(self.connection, SinkError) as client:
             client.reach(self.request(""))
-        return ["the service responds; the login is checked with the first row"]
+        return ["the service responds; the login will be checked with the first row"]
 
     def prepare(self, context: SinkContext) -> None:
         with Client(self.connection, SinkError) as client:

@@ -45,11 +45,11 @@ from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 _BOTH = (
     "params of a POST without a body are sent in the URL, as in newer versions of SeaTunnel, and as a form, "
-    "as in 2.3.8; set keep_params_as_form = true for the form alone, false for the URL alone"
+    "as in 2.3.8; set keep_params_as_form = true to use only the form, false to use only the URL"
 )
 _PAGES_KEEP = (
-    "Exception: rows that move between pages during the read; request a stable order, such as that of the "
-    "column of incremental"
+    "Exception: rows that move between pages during the read. Request a stable order, for example by the column of "
+    "incremental"
 )
 _log = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
     def planned_reading(self) -> Sequence[str]:
         if self._content.sample is None:
             return ()
-        return (f"its columns are those of the {self._content.looked_at}; --check inspected only the first page",)
+        return (f"the columns are inferred from the {self._content.looked_at}; --check inspected only the first page",)
 
     def _look_at_first_page(self) -> list[Any]:
         """Return the elements of the first page; empty if the page has no columns."""
@@ -196,7 +196,7 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
             found = (self._looked or Shape.of(stored.below(inspected[0], "shape"))).columns()
             content, columns = content.with_columns(found), {"columns": schema_to_text(found)}
             if not found.names:
-                _log.warning("%s has no row with a field, so there are no rows", self._written().shown)
+                _log.warning("%s contains no row with a field, so no rows are read", self._written().shown)
                 return Enumeration(schemas=(), splits=())
         bodies = [{**poll, **body, **columns} for poll in polls for body in self._bodies(planning)]
         splits = [self._split(index, body) for index, body in enumerate(bodies)]

@@ -99,11 +99,9 @@ class Walk:
         expected = self.paging.rows or 0
         if self.context is not None and 0 < count < expected:
             what = (
-                f"are in pages of fewer rows than batch_size = {expected:,}, although pages follow: the "
-                "service limits its pages. Set batch_size to its limit"
-                + ", and check total_page_size"
-                * bool(self.paging.last)
-            )
+                f"are in pages of fewer rows than batch_size = {expected:,}, although pages follow: the service "
+                "limits the page size. Set batch_size to that limit"
+            ) + ", and check total_page_size" * bool(self.paging.last)
             self.context.note(what, f"{where}, with {count:,}", rows=count)
 
     def _refuse_repeated(self, answer: Answer, where: str, seen: dict[bytes, int], number: int, again: int) -> int:
@@ -113,14 +111,14 @@ class Walk:
             return 0
         if same == number - 1:
             raise SourceError(
-                f"{where} equals the previous page: the service ignores {self.paging.name!r}. Correct "
-                "page_field, or set total_page_size or batch_size to find the last page"
+                f"{where} equals the previous page: the service ignores {self.paging.name!r}. Correct page_field, or "
+                "set total_page_size or batch_size to determine the last page"
             )
         if again and same == again + 1:
             raise SourceError(
-                f"{where} equals page {same}, and the previous page was repeated, too: the service starts "
-                "again after its last page. Set total_page_size, batch_size or has_more_response_field to "
-                "find the last page"
+                f"{where} equals page {same}, and the previous page was repeated, too: after its last page, the "
+                "service starts again. Set total_page_size, batch_size or has_more_response_field to determine the "
+                "last page"
             )
         return same
 
@@ -169,8 +167,8 @@ class Walk:
         found = self.paging.says_more(self.content.documents(answer.decoded(where), where))
         if found is None and is_first and rows and not self.content.missed_is_null:
             raise SourceError(
-                f"{where}: has_more_response_field = {self.paging.more_path!r} matches nothing. Correct it, or, "
-                "if this means that no page follows, set json_filed_missed_return_null = true"
+                f"{where}: has_more_response_field = {self.paging.more_path!r} matches nothing. Correct the path. If "
+                "a missing value means that no page follows, set json_filed_missed_return_null = true"
             )
         return bool(found)
 

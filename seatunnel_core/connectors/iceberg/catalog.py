@@ -39,8 +39,8 @@ def catalog_properties(options: Options) -> dict[str, str]:
     kind = given.pop("type", "").lower() or _JAVA_CATALOGS.get(java or "", "")
     if kind == "hadoop":
         raise UsageError(
-            "option 'iceberg.catalog.config': catalogs of type hadoop are not supported, because a folder "
-            "alone cannot isolate two writers; register the table with another one, such as { type = sql, "
+            "option 'iceberg.catalog.config': catalogs of type hadoop are not supported, because a folder alone "
+            "cannot isolate two writers; register the table in another catalog, such as { type = sql, "
             'uri = "sqlite:////data/catalog.db", warehouse = "file:///data/warehouse" }'
         )
     if kind not in _TYPES:

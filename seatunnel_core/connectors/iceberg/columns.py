@@ -104,7 +104,9 @@ def refuse_unfit(rows: TableSchema, table: "Schema", named: str, *, case_sensiti
         if field is None:
             raise no_column(named, column.name, table.column_names, rows.table, adds=None)
         if field.field_id in taken:
-            raise SinkError(f"{taken[field.field_id]!r} and {column.name!r} both go into {field.name!r} of {named}")
+            raise SinkError(
+                f"{taken[field.field_id]!r} and {column.name!r} would both be written to {field.name!r} of {named}"
+            )
         taken[field.field_id] = column.name
         if not _fits(_iceberg_type(rows, column, count(1)), field.field_type):
             raise unfit(column, str(field.field_type), named, rows.table, widened=None)

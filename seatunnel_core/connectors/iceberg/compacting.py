@@ -226,7 +226,9 @@ class Compacting:
                 created.may_be_committed = False
                 continue
             return
-        raise SinkError(f"other writers of the table {self.named} were faster {TRIES} times")
+        raise SinkError(
+            f"{TRIES} commits to the table {self.named} failed, because other writers committed first each time"
+        )
 
 
 @contextmanager
@@ -268,7 +270,7 @@ def _refuse_nested_uuids(table: "Table", named: str) -> None:
     for number in sorted(schema.field_ids - {column.field_id for column in schema.fields}):
         if isinstance(schema.find_type(number), UUIDType):
             raise SinkError(
-                f"the table {named} has uuids in {schema.find_column_name(number)!r}, inside of another column, which "
+                f"the table {named} has uuids in {schema.find_column_name(number)!r}, nested in another column, which "
                 "cannot be rewritten; rewrite the table with Spark (rewrite_data_files)"
             )
 

@@ -75,7 +75,7 @@ class SnapshotIncrements:
         if snapshot.parent_snapshot_id is None:
             raise SourceError(
                 f"option 'incremental': start: the content of {self.named} before {start}, its oldest "
-                "snapshot, is unknown; set a later one, or remove start to begin with all rows"
+                "snapshot, is unknown; set a later snapshot, or remove start to begin with all rows"
             )
         return int(snapshot.parent_snapshot_id)
 

@@ -54,7 +54,7 @@ def refuse_unmergeable(
     if missing:
         raise SinkError(
             f"the table {named} has the column {missing[0]!r}, which the rows of {rows.table} lack: a merge replaces "
-            "whole rows here, and the column would become null; give the rows that column"
+            "whole rows, so the column would become null; add the column to the rows"
         )
     refuse_split_keys(table.spec(), schema, key, named)
     refuse_other_specs(table, named)
@@ -66,9 +66,8 @@ def refuse_floating_keys(rows: TableSchema, key: tuple[str, ...]) -> None:
         kind = rows.columns.field(name).type
         if of.is_floating(kind):
             raise SinkError(
-                f"option 'merge_key': column {name!r} of {rows.table} is a {type_name(kind)}, by which Iceberg "
-                "cannot find rows; choose"
-                " other columns, or convert it to a decimal"
+                f"option 'merge_key': column {name!r} of {rows.table} is a {type_name(kind)}, which Iceberg cannot "
+                "compare exactly; choose other columns, or convert it to a decimal"
             )
 
 
@@ -79,8 +78,8 @@ def refuse_split_keys(spec: "PartitionSpec", schema: "Schema", key: tuple[str, .
         if column not in key:
             raise SinkError(
                 f"the table {named} is partitioned by {field.name!r}, and {column!r} is not part of the key "
-                f"({', '.join(key)}): the older row of a key may be in another partition, where a merge does not find "
-                f"it; add {column} to merge_key, or merge into a table without that partition"
+                f"({', '.join(key)}): the existing row of a key may be in another partition, where a merge does not "
+                f"find it; add {column} to merge_key, or merge into a table without that partition"
             )
 
 
@@ -93,9 +92,8 @@ def refuse_other_specs(table: "Table", named: str) -> None:
     for manifest in snapshot.manifests(table.io) if snapshot is not None else ():
         if manifest.partition_spec_id != spec.spec_id and (manifest.has_added_files() or manifest.has_existing_files()):
             raise SinkError(
-                f"the table {named} has files that were written with another partitioning, in which a merge "
-                "cannot find older rows; rewrite them with the current partitioning"
-                " (rewrite_data_files)"
+                f"the table {named} has files that were written with another partitioning, so a merge cannot find "
+                "existing rows; rewrite the files with the current partitioning (rewrite_data_files)"
             )
 
 

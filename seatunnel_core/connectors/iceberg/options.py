@@ -32,14 +32,16 @@ TABLE = Option(
     "table",
     STRING,
     required=True,
-    doc="Name of the table, for all rows, or with ${table_name} for one table per input table, also as part of a "
-    "longer name.",
+    doc=(
+        "Name of the table for all rows; with ${table_name}, which may be part of a longer name, one table per input "
+        "table."
+    ),
 )
 CASE_SENSITIVE = Option(
     "case_sensitive",
     BOOLEAN,
     default=False,
-    doc="True if column names of rows and table must match in case.",
+    doc="True to compare column names of rows and table case-sensitively.",
 )
 WRITE_PROPERTIES = Option(
     "iceberg.table.write-props",
@@ -51,12 +53,12 @@ PARTITION_KEYS = Option(
     "iceberg.table.partition-keys",
     STRING,
     doc="Partitioning of tables that this sink creates, separated by commas: a column, year(column), "
-    "month(column), day(column), hour(column), bucket(column, 16) or truncate(column, 10). Existing tables "
-    "keep theirs.",
+    "month(column), day(column), hour(column), bucket(column, 16) or truncate(column, 10). Existing tables keep their "
+    "partitioning.",
 )
 SCHEMA_SAVE_MODE = evolve(
     of_files.SCHEMA_SAVE_MODE,
-    doc="Handling of the table when the job first starts; IGNORE leaves it unchanged, so it must exist.",
+    doc="Handling of the table when the job first starts; IGNORE leaves it unchanged and requires that it exists.",
 )
 DATA_SAVE_MODE = evolve(of_files.DATA_SAVE_MODE, doc="Handling of existing rows when the job first starts.")
 BRANCH = Option("iceberg.table.commit-branch", ENUM("main"), default="main", doc="Branch; only main is supported.")

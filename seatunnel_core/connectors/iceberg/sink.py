@@ -253,8 +253,8 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         removed = 0
-        for table in self._existing(context, "cannot be swept"):
-            with self._errors_wrapped(context, "cannot be swept", table):
+        for table in self._existing(context, "cannot be cleaned up"):
+            with self._errors_wrapped(context, "cannot be cleaned up", table):
                 removed += table.sweep(keep, context.epoch + final)
         return removed
 

@@ -192,8 +192,8 @@ class TargetTable:
             if each.spec != spec.spec_id and not (each.spec is None and spec.is_unpartitioned()):
                 raise CommitError(
                     f"{self.who}: rows of {self.named} were divided by its partition spec {each.spec}, but now it has "
-                    f"{spec.spec_id} ({spec}): restore the table's former partitions, continue "
-                    "this job until it ends or is stopped, and change them then"
+                    f"{spec.spec_id} ({spec}): restore the table's former partitioning, resume this job until it ends "
+                    "or is stopped, and only then change the partitioning"
                 )
 
     def _add(self, table: "Table", transaction: "Transaction", staged: Sequence[StagedFiles]) -> None:
@@ -310,16 +310,18 @@ class TargetTable:
         if rewritten:
             raise SinkError(
                 f"{self.who}: the rows of {len(rewritten)} units are no longer in the files of the table "
-                f"{self.named} in which they were published: another program rewrote or removed these. Roll the "
-                "table back to the snapshot before them"
-                ", or continue with --accept-duplicates"
+                f"{self.named} in which they were published: another program rewrote or removed these files. Roll the "
+                "table back to the snapshot before their publication, or continue with --accept-duplicates"
             )
         _remove(table, files, history.identity(self.context, retracted=sorted(there)))
         return len(files)
 
     def too_many_others(self, kind: type[SinkError]) -> SinkError:
         """Return the error for a commit that failed in every attempt because other writers committed first."""
-        error = kind(f"{self.who}: other writers of the table {self.named} were faster {TRIES} times")
+        error = kind(
+            f"{self.who}: {TRIES} commits to the table {self.named} failed, because other writers committed first "
+            "each time"
+        )
         error.retryable = True
         return error
 

@@ -97,9 +97,9 @@ class Increments:
         missing = int(self._ask_one(ask, f"SELECT count(*) FROM {self.found.reading.relation} WHERE {asked}") or 0)
         if missing and not self.increment.skips_nulls:
             raise SourceError(
-                f"{pick(missing, 'row')} of {self.found.reading.name} without a value in {self.column.name!r} "
-                f"that can be compared (null, or not of the type {self.column.declared}), which no increment "
-                f"would include. Set one, or skip such rows with incremental {{ nulls = SKIP }}"
+                f"{pick(missing, 'row')} of {self.found.reading.name} without a comparable value in "
+                f"{self.column.name!r} (null, or not of the type {self.column.declared}): no increment would include "
+                f"them. Set a value, or skip such rows with incremental {{ nulls = SKIP }}"
             )
 
     def _refuse_future(self, highest: str) -> None:
@@ -107,8 +107,8 @@ class Increments:
         if moment is None:
             if of.is_date(self.column.arrow) or of.is_timestamp(self.column.arrow):
                 raise SourceError(
-                    f"the largest value of {self._named} is {highest}, after which no other row can be found. "
-                    "Correct that row, or exclude it with where_condition"
+                    f"the largest value of {self._named} is {highest}, so no later row could be found. Correct that "
+                    "row, or exclude it with where_condition"
                 )
             return
         now = datetime.now(UTC)
@@ -235,7 +235,7 @@ def increments_of(found: Found, increment: Increment) -> Increments:
             f"option 'incremental': {column.name!r} of {found.reading.name} is {column.declared or 'of no type'}, "
             "whose values cannot be compared exactly"
             + (f": only {order.description}" if order.description else "")
-            + ". Use a column of integers, decimals, dates or timestamps, or add one in query, with AS"
+            + ". Use a column of integers, decimals, dates or timestamps, or compute such a column in query, with AS"
         )
     key = increment.key or found.schema().primary_key
     if not key:

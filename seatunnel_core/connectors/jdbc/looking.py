@@ -118,7 +118,7 @@ def look_at_table(
         found = [f"the table {named} exists; when the job starts, it {told}"]
     found.append(f"{_who(dialect)} may {' and '.join(rights)} there")
     if changes:
-        found.append(f"whether {_who(dialect)} may ALTER it was not checked")
+        found.append(f"the permission of {_who(dialect)} to ALTER it was not checked")
     return [*found, *(_creating(dialect, connection, path[-1:]) if mode.stages or dialect.one_writer else ())]
 
 
@@ -151,7 +151,10 @@ def _creating(dialect: Dialect, connection: Any, path: TablePath) -> list[str]:
     where = dialect.table_name(path).rpartition(".")[0] or str(dialect.address)
     may = dialect.may_create(connection, path)
     if may is False:
-        raise SinkError(f"{dialect.address}: {_who(dialect)} may not create tables in {where}, but this sink needs to")
+        raise SinkError(
+            f"{dialect.address}: {_who(dialect)} may not create tables in {where}, but this sink must create tables "
+            "there"
+        )
     creates = f"{_who(dialect)} may create tables in {where}"
     return [creates if may else f"whether {creates} was not checked"]
 

@@ -54,7 +54,10 @@ def mode_of(options: Options) -> WriteMode | None:
     if not mode.merges:
         return mode
     if not options[opt.UPSERT]:
-        raise _contradiction("enable_upsert", "false rejects an existing key, but write_mode = merge replaces it")
+        raise _contradiction(
+            "enable_upsert",
+            "enable_upsert = false rejects rows with an existing key, but write_mode = merge replaces them",
+        )
     if keys and mode.key and set(keys) != set(mode.key):
         raise _contradiction("primary_keys", f"it has {', '.join(keys)}, but merge_key has {', '.join(mode.key)}")
     return evolve(mode, key=mode.key or keys)
@@ -72,8 +75,8 @@ def refuse_partial(target: Target, table: DatabaseTable) -> None:
     lost = [each.name for each in table.columns if each.name not in target.names and not each.generated]
     if lost and not target.unique:
         raise SinkError(
-            f"the table {target.named} has no unique index on ({', '.join(target.keys)}), without which a merge would "
-            f"reset the column {lost[0]!r}, which the rows lack; create one"
+            f"the table {target.named} has no unique index on ({', '.join(target.keys)}), so a merge would reset the "
+            f"column {lost[0]!r}, which the rows lack; create such an index"
         )
 
 

@@ -35,7 +35,7 @@ POOL = Option(
     within(2, 1000),
     default=8,
     doc="Maximum number of connections of a process to this database, shared by the readers and writers of all "
-    "tables, sources and sinks. A reader or writer that has one never waits for another.",
+    "tables, sources and sinks. A reader or writer that holds a connection never waits for a second one.",
 )
 QUERY = Option("query", STRING, unless=("table_path", "table_list"), required=True, doc="Query whose result is read.")
 TABLE_PATH = Option(
@@ -77,10 +77,10 @@ THRESHOLD = Option(
     "split.sample-sharding.threshold",
     within(1, 2**31 - 1),
     default=1000,
-    doc="Number of splits from which the bounds of uneven splits are taken from a sample of the rows.",
+    doc="Number of splits from which the bounds of uneven splits are computed from a sample of the rows.",
 )
 ALLOW_SAMPLING = Option(
-    "split.allow-sampling", BOOLEAN, default=True, doc="True to allow sampling for the bounds of uneven splits."
+    "split.allow-sampling", BOOLEAN, default=True, doc="True to compute the bounds of uneven splits from a sample."
 )
 SAMPLING_RATE = Option(
     "split.inverse-sampling.rate", within(1, 2**31 - 1), default=1000, doc="Sampling rate: one row out of this many."
@@ -100,9 +100,11 @@ ROW_ERRORS = Option(
     "row_error_handle_way",
     ENUM("FAIL", "SKIP", "NULL"),
     default="FAIL",
-    doc="Handling of a row with a value that rows cannot represent, such as infinity as a date: fail the "
-    "pipeline, count and skip the row, or replace the value by null (NULL). A warning reports the number of "
-    "such rows and an example.",
+    doc=(
+        "Handling of a row with a value that no column type can represent, such as the date infinity: fail the "
+        "pipeline, skip and count the row, or replace the value with null (NULL). A warning reports the number of "
+        "such rows, with an example."
+    ),
 )
 SELECT_COUNT = Option(
     "use_select_count",
@@ -182,13 +184,15 @@ GENERATE = Option(
 DATABASE = Option(
     "database",
     STRING,
-    doc="Database of the table; by default that of url. On PostgreSQL it must be that one, because a connection "
-    "has a single database.",
+    doc=(
+        "Database of the table; by default that of url. On PostgreSQL it must be the database of url, because a "
+        "connection has a single database."
+    ),
 )
 TABLE = Option(
     "table",
     STRING,
-    doc="Table, with its schema in front if the database has schemas. May contain variables of the rows' table, "
+    doc="Table, preceded by its schema if the database has schemas. May contain variables of the rows' table, "
     "such as ${table_name}.",
 )
 SINK_QUERY = Option(
@@ -207,14 +211,14 @@ UPSERT = Option(
     "enable_upsert",
     BOOLEAN,
     default=True,
-    doc="With primary keys: true if an inserted row replaces the one with the same key; false if that is an error.",
+    doc="With primary keys: true to replace an existing row with the same key when a row is inserted; false to fail.",
 )
 QUERY_KEY = Option(
     "support_upsert_by_query_primary_key_exist",
     BOOLEAN,
     default=False,
     no_effect="a table without a unique index on primary_keys is always queried for existing keys",
-    doc="SeaTunnel's option to query existing keys.",
+    doc="SeaTunnel's option to query existing keys before each write.",
 )
 FIELD_IDE = Option(
     "field_ide",
@@ -234,7 +238,7 @@ EXACTLY_ONCE = Option(
     BOOLEAN,
     default=False,
     doc="True to stage rows in tables of the same database, and move them in one transaction when their "
-    "checkpoint completes. If false, tasks write directly, and a failure may duplicate rows.",
+    "checkpoint completes. If false, tasks write to the table directly, and a failure may duplicate rows.",
 )
 COMMIT_ATTEMPTS = Option(
     "max_commit_attempts",
@@ -291,7 +295,7 @@ SINK_OPTIONS: tuple[Option[Any], ...] = (
     Option(
         "batch_interval_ms",
         STRING,
-        no_effect="a work unit ends in time",
+        no_effect="a work unit is short, so rows are not buffered for long",
         doc="SeaTunnel's maximum delay of buffered rows.",
     ),
 )

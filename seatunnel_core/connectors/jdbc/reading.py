@@ -56,7 +56,7 @@ class Reading:
         if self.query is None:
             if table is None:
                 address = self.dialect.address
-                hidden = f", or {address.user or 'its user'} has no permission for it" if address.host else ""
+                hidden = f", or {address.user or 'its user'} has no permission to read it" if address.host else ""
                 raise SourceError(f"the table {self.options[opt.TABLE_PATH]} does not exist in {address}{hidden}")
             columns = tuple(map(with_typed_array, table.columns))
         else:
@@ -131,8 +131,8 @@ class Found:
         if column is None or order is None or not order.description:
             return None
         return (
-            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.description}, which "
-            "no index supports, so each split reads the whole table"
+            f"{self.reading.name} is divided by {column.name} ({column.declared}) {order.description}, but no index "
+            "supports this order, so each split reads the whole table"
         )
 
     def schema(self) -> TableSchema:

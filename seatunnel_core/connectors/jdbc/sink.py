@@ -88,10 +88,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]
         self._statement = None if generates else statement_of(query_of(options))
         if options[opt.GENERATE] and not generates:
-            _log.warning(
-                "the sink Jdbc: query and generate_sink_sql = true exclude each other; rows are written with query. "
-                "Remove one of the two"
-            )
+            _log.warning("the sink Jdbc: query and generate_sink_sql = true exclude each other; remove one of the two")
         if self._statement is not None and options.is_set(TARGET_CONTRACT):
             raise UsageError(
                 "option 'schema_contract': it requires a table, but rows are written with query; remove it"
@@ -245,7 +242,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
     def _looked(self, connection: Any, schema: TableSchema) -> Sequence[str]:
         if self._statement is not None:
             named = tried(self._dialect, connection, self._statement, schema).named
-            return [f"the statement takes the columns of {named}", "permission to run it not checked"]
+            return [f"the statement takes the columns of {named}", "the permission to execute it was not checked"]
         path, names, keys = self._named(schema)
         if self.prunes:
             there = require_key_of(self._dialect, connection, path, schema, names)

@@ -36,7 +36,7 @@ class JdbcSource(Source, Incremental):
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
     caveat = (
         "Exception: tables that change while the job runs, if the job is resumed in a new process or the "
-        "server restarts: the remaining rows are read from their newer state"
+        "server restarts: the remaining rows are read from the newer state of these tables"
     )
     example = """
         # jdbc:postgresql://host:5432/shop takes user and password, too
@@ -53,8 +53,8 @@ class JdbcSource(Source, Incremental):
         self._readings = readings_of(self._dialect, options)
         if not self._dialect.shares_snapshots:
             self.caveat = (
-                f"Exception: tables that change while the job runs: {address.kind} has no shared snapshots, "
-                "so each split is read as of its own time"
+                f"Exception: tables that change while the job runs: {address.kind} has no shared snapshots, so each "
+                "split is read at a different time"
             )
         self._increment: Increment | None = options[INCREMENTAL]
         if self._increment is not None and len(self._readings) > 1:
@@ -172,7 +172,8 @@ class JdbcSource(Source, Incremental):
         if restored or self._begun:
             _log.warning(
                 "the source Jdbc continues with a newer state of %s: rows that changed since the job started "
-                "may be missing or duplicated, if they moved between splits read before and after",
+                "may be missing or duplicated, if they moved between a split read before the change and one read "
+                "after it",
                 self._dialect.address,
             )
         self._begun = True

@@ -188,8 +188,9 @@ class Target:
     def repetition(self, key: Sequence[Any]) -> str:
         """Return the error message for a key found by the statement of ``repeated``."""
         return (
-            f"a row with the key {key_text(self.keys, key)} is inserted into {self.named}, where one already exists, "
-            "but enable_upsert is false; set enable_upsert = true to replace it, or remove such rows before this sink"
+            f"a row with the key {key_text(self.keys, key)} cannot be inserted into {self.named}: the key already "
+            "exists, and enable_upsert is false; set enable_upsert = true to replace it, or remove such rows before "
+            "this sink"
         )
 
     def _by_key(self, dialect: Dialect) -> str:

@@ -283,8 +283,8 @@ class JdbcWriter(SinkWriter):
         An error in the commit, after the checkpoint, would repeat forever.
         """
         named, run = table.target.named, self._dialect.execute
-        needs = "filling them in needs the permission to create temporary tables"
-        with self._errors_wrapped(f"values of the rows of {named} did not arrive, and {needs}"):
+        needs = "completing them requires the permission to create temporary tables"
+        with self._errors_wrapped(f"the changed rows of {named} are incomplete: some values are missing, and {needs}"):
             connection = self._connection()
             require_filling(self._dialect)
             if self._stages:
@@ -305,8 +305,7 @@ class JdbcWriter(SinkWriter):
             if not target.keys:
                 raise RowError(
                     f"{self._who()}: {batch.table} has updated or deleted rows, but {target.named} has no key to "
-                    "find them by; set primary_keys, or write_mode = merge, or select rows with FilterRowKind"
-                    ""
+                    "identify these rows; set primary_keys, or write_mode = merge, or select rows with FilterRowKind"
                 )
             table.changes = True
         by_name = dict(zip(batch.rows.schema.names, batch.rows.columns, strict=True))

@@ -321,7 +321,7 @@ _PASSING = {
     "UNKNOWN_LEADER_EPOCH",
 }
 
-_UNREACHABLE = "check bootstrap.servers, that a broker listens there, and security.protocol in kafka.config"
+_UNREACHABLE = "check bootstrap.servers and security.protocol in kafka.config, and that a broker is running"
 _ADVICE = {
     "_RESOLVE": "check the host in bootstrap.servers",
     "_TRANSPORT": _UNREACHABLE,

@@ -106,7 +106,7 @@ class Encoder(RowFormat):
         left = self.partitions.get(topic, 0) - len(self.assigned)
         if left <= 0:
             raise RowError(
-                f"a message contains no text of assign_partitions, and topic {topic} has no remaining partition"
+                f"a message contains none of the strings of assign_partitions, and topic {topic} has no other partition"
             )
         return zlib.crc32(value) % left + len(self.assigned)
 

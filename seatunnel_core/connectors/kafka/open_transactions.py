@@ -49,7 +49,7 @@ class OpenTransactions:
         topic, partition = place
         return (
             f"{self._starting.cluster.names}: topic {topic}, partition {partition}: a producer has had an "
-            f"open transaction since offset {end}. The job waits for its end, and then reads the offsets up "
-            f"to {opened - 1}. If the producer no longer runs, the brokers abort the transaction after its "
+            f"open transaction since offset {end}. The job waits until the transaction ends, and then reads the "
+            f"offsets up to {opened - 1}. If the producer no longer runs, the brokers abort the transaction after its "
             "transaction.timeout.ms, or abort it with kafka-transactions.sh"
         )

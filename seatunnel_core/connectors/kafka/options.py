@@ -22,7 +22,10 @@ CONFIG = Option(
     "kafka.config",
     MAP,
     secret=True,
-    doc="Further client properties, named as in librdkafka or in Kafka's Java client, where both have the same.",
+    doc=(
+        "Further client properties, with the names of librdkafka; names of Kafka's Java client work if librdkafka has "
+        "an equivalent property."
+    ),
 )
 FORMAT = Option(
     "format",
@@ -92,8 +95,10 @@ START = Option(
     "start_mode",
     ENUM("earliest", "group_offsets", "latest", "timestamp", "specific_offsets"),
     default="group_offsets",
-    doc="Start position in each partition. A partition without a committed offset starts where auto.offset.reset "
-    "in kafka.config says, else at the earliest offset.",
+    doc=(
+        "Start position in each partition. For a partition without a committed offset, auto.offset.reset in "
+        "kafka.config decides; by default the earliest offset."
+    ),
 )
 START_TIMESTAMP = Option("start_mode.timestamp", LONG, unit="ms since 1970", doc="Start time for timestamp.")
 END_TIMESTAMP = Option(
@@ -112,14 +117,19 @@ DISCOVERY = Option(
     LONG,
     default=-1,
     unit="ms",
-    doc="Interval at which a streaming job checks for new partitions and topics, which are read from the "
-    "beginning. Below 1, it does not check.",
+    doc=(
+        "Interval at which a streaming job checks for new partitions and topics, which are read from the beginning. "
+        "Values below 1 disable the check."
+    ),
 )
 NO_LEADER = Option(
     "ignore_no_leader_partition",
     BOOLEAN,
     default=False,
-    doc="True to skip partitions without a leader when the job starts, with a warning. If false, they are an error.",
+    doc=(
+        "True to skip partitions without a leader when the job starts, with a warning. If false, such partitions are "
+        "an error."
+    ),
 )
 
 
@@ -181,8 +191,10 @@ SEMANTICS = Option(
     "semantics",
     ENUM("NON", "AT_LEAST_ONCE", "EXACTLY_ONCE"),
     default="NON",
-    doc="EXACTLY_ONCE stages rows and sends them in transactions when their checkpoint completes. The other two "
-    "send at once; NON also waits for acknowledgements.",
+    doc=(
+        "EXACTLY_ONCE stages rows and sends them in transactions when their checkpoint completes. The other two send "
+        "rows immediately; NON also waits for acknowledgements."
+    ),
 )
 STAGING_PATH = Option(
     "staging_path",
@@ -197,8 +209,10 @@ PARTITION = Option("partition", within(0, 2**31 - 1), doc="Partition of all mess
 ASSIGN: Option[tuple[str, ...]] = Option(
     "assign_partitions",
     LIST(),
-    doc="Strings: a message that contains the first goes into partition 0, the second into 1, and so on. All "
-    "others are spread over the remaining partitions.",
+    doc=(
+        "Strings that select partitions: messages that contain the first string go to partition 0, the second to "
+        "partition 1, and so on. Other messages are distributed over the remaining partitions."
+    ),
 )
 PREFIX = Option(
     "transaction_prefix",

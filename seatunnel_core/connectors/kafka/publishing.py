@@ -102,14 +102,13 @@ class Publishing:
         if self.context.prepared_in:
             raise SinkError(
                 f"{self.who}: the topic {self.name}, which recorded what this job has sent, no longer exists: "
-                "it was removed, or these are other brokers. Check which rows have arrived, and start a new "
-                "job"
+                "it was removed, or these are other brokers. Check which rows were written, and start a new job"
             )
         if staged := self.target.staged(self.context.epoch):
             raise SinkError(
                 f"{self.who}: the topic {self.name}, which recorded what was sent, no longer exists, and "
-                f"{staged} files in {self.target.root} may have been sent or not: check whether their rows "
-                "have arrived, and start a new job"
+                f"{staged} files in {self.target.root} may or may not have been sent: check whether their rows were "
+                "written, and start a new job"
             )
         admin = self.cluster.admin(BackgroundErrors())
         kept = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
@@ -206,7 +205,7 @@ class Publishing:
                 if not may_be_committed:
                     raise CommitError(
                         f"{self.who}: {self.name} records that {file.name} was sent, but it was never "
-                        "committed: does another job use the same id?"
+                        "committed: another job may use the same ID"
                     )
                 done.append(file)
             else:
@@ -287,7 +286,7 @@ class Publishing:
         try:
             admin.delete_topics([self.name])[self.name].result(LOOK_S)
         except Exception as error:
-            _log.warning("%s: the topic %s is no longer needed, and cannot be removed: %s", self.who, self.name, error)
+            _log.warning("%s: the topic %s is no longer needed, but cannot be removed: %s", self.who, self.name, error)
 
 
 def _groups(left: Sequence[tuple[StagedFile, str]]) -> Iterator[list[tuple[StagedFile, str]]]:

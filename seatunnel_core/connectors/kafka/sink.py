@@ -71,7 +71,9 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
             self.task_modules = (*TASK_MODULES, "fastavro")
         if not self._stages:
             self.guarantee = Guarantee.AT_LEAST_ONCE
-            self.weakness = "sends at once; set semantics = EXACTLY_ONCE and staging_path to send each row once"
+            self.weakness = (
+                "sends rows immediately; set semantics = EXACTLY_ONCE and staging_path to send each row once"
+            )
         self._driver: _Driver | None = _Driver()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class KafkaSource(Source):
         return (self._schema,) if self._sampling is None else None
 
     def planned_reading(self) -> Sequence[str]:
-        return () if self._sampling is None else (f"its columns are those of the {self._sampling.looked_at}",)
+        return () if self._sampling is None else (f"the columns are inferred from the {self._sampling.looked_at}",)
 
     def require_input(self) -> None:
         with errors_of_source():
@@ -175,7 +175,7 @@ class KafkaSource(Source):
             shape.unite(Shape.of(stored.below(item, "shape")))
         columns = shape.columns()
         if not columns.names:
-            _log.warning("no message of %s has a field, so there are no rows", ", ".join(self._starting.topics))
+            _log.warning("no message of %s has a field, so no rows are read", ", ".join(self._starting.topics))
             return Enumeration(schemas=(), splits=())
         whole = [_range(item) for item in inspected]
         ids = {each.topic: each.topic_id for each in whole if each.topic_id is not None}

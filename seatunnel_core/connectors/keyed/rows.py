@@ -41,9 +41,9 @@ class KeyedRows:
         names = schema.columns.names
         for name in filter(None, (key, value)):
             if name not in names:
-                raise UsageError(f"option 'schema': it lacks the column {name!r}; it has {', '.join(names)}")
+                raise UsageError(f"option 'schema': the column {name!r} is missing; schema has {', '.join(names)}")
         if key and key == value:
-            raise UsageError(f"option {option!r}: {value!r} is the column of the key; name another one")
+            raise UsageError(f"option {option!r}: {value!r} is the key column; choose another column")
         self._schema, self._declared, self._each_field = schema, declared, each_field
         self._key, self._option = key, option
         self._binary = frozenset(each.name for each in schema.columns if pa.types.is_binary(each.type))

@@ -149,8 +149,8 @@ def _without_index(table: pa.Table) -> pa.Table:
     named = [name for name in index if not _UNNAMED.fullmatch(name)]
     if named:
         raise ValueError(
-            f"the DataFrame has the index {', '.join(named)}, which is not a column: call reset_index() to "
-            "make it one, or reset_index(drop=True) to drop it"
+            f"the DataFrame has the index {', '.join(named)}, which is not a column: call reset_index() to convert it "
+            "to a column, or reset_index(drop=True) to remove it"
         )
     return table.drop_columns(index) if index else table
 

@@ -89,7 +89,7 @@ class MemorySink(Sink, SupportsConclude):
             UsageError: Some rows were committed in an earlier process, and were lost with it.
         """
         kept = self._kept
-        assert kept is not None, "internal error: only the driver has the rows"
+        assert kept is not None, "internal error: rows were requested outside the driver"
         with kept.lock:
             found = [pair for pairs in kept.committables.values() for pair in pairs]
             schemas = dict(kept.schemas)
@@ -149,7 +149,7 @@ class MemoryWriter(SinkWriter):
 def too_much(who: str, limit: int) -> str:
     """Return the error message for rows that exceed the option ``limit``."""
     return (
-        f"{who}: the rows exceed {limit:,} bytes, and all of them go into the memory of this program: filter "
+        f"{who}: the rows exceed the limit of {limit:,} bytes for rows in memory: filter "
         "them, write to files, or raise the option limit"
     )
 

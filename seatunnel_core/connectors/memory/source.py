@@ -26,8 +26,8 @@ ROWS = Option(
 
 
 READ_ONCE = (
-    "its rows come from an iterator, which can be read only once: they were read before the job started, and "
-    "each is delivered once. They are kept in the memory of this process: to resume the job in another one "
+    "its rows come from an iterator, which can be read only once: the rows were read before the job started, and each "
+    "is delivered once. They are kept in the memory of this process: to resume the job in another process "
     "(restore=…), pass an iterator of the same rows; other rows are rejected"
 )
 

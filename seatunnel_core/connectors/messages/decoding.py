@@ -209,8 +209,8 @@ class Decoder:
         columns = len(self.schema.columns)
         if self.format == "text" and self.declared and len(self._split(self.value_of(message).decode())) != columns:
             context.note(
-                f"have more or fewer fields than the {columns} columns: missing fields are null, surplus ones "
-                "are dropped",
+                f"have more or fewer fields than the {columns} columns: missing fields become null, extra fields are "
+                "dropped",
                 self.place(message),
             )
 

@@ -59,7 +59,7 @@ class RowFormat:
         writer.write(style.writer.prepared(style, rows))
         writer.close()
         found: list[bytes] = stream.getvalue().to_pybytes().split(b"\n")[:-1]
-        assert len(found) == rows.num_rows, "a row is a line"
+        assert len(found) == rows.num_rows, "each row must be one line"
         return found
 
     def values(self, batch: Batch) -> Sequence[bytes]:

@@ -37,4 +37,4 @@ ROW_ERRORS = Option(
 def require_delimiter(delimiter: str, separator: str = "") -> None:
     """Raise ``UsageError`` unless a delimiter is a string that does not contain the row separator."""
     if not delimiter or (separator and separator in delimiter):
-        raise UsageError(f"option {DELIMITER.key!r}: expected a text in one line, found {delimiter!r}")
+        raise UsageError(f"option {DELIMITER.key!r}: expected a string without line breaks, found {delimiter!r}")

@@ -254,7 +254,7 @@ class Target:
         try:
             return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)
         except OSError as error:
-            raise self.failed("cannot be swept", error, self._pipeline_folder) from error
+            raise self.failed("cannot be cleaned up", error, self._pipeline_folder) from error
 
     def staged(self, below: int) -> int:
         """Return the number of files of this sink that are staged in epochs smaller than ``below``."""

@@ -203,7 +203,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         removed = self._staging(context).sweep(context.epoch + final, keep)
         if not final:
-            with self._errors_wrapped(context, "cannot be swept"):
+            with self._errors_wrapped(context, "cannot be cleaned up"):
                 self._publishing(context).expire(keep)
         return removed
 

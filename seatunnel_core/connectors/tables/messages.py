@@ -42,7 +42,7 @@ def taken_over(who: str, epoch: int | None, own: int) -> str:
 
 def committed_before(who: str, where: str, committable: str) -> str:
     """Return the message for a first commit that the target already records as committed."""
-    return f"{who}: {where} records {committable} as committed before its first commit: does another job use this ID?"
+    return f"{who}: {where} records {committable} as committed before its first commit: another job may use this ID"
 
 
 def not_own(who: str, committable: Committable, error: Exception) -> str:

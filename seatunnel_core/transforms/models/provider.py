@@ -70,17 +70,17 @@ BACKOFF = Option(
     DURATION_MS,
     default=1000,
     unit="ms",
-    doc="Wait before the first retry, doubled for each further one.",
+    doc="Delay before the first retry; doubled for each further retry.",
 )
 BACKOFF_MAX = Option(
-    "model_retry_max_backoff_ms", DURATION_MS, default=10_000, unit="ms", doc="Maximum wait before a retry."
+    "model_retry_max_backoff_ms", DURATION_MS, default=10_000, unit="ms", doc="Maximum delay before a retry."
 )
 TIMEOUT = Option(
     "model_request_timeout_ms",
     DURATION_MS,
     default=60_000,
     unit="ms",
-    doc="Timeout for the next piece of a response.",
+    doc="Timeout for each read of a response.",
 )
 OPTIONS: tuple[Option[Any], ...] = (
     PROVIDER,

@@ -224,7 +224,7 @@ class TestFacts:
     def test_a_source_that_is_not_polled_takes_none(self) -> None:
         played = Played()
         played.run(1)
-        with pytest.raises(IllegalEventError, match="is not polled, so it takes no facts"):
+        with pytest.raises(IllegalEventError, match="is not polled, so it cannot receive facts"):
             played.finish(1, facts=({"of": 1},))
 
     @pytest.mark.parametrize(
@@ -326,8 +326,8 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("was_bounded", "told"),
         [
-            (True, "source 'in' ended and now never ends by itself"),
-            (False, "source 'in' never ended by itself and now ends"),
+            (True, "source 'in' was bounded and now is unbounded"),
+            (False, "source 'in' was unbounded and now is bounded"),
         ],
     )
     def test_a_source_that_ended_and_one_that_never_does_know_nothing_of_each_other(

@@ -91,7 +91,7 @@ def test_what_a_storage_warns_of_is_reported(terminal: Terminal) -> None:
 
 def test_what_is_left_behind_is_named(terminal: Terminal, tmp_path: Path) -> None:
     path = terminal.damage(200_000, 5)
-    assert f"left behind, damaged: cannot read {path}" in terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
+    assert f"not copied, damaged: cannot read {path}" in terminal.run("copy", "--to", f"{tmp_path}/new/", code=1)
 
 
 def test_a_copy_of_nothing(terminal: Terminal, tmp_path: Path) -> None:

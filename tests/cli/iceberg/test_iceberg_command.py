@@ -46,7 +46,7 @@ def test_a_table_that_cannot_be_compacted_stops_no_other(tmp_path: Path, capsys:
 
 def test_what_cannot_be_compacted_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = told(tmp_path, "Console { }", capsys)
-    assert (code, "the job has no sink Iceberg" in said) == (2, True)
+    assert (code, "the job has no Iceberg sink" in said) == (2, True)
     sink = tables(tmp_path).replace("sqlite:///", f"sqlite:///{tmp_path}/missing/")
     code, said = told(tmp_path, sink, capsys)
     assert (code, "cannot be rewritten: OperationalError" in said) == (1, True), said

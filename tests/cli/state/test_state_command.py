@@ -87,7 +87,7 @@ def test_a_value_is_set_behind_the_last_job_only_when_it_has_ended(states: State
     assert code == 0
     assert states.say("set", "nightly", "8") == (
         2,
-        "Which source of nightly? It has orders, others: run seatunnel state set nightly SOURCE VALUE\n",
+        "Specify a source of nightly (known: orders, others): run seatunnel state set nightly SOURCE VALUE\n",
     )
 
 

@@ -40,20 +40,20 @@ class Honest(sources.Honest):
 
 
 class EndsWhenItFindsNothing(Honest):
-    """What has an end in sight is bounded."""
+    """A poll without new objects is the end of the source."""
 
     bounded = True
 
 
 class ForgetsWhatItHadFound(Honest):
-    """A memory costs space in every checkpoint."""
+    """The cursor should be small, so known objects are not recorded."""
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         return evolve(super().poll(cursor, planning), cursor={"looks": min(2, int(cursor.get("looks", 0)) + 1)})
 
 
 class RemembersInTheObject(Honest):
-    """The object lives as long as the job."""
+    """The source object lives as long as the job, so it can hold the state."""
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         self.looks = getattr(self, "looks", -1) + 1
@@ -61,7 +61,7 @@ class RemembersInTheObject(Honest):
 
 
 class CountsItsReadings(Honest):
-    """Each row gets a number of its own when it is read."""
+    """Each row gets a unique number when it is read."""
 
     readings: ClassVar[dict[str, Any]] = {"count": 0}
 
@@ -71,7 +71,7 @@ class CountsItsReadings(Honest):
 
 
 class ReportsToNobody(Honest):
-    """What a reader reports will be of use to somebody."""
+    """The facts of readers can be reported without `absorb`."""
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         context.report_fact({"read": split.index})
@@ -100,14 +100,14 @@ class Reporting(Honest):
 
 
 class ExpectsOneFact(Reporting):
-    """A chunk is read, its fact arrives, and then comes the next look."""
+    """The fact of a chunk arrives before the next poll."""
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         return super().absorb(cursor, facts[-1:])
 
 
 class AbsorbsInPlace(Reporting):
-    """A new cursor replaces the old one anyway."""
+    """The old cursor can be modified, because the new one replaces it."""
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
         cursor["rest"].extend(fact["rest"] for fact in facts)

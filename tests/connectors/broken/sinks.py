@@ -28,7 +28,7 @@ class Honest(JsonLines):
 
 
 class WritesAtOnce(Honest):
-    """What a reader sees early he need not wait for."""
+    """Readers benefit if rows are visible early."""
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         writer: SinkWriter = super().open_writer(schemas, context)
@@ -44,7 +44,7 @@ class WritesAtOnce(Honest):
 
 
 class Copies(Honest):
-    """What is staged is swept in the end anyway."""
+    """Staged output can remain after publishing, because it is swept later."""
 
     def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         for committable in committables:
@@ -56,7 +56,7 @@ class Copies(Honest):
 
 
 class BelievesItIsDone(Honest):
-    """`again` says that it was done before."""
+    """`may_be_committed` means that the commit was done before."""
 
     def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         if not may_be_committed:
@@ -64,14 +64,14 @@ class BelievesItIsDone(Honest):
 
 
 class TakesAbsenceForSuccess(Honest):
-    """What is not there any more has been published."""
+    """Missing staged output has always been published."""
 
     def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         super().commit(committables, context, may_be_committed=True)
 
 
 class LooksOnlyWhereItIsTold(Honest):
-    """Where nothing is staged, all is published."""
+    """If nothing is staged, all output has been published."""
 
     def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         there = [each for each in committables if self.staging(context, each.epoch).is_dir()]
@@ -79,14 +79,14 @@ class LooksOnlyWhereItIsTold(Honest):
 
 
 class CreatesWhatIsMissing(Honest):
-    """A folder that is not there yet is created."""
+    """A missing folder is created."""
 
     def prepare(self, context: SinkContext) -> None:
         super().prepare(evolve(context, prepared_in=0))
 
 
 class CreatesTheTableAgain(Honest):
-    """A table that does not exist yet is created."""
+    """A missing table is created."""
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
         Path(self.options[PATH], "table").mkdir(exist_ok=True)
@@ -99,7 +99,7 @@ class CreatesTheTableAgain(Honest):
 
 
 class PublishesWhereItIsTold(Honest):
-    """What it staged says where it lies; where it goes, the options say."""
+    """The committable contains the staged location, and the current options determine the target."""
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         writer: SinkWriter = super().open_writer(schemas, context)
@@ -122,7 +122,7 @@ class PublishesWhereItIsTold(Honest):
 
 
 class SweepsForItsPipeline(Honest):
-    """A pipeline has one sink."""
+    """A pipeline has only one sink."""
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         found = list(self.staging(context, 0).parent.glob("*/*.json")) if final else []
@@ -132,7 +132,7 @@ class SweepsForItsPipeline(Honest):
 
 
 class ForgetsTheAttempt(Honest):
-    """A unit has one number, and that names it."""
+    """The number of a unit is sufficient for its name."""
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         unit = f"{context.source_ordinal}-{context.epoch}-{context.unit}"
@@ -147,14 +147,14 @@ class SweepsWhatIsFinished(Honest):
 
 
 class SweepsAllThatIsOld(Honest):
-    """The epoch is over, and what lies in its folder with it."""
+    """All files of an ended epoch can be removed."""
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         return super().sweep(context, frozenset(), final=final)
 
 
 class ForgetsWhatIsCommitted(Honest):
-    """What is committed needs no record any more once all that is old is swept."""
+    """Commit records can be removed after the sweep."""
 
     def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         done = self._record.read_text().split() if may_be_committed and self._record.exists() else []
@@ -171,14 +171,14 @@ class ForgetsWhatIsCommitted(Honest):
 
 
 class SweepsTooEarly(Honest):
-    """A clean folder is a good beginning."""
+    """The staging folder should be empty at the start."""
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         return super().sweep(context, keep, final=True)
 
 
 class SweepsAllButItsOwn(Honest):
-    """Whatever is not of this epoch is old."""
+    """All output of other epochs is old."""
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         folder = self.staging(context, context.epoch)
@@ -189,7 +189,7 @@ class SweepsAllButItsOwn(Honest):
 
 
 class ShowsWhatIsStaged(Honest):
-    """It is as good as published."""
+    """Staged output counts as published."""
 
     def published(self, context: SinkContext) -> list[str]:
         names = [
@@ -199,7 +199,7 @@ class ShowsWhatIsStaged(Honest):
 
 
 class SweepsForOthersToo(Honest):
-    """Nobody else writes into this folder."""
+    """No other job writes to this folder."""
 
     def sweep(self, context: SinkContext, keep: frozenset[str], *, final: bool) -> int:
         found = [path for path in Path(self.options[PATH], ".seatunnel").rglob("*.json") if final]
@@ -209,7 +209,7 @@ class SweepsForOthersToo(Honest):
 
 
 class LeavesAbortsToTheSweep(Honest):
-    """Something will clear up."""
+    """The sweep removes the output of aborted writers."""
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         writer: Any = super().open_writer(schemas, context)
@@ -218,21 +218,21 @@ class LeavesAbortsToTheSweep(Honest):
 
 
 class ClearsNothing(Honest):
-    """The last sweep took all that was staged, and empty folders hurt nobody."""
+    """The last sweep removes all staged output, and empty folders do no harm."""
 
     def clear(self, context: SinkContext) -> None:
         return
 
 
 class SaysThatItTookBack(Honest):
-    """It has no way to take rows back, so there is nothing to do."""
+    """A sink that cannot roll back rows can ignore the request."""
 
     def roll_back(self, context: SinkContext, retraction: Retraction) -> int:
         return 0
 
 
 class ProvesSomethingElse(Honest):
-    """The driver looks where it would write."""
+    """The driver checks the location to which it would write."""
 
     def probe(self, context: SinkContext, token: str) -> None:
         Path("/tmp", f"seatunnel-{token}").touch()
@@ -244,14 +244,14 @@ class ProvesSomethingElse(Honest):
 
 
 class PublishesTheLatest(Honest):
-    """The last one holds the newest rows."""
+    """The last committable contains the newest rows, so only this one is published."""
 
     def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         super().commit(committables[-3:], context, may_be_committed=may_be_committed)
 
 
 class HasOneBuffer(Honest):
-    """A task writes one unit after the other, so one buffer is enough."""
+    """A task writes one unit after the other, so one buffer is sufficient."""
 
     batches: ClassVar[list[Batch]] = []
 
@@ -272,7 +272,7 @@ class HasOneBuffer(Honest):
 
 
 class RemovesThenWrites(Honest):
-    """Two steps, one after the other: nothing ever happens between two lines."""
+    """Two consecutive steps are never interrupted."""
 
     def commit(self, committables: Committables, context: SinkContext, *, may_be_committed: bool) -> None:
         for committable in committables:
@@ -288,7 +288,7 @@ class RemovesThenWrites(Honest):
 
 
 class SaysNothingOfItsTarget(Honest):
-    """A path is not what a committable is made of."""
+    """Committables do not depend on the path."""
 
     @property
     def bound_to(self) -> Mapping[str, str]:
@@ -322,7 +322,7 @@ class Emptying(Honest):
 
 
 class EmptiesForEachPipeline(Emptying):
-    """Each pipeline has a target of its own."""
+    """Each pipeline has its own target."""
 
     defers_save_mode = True
 
@@ -336,7 +336,7 @@ class EmptiesForEachPipeline(Emptying):
 
 
 class EmptiesWithoutAFence(Honest):
-    """Nobody starts a job twice."""
+    """A job is never started twice."""
 
     def apply_save_mode(self, context: SinkContext) -> None:
         for file in Path(self.options[PATH]).glob("*.json"):

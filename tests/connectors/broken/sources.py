@@ -49,7 +49,7 @@ def in_batches(numbers: Sequence[int]) -> Iterator[Batch]:
 
 
 class CutsAtAnyByte(Honest):
-    """A row that begins in one piece and ends in the next belongs to the first. And to the second?"""
+    """A row that crosses a boundary belongs to the split in which it begins."""
 
     def numbers(self, split: Split) -> list[int]:
         found = super().numbers(split)
@@ -57,7 +57,7 @@ class CutsAtAnyByte(Honest):
 
 
 class ReportsToNobody(Honest):
-    """What a reader reports will be of use to somebody."""
+    """The facts of readers can be reported without `absorb`."""
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         context.report_fact({"read": split.index})
@@ -65,7 +65,7 @@ class ReportsToNobody(Honest):
 
 
 class CountsFromOne(Honest):
-    """Splits have numbers; from which one they begin is a matter of taste."""
+    """Splits may be numbered from any start."""
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
@@ -73,7 +73,7 @@ class CountsFromOne(Honest):
 
 
 class StampsItsSplits(Honest):
-    """It helps to see when a split was made."""
+    """A timestamp in each split helps with debugging."""
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
@@ -82,14 +82,14 @@ class StampsItsSplits(Honest):
 
 
 class ReadsWithoutAnOrder(Honest):
-    """SELECT without ORDER BY gives all rows, so the split is complete."""
+    """SELECT without ORDER BY returns all rows, so the split is complete."""
 
     def numbers(self, split: Split) -> list[int]:
         return random.sample(super().numbers(split), k=len(super().numbers(split)))
 
 
 class GoesOnWhereItWas(Honest):
-    """A task that is repeated need not read again what it has read."""
+    """A repeated task can continue at its previous position."""
 
     position: ClassVar[dict[int, int]] = {}
 
@@ -102,7 +102,7 @@ class GoesOnWhereItWas(Honest):
 
 
 class SharesItsReader(Honest):
-    """One open file for each process is enough."""
+    """One open file per process is sufficient."""
 
     buffer: ClassVar[list[int]] = []
 
@@ -115,7 +115,7 @@ class SharesItsReader(Honest):
 
 
 class CarriesItsRows(Honest):
-    """What the driver has seen already need not be read again: it travels in the split."""
+    """Rows that the driver has already read can be passed in the split."""
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
@@ -124,7 +124,7 @@ class CarriesItsRows(Honest):
 
 
 class NumbersItsRows(Honest):
-    """Each row has a running number; splits are read one after the other, after all."""
+    """Rows can be numbered consecutively, because splits are read one after the other."""
 
     running = 0
 
@@ -136,7 +136,7 @@ class NumbersItsRows(Honest):
 
 
 class SkipsToKeepUp(Honest):
-    """A limit of rows is a limit of rows."""
+    """A speed limit may drop rows beyond the limit."""
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         found = super().enumerate(inspected, planning)
@@ -144,13 +144,13 @@ class SkipsToKeepUp(Honest):
 
 
 class AnnouncesOtherColumns(Honest):
-    """`--check` wants to see something, and an int is a number."""
+    """`--check` needs some schema, and an int is a number."""
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         return (TableSchema(table="default", columns=pa.schema([("number", pa.int32())])),)
 
 
 class SaysNothing(Honest):
-    """The name of the option says it all."""
+    """The name of the option is sufficient documentation."""
 
     declared: ClassVar[tuple[Option[Any], ...]] = (evolve(COUNT, doc="count"),)

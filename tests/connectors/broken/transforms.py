@@ -29,7 +29,7 @@ class Honest(Transform):
 
 
 class AddsToWhatIsThere(Honest):
-    """Null is nothing, and nothing is 0."""
+    """Null can be treated as 0."""
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         ids = pc.fill_null(batch.rows.column("id"), 0)
@@ -37,7 +37,7 @@ class AddsToWhatIsThere(Honest):
 
 
 class AddsUpTheBatch(Honest):
-    """A batch is a table, and a table has a sum."""
+    """A sum over the batch is the sum over the table."""
 
     def apply(self, batch: Batch) -> Iterator[Batch]:
         for after in super().apply(batch):
@@ -46,7 +46,7 @@ class AddsUpTheBatch(Honest):
 
 
 class Remembers(Honest):
-    """A counter in the object says which row this is."""
+    """A counter in the object can number the rows."""
 
     seen = 0
 
@@ -58,13 +58,13 @@ class Remembers(Honest):
 
 
 class AnnouncesAnotherType(Honest):
-    """A sum may be larger than its parts, so it is announced as a double."""
+    """A sum may be large, so its planned type is double."""
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         return evolve(schema, columns=schema.columns.set(0, pa.field("id", pa.float64())))
 
 
 class SaysNothing(Honest):
-    """Everybody knows what `by` is."""
+    """The option `by` needs no description."""
 
     declared: ClassVar[tuple[Option[Any], ...]] = (evolve(BY, doc="by"),)

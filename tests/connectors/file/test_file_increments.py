@@ -145,9 +145,9 @@ def test_a_time_in_the_future_is_no_cursor(folder: Folder) -> None:
     ("incremental", "more", "said"),
     [
         ({"column": "changed"}, {}, "set column to modified"),
-        ({"column": "name", "lag": "5m"}, {}, "names have no lag"),
-        ({"column": "modified", "key": ["id"]}, {}, "key and nulls are for tables"),
-        ({"column": "modified"}, {"discovery_mode": "continuous"}, "a watched folder already remembers"),
+        ({"column": "name", "lag": "5m"}, {}, "lag is not supported for file names"),
+        ({"column": "modified", "key": ["id"]}, {}, "key and nulls apply only to tables"),
+        ({"column": "modified"}, {"discovery_mode": "continuous"}, "a watched folder already records"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -225,12 +225,12 @@ def test_an_engine_that_was_replaced_changes_nothing_when_it_wakes_up(
     [
         (
             {"file_format_type": "binary"},
-            "binary files keep their names; write data_save_mode = DROP_DATA",
+            "binary files keep theirs; write data_save_mode = DROP_DATA",
         ),
         ({"data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),
         ({"path": "/out"}, "is in the root of the file system"),
         ({"replace_partitions": ["day"]}, "partition_by is unset"),
-        ({**DAYS, "partition_dir_expression": "${v0}"}, "needs a separate folder for each partition"),
+        ({**DAYS, "partition_dir_expression": "${v0}"}, "with a separate folder for each partition"),
         ({**DAYS, "write_mode": "append"}, "requires write_mode = replace"),
     ],
 )
@@ -242,7 +242,7 @@ def test_options_that_cannot_work_are_refused(tmp_path: Path, options: dict[str,
 def test_a_folder_that_cannot_be_replaced_is_refused_before_a_row_moves(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    with pytest.raises(SinkError, match=f"it is a link; write the folder that it links to, {tmp_path}/real"):
+    with pytest.raises(SinkError, match=f"it is a link; set path to its target, {tmp_path}/real"):
         started(files(tmp_path / "link"), place())
     with pytest.raises(SinkError, match="it is a link"):
         files(tmp_path / "link").dry_run(None)

@@ -194,7 +194,7 @@ def test_a_target_that_is_there_is_never_replaced(server: OssStandIn, bucket: An
 
 def test_a_bucket_that_would_replace_is_refused(server: OssStandIn, folder: str) -> None:
     server.set(versioned=[BUCKET])
-    with pytest.raises(SinkError, match="the bucket has versioning, enabled or suspended"):
+    with pytest.raises(SinkError, match="versioning of the bucket is enabled or suspended"):
         sink(server, folder).prepare(sink_place(place()))
 
 

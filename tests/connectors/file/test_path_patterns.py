@@ -162,7 +162,7 @@ def test_files_that_nobody_reads_are_reported(found: Found_, caplog: pytest.LogC
     """They were left out silently, and their rows with them."""
     with caplog.at_level(logging.WARNING):
         found("year=?")
-    assert "2 files are skipped because they or their folders start with _, such as" in caplog.text
+    assert "2 files are skipped because their names, or names of their folders, start with _, such as" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         found("2024/01")

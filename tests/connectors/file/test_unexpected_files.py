@@ -182,8 +182,8 @@ def test_an_archive_of_which_nothing_is_read(tmp_path: Path, members: dict[str, 
 
 
 CASE = (
-    "have the key 'Id' and no 'id': upper and lower case differ, so the column is null. Write its name in schema "
-    "as in the data"
+    "have the key 'Id' but no 'id': the names differ in case, so the column is null. Write the name in schema as in "
+    "the data"
 )
 
 

@@ -65,7 +65,7 @@ def test_a_check_looks_at_the_first_page_and_says_so(options: dict[str, Any], se
     assert schema.columns.names == ["id", "price", "at"]
     assert len(service.asked) == 1
     assert made.planned_reading() == (
-        "its columns are those of the first 100 rows; --check inspected only the first page",
+        "the columns are inferred from the first 100 rows; --check inspected only the first page",
     )
 
 
@@ -91,7 +91,7 @@ def test_columns_by_paths_are_inferred(options: dict[str, Any], service: HttpSer
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"schema_sample": 1, "schema": {"fields": {"id": "int"}}}, "schema declares the columns"),
+        ({"schema_sample": 1, "schema": {"fields": {"id": "int"}}}, "schema already declares the columns"),
         ({"schema_sample": 1, "format": "text"}, "columns are inferred only for format = json"),
         ({"schema_contract": "freeze"}, "set schema_sample"),
     ],

@@ -115,9 +115,9 @@ def test_values_are_compared_as_what_they_are(service: HttpService, first: list[
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        ([1], ["x"], "now of the kind text, but the cursor is '1'"),
-        (["2026-01-01"], ["2026-01-01T00:00:00Z"], "now of the kind moment"),
-        ([1, "x"], [], "of several kinds"),
+        ([1], ["x"], "now are of type text, but the cursor is '1'"),
+        (["2026-01-01"], ["2026-01-01T00:00:00Z"], "now are of type moment"),
+        ([1, "x"], [], "have several types"),
         ([True], [], "of the kind|cannot be compared|is no value"),
         (["a", None], [], "without a value in 'at'"),
     ],

@@ -11,8 +11,8 @@ from tests.connectors.http.http_rows import PEOPLE, ROWS, Noted, paged, rows_of,
 from tests.servers.http_service import Asked, HttpService, Said
 
 LIMITED = (
-    "are in pages of fewer rows than batch_size = 1,000, although pages follow: the service limits its pages. Set "
-    "batch_size to its limit"
+    "are in pages of fewer rows than batch_size = 1,000, although pages follow: the service limits the page size. Set "
+    "batch_size to that limit"
 )
 
 

@@ -8,8 +8,8 @@ from tests.servers.http_service import HttpService
 
 SCHEMA = {"fields": {"id": "bigint", "userName": "string", "at": "{City = string}"}}
 CASE = (
-    "have the key {!r} and no {!r}: upper and lower case differ, so the column is null. Write its name in schema "
-    "as in the data"
+    "have the key {!r} but no {!r}: the names differ in case, so the column is null. Write the name in schema as in "
+    "the data"
 )
 
 
@@ -32,7 +32,7 @@ def test_keys_that_differ_in_case_are_noted_with_the_number_of_rows(service: Htt
         CASE.format("username", "userName"): 2,
         CASE.format("ID", "id"): 1,
         CASE.format("city", "at.City"): 1,
-        "have fields that schema does not declare, which are ignored: username": 1,
+        "have fields that schema does not declare; they are ignored: username": 1,
     }
     assert context.examples[CASE.format("ID", "id")].endswith("/a, row 2")
 
@@ -46,7 +46,7 @@ def test_fields_that_the_schema_does_not_declare_are_noted_once(service: HttpSer
     service.at["/a"] = lambda asked: pages[int(asked.query["page"]) - 1]
     found, context = noted(service, pageing={"total_page_size": 3})
     assert len(found) == 5
-    said = "have fields that schema does not declare, which are ignored: email"
+    said = "have fields that schema does not declare; they are ignored: email"
     many = f"{said}, {', '.join(f'f{n:02}' for n in range(9))}, and 3 more"
     assert context.notes == {many: 2, said: 2}
     assert context.examples[many].endswith("page 1, row 1")

@@ -236,7 +236,7 @@ def test_a_key_twice_from_a_query_without_order_is_refused(tmp_path: Path) -> No
             r"partitioned by 'day', and 'day' is not part of the key \(id\)",
         ),
         ({**MERGE, "iceberg.table.auto-create-props": {"format-version": "1"}}, "has version 1 of Iceberg's format"),
-        ({**MERGE, "merge_key": "price"}, "column 'price' of orders is a double, by which Iceberg cannot find rows"),
+        ({**MERGE, "merge_key": "price"}, "column 'price' of orders is a double, which Iceberg cannot compare exactly"),
         ({"write_mode": "merge"}, "have no key to merge them by"),
     ],
 )

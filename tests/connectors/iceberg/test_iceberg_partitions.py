@@ -114,7 +114,7 @@ def test_rows_staged_for_other_partitions_than_the_table_has_now_are_not_publish
     committable = stage(sink, SCHEMA, [ROWS], there)
     with catalog.load_table("shop.orders").update_spec() as spec:
         spec.add_identity("small")
-    with pytest.raises(CommitError, match="restore the table's former partitions"):
+    with pytest.raises(CommitError, match="restore the table's former partitioning"):
         commit(sink, [committable], there)
     with catalog.load_table("shop.orders").update_spec() as spec:
         spec.remove_field("small")

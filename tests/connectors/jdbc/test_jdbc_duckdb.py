@@ -91,12 +91,12 @@ def test_each_type_becomes_a_value_of_rows(shop: Path, how: str) -> None:
             "170141183460469231731687303715884105727",
             "'170141183460469231731687303715884105727' does not fit",
         ),
-        ("TIME", "'24:00:00'", "'24:00:00' lies beyond"),
-        ("DATE", "'infinity'", "'infinity' lies beyond"),
-        ("TIMESTAMPTZ", "'-infinity'", "'-infinity' lies beyond"),
-        ("TIME[]", "['24:00:00'::TIME]", "an element lies beyond"),
-        ("DATE[]", "['2024-01-01'::DATE, 'infinity'::DATE]", "an element lies beyond"),
-        ("TIMESTAMP[]", "['infinity'::TIMESTAMP]", "an element lies beyond"),
+        ("TIME", "'24:00:00'", "'24:00:00' is outside"),
+        ("DATE", "'infinity'", "'infinity' is outside"),
+        ("TIMESTAMPTZ", "'-infinity'", "'-infinity' is outside"),
+        ("TIME[]", "['24:00:00'::TIME]", "an element is outside"),
+        ("DATE[]", "['2024-01-01'::DATE, 'infinity'::DATE]", "an element is outside"),
+        ("TIMESTAMP[]", "['infinity'::TIMESTAMP]", "an element is outside"),
     ],
 )
 def test_what_rows_do_not_hold_is_refused_at_its_row(shop: Path, declared: str, value: str, said: str) -> None:

@@ -165,7 +165,7 @@ SQLITE = {"url": "jdbc:sqlite:/nowhere.db", "table": "people"}
     ("options", "said"),
     [
         ({**MERGE, "primary_keys": "name"}, r"'primary_keys': it has name, but merge_key has id"),
-        ({**MERGE, "enable_upsert": False}, "'enable_upsert': false rejects an existing key"),
+        ({**MERGE, "enable_upsert": False}, "'enable_upsert': enable_upsert = false rejects rows"),
         ({**MERGE, "is_exactly_once": False}, "'is_exactly_once': rows are written directly"),
         ({**REPLACE, "is_exactly_once": False}, "'is_exactly_once': rows are written directly"),
         ({**REPLACE, "data_save_mode": "DROP_DATA"}, "DROP_DATA acts before the first row"),

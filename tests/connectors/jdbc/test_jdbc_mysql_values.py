@@ -105,13 +105,13 @@ def test_properties_of_java_become_those_of_a_session() -> None:
         ({"sslMode": "SOMETIMES"}, "expected DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY"),
         (
             {"tinyInt1isBit": "false"},
-            "tinyInt1isBit = false has another name here: set .* int_type_narrowing = false",
+            "tinyInt1isBit = false is not supported: set .* int_type_narrowing = false",
         ),
         ({"useSSl": "true"}, "useSSl is unknown for MySQL. Did you mean useSSL"),
         ({"colour": "red"}, "colour is unknown for MySQL. To set a server variable, use sessionVariables=colour="),
         (
             {"colour": "red", "trustStore": "/t", "useSSL": "true"},
-            "colour is .*; trustStore has another name here: .*PEM",
+            "colour is .*; trustStore is not supported: .*PEM",
         ),
     ],
 )

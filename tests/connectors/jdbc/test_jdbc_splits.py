@@ -268,4 +268,4 @@ def test_a_plan_says_where_the_order_of_a_column_is_not_used(
     assert main(["-c", str(job), "--check"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert said in out
-    assert ("which no index supports, so each split reads the whole table" in out) == bool(said)
+    assert ("but no index supports this order, so each split reads the whole table" in out) == bool(said)

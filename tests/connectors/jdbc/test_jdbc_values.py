@@ -88,13 +88,13 @@ HELD: dict[str, list[tuple[str, str, Any]]] = {
 }
 REFUSED: dict[str, list[tuple[str, str, str]]] = {
     "postgresql": [
-        *((kind, "'infinity'", "'infinity' lies beyond") for kind in ("date", "timestamp", "timestamptz")),
-        *((kind, "'-infinity'", "'-infinity' lies beyond") for kind in ("date", "timestamp", "timestamptz")),
-        *((kind, "'0044-03-15 BC'", "lies beyond the years 1 to 9999") for kind in ("date", "timestamp")),
-        *((kind, "'20000-01-01'", "lies beyond the years 1 to 9999") for kind in ("date", "timestamp", "timestamptz")),
-        ("date", "'5874897-12-31'", "lies beyond"),
-        ("timestamp", "'294276-12-31 23:59:59.999999'", "lies beyond"),
-        ("time", "'24:00'", "'24:00:00' lies beyond"),
+        *((kind, "'infinity'", "'infinity' is outside") for kind in ("date", "timestamp", "timestamptz")),
+        *((kind, "'-infinity'", "'-infinity' is outside") for kind in ("date", "timestamp", "timestamptz")),
+        *((kind, "'0044-03-15 BC'", "is outside the years 1 to 9999") for kind in ("date", "timestamp")),
+        *((kind, "'20000-01-01'", "is outside the years 1 to 9999") for kind in ("date", "timestamp", "timestamptz")),
+        ("date", "'5874897-12-31'", "is outside"),
+        ("timestamp", "'294276-12-31 23:59:59.999999'", "is outside"),
+        ("time", "'24:00'", "'24:00:00' is outside"),
         ("int[]", "'{{1,2},{3,4}}'", "'{{1,2},{3,4}}' has several dimensions"),
         ("text[]", "'{{a},{b}}'", "has several dimensions"),
         ("uuid[]", f"array[array['{'0' * 32}'::uuid]]", "has several dimensions"),
@@ -108,8 +108,8 @@ REFUSED: dict[str, list[tuple[str, str, str]]] = {
         ("time", "'-00:00:01'", "'-00:00:01' does not fit"),
         ("tinyint(1)", "5", "5 is neither 0 nor 1"),
         ("date", "'0000-00-00'", "'0000-00-00' does not fit"),
-        ("date", "'0000-01-01'", "lies beyond the years 1 to 9999"),
-        ("datetime", "'0000-01-01'", "lies beyond the years 1 to 9999"),
+        ("date", "'0000-01-01'", "is outside the years 1 to 9999"),
+        ("datetime", "'0000-01-01'", "is outside the years 1 to 9999"),
         ("datetime", "'2024-00-10'", "does not fit"),
     ],
     "sqlite": [
@@ -274,7 +274,7 @@ def test_a_number_that_does_not_fit_into_an_array_leaves_the_rows_around_it() ->
 
 def test_an_array_of_arrays_is_refused_with_a_message_of_ours() -> None:
     """It was SQLAlchemy's: "Do not nest ARRAY types"."""
-    with pytest.raises(TypeError, match="its arrays can only contain single values"):
+    with pytest.raises(TypeError, match="its arrays cannot contain nested values"):
         postgresql().column_type(pa.list_(pa.list_(pa.int32())))
 
 

@@ -289,5 +289,5 @@ def test_keys_that_differ_in_case_are_counted(format: str, careful: bool) -> Non
     (batch,) = source(format=format)._decoder.batches(messages, context)
     assert batch.rows["id"].to_pylist() == [None, 2]
     (note,) = context.notes.items()
-    assert note[0].startswith("have the key 'ID' and no 'id': upper and lower case differ")
+    assert note[0].startswith("have the key 'ID' but no 'id': the names differ in case")
     assert note[1] == (1, "topic t, partition 3, offset 7")

@@ -76,7 +76,7 @@ def test_a_message_that_does_not_fit_is_refused_or_left_out_and_counted() -> Non
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"schema": {"fields": {"id": "int"}}}, "schema declares the columns"),
+        ({"schema": {"fields": {"id": "int"}}}, "schema already declares the columns"),
         ({"format": "text"}, "format = json, found text"),
         ({"schema_sample": None, "nesting": "tables"}, "'nesting': only for inferred columns"),
     ],

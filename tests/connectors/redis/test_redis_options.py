@@ -100,7 +100,7 @@ def test_options_without_effect_are_named(make: Callable[..., Any], options: Map
 
 
 def test_the_key_has_its_own_column() -> None:
-    with pytest.raises(UsageError, match="option 'single_field_name': 'key' is the column of the key"):
+    with pytest.raises(UsageError, match="option 'single_field_name': 'key' is the key column"):
         source(read_key_enabled=True, single_field_name="key", schema=KEYED)
     for options in ({"read_key_enabled": True}, {"data_type": "hash", "hash_key_parse_mode": "kv"}):
         with pytest.raises(UsageError, match="option 'schema': it is missing"):

@@ -108,5 +108,5 @@ def test_a_user_who_may_not_create_temporary_tables_is_refused_before_the_checkp
         execute(self, connection, statement)
 
     monkeypatch.setattr(SQLite, "execute", refused)
-    with pytest.raises(SinkError, match=r"values of the rows of things did not arrive.*temporary table.*access denied"):
+    with pytest.raises(SinkError, match=r"the changed rows of things are incomplete.*temporary table.*access denied"):
         writer.write(batch(PARTIAL))

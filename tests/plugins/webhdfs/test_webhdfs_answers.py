@@ -138,7 +138,7 @@ def test_an_answer_that_webhdfs_does_not_give(
 def test_an_answer_of_another_shape_is_no_listing(server: Mouthpiece, webhdfs: WebHdfs, body: str) -> None:
     """Taken for an empty one, it would let an engine start from nothing."""
     server.says(200, body)
-    with pytest.raises(StorageFailureError, match="HTTP 200, but not as WebHDFS"):
+    with pytest.raises(StorageFailureError, match="HTTP 200, but not a WebHDFS response"):
         webhdfs.entries("/a")
 
 
@@ -148,7 +148,7 @@ def test_a_page_to_log_in_has_done_nothing(
 ) -> None:
     """Taken for a yes, it would acknowledge what nobody stored. (What is read is sealed.)"""
     server.says(200, "<html>Log in first</html>")
-    with pytest.raises(StorageFailureError, match="HTTP 200, but not as WebHDFS"):
+    with pytest.raises(StorageFailureError, match="HTTP 200, but not a WebHDFS response"):
         verb(webhdfs)
 
 

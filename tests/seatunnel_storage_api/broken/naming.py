@@ -21,7 +21,7 @@ from tests.seatunnel_storage_api.broken.given import InMemory, breaks
 
 @breaks(6)
 class MendsTheNamespace(InMemory):
-    """One knows what was meant."""
+    """A missing "/" can be added, because the intention is obvious."""
 
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
         namespace = "/" + configuration["namespace"].strip("/") + "/"
@@ -30,7 +30,7 @@ class MendsTheNamespace(InMemory):
 
 @breaks(6)
 class MendsIds(MemoryStorage):
-    """A strange id is better stored under another name than not at all."""
+    """An invalid ID can be stored under a modified name."""
 
     def store_checkpoint(self, state: PipelineState) -> None:
         job_id = re.sub(r"[^A-Za-z0-9_-]", "_", state.job_id)[:128] or "_"
@@ -50,7 +50,7 @@ class ListsByTheBeginning(MemoryStorage):
 
 @breaks(9)
 class FoldsCase(MemoryStorage):
-    """Names are not told apart by their case."""
+    """Names do not differ only in case."""
 
     def locate(self, key: str) -> str:
         return self.namespace + key.lower()
@@ -58,7 +58,7 @@ class FoldsCase(MemoryStorage):
 
 @breaks(9)
 class ShortensNames(MemoryStorage):
-    """A column of 100 characters is plenty for an id."""
+    """A column of 100 characters is long enough for an ID."""
 
     def locate(self, key: str) -> str:
         job_id, slash, rest = key.partition("/")
@@ -88,7 +88,7 @@ class ShowsItsSecret(MemoryStorage):
 
 @breaks(11)
 class TellsItsSecret(MemoryStorage):
-    """The address is in the message, with all that belongs to it."""
+    """The message should contain the complete address."""
 
     def _where(self, key: str) -> str:
         return f"memory://user:{vars(self)['password']}@{self.locate(key)} ({self.backend})"
@@ -96,7 +96,7 @@ class TellsItsSecret(MemoryStorage):
 
 @breaks(11)
 class LogsItsSecret(InMemory):
-    """It helps to see what was configured."""
+    """Logging the configuration helps with debugging."""
 
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
         logging.getLogger("seatunnel.storage").debug("opening with %s", dict(configuration))
@@ -105,7 +105,7 @@ class LogsItsSecret(InMemory):
 
 @breaks(11)
 class ChangesTheConfiguration(InMemory):
-    """What was understood is taken out, and the rest is unknown."""
+    """Known keys are removed from the mapping, so that the unknown ones remain."""
 
     def create(self, configuration: Mapping[str, str]) -> CheckpointStorage:
         storage = super().create(configuration)
@@ -126,7 +126,7 @@ class SharesOneStorage(InMemory):
 
 @breaks(11)
 class LosesTheCause(MemoryStorage):
-    """The message says it all."""
+    """The message is sufficient without the cause."""
 
     def _attempt(self, operation: str, key: str, action: Callable[[], Any]) -> Any:
         try:
@@ -137,7 +137,7 @@ class LosesTheCause(MemoryStorage):
 
 @breaks(11)
 class GivesUpAtOnce(MemoryStorage):
-    """Whoever calls may try again."""
+    """The caller can retry."""
 
     def __init__(self, *blobs: dict[str, bytes], **more: Any) -> None:
         super().__init__(*blobs, **more)
@@ -146,7 +146,7 @@ class GivesUpAtOnce(MemoryStorage):
 
 @breaks(11)
 class WorksOnWhenClosed(MemoryStorage):
-    """There is nothing to release."""
+    """Closing has nothing to release."""
 
     def close(self) -> None:
         pass

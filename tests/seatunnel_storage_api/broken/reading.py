@@ -15,7 +15,7 @@ from tests.seatunnel_storage_api.broken.given import breaks
 
 @breaks(2)
 class BelievesTheBytes(MemoryStorage):
-    """The disk has checksums of its own."""
+    """The disk has its own checksums."""
 
     def _open(
         self, key: str, kind: str, sealed: bytes, info: CheckpointInfo | None, **expected: object
@@ -26,7 +26,7 @@ class BelievesTheBytes(MemoryStorage):
 
 @breaks(2)
 class BelievesTheName(MemoryStorage):
-    """The bytes are intact, so they are the right ones."""
+    """The bytes are intact, so they are those of this checkpoint."""
 
     def _open(
         self, key: str, kind: str, sealed: bytes, info: CheckpointInfo | None, **expected: object
@@ -36,7 +36,7 @@ class BelievesTheName(MemoryStorage):
 
 @breaks(2)
 class PassesOverStrangeNames(MemoryStorage):
-    """What cannot be parsed is no checkpoint."""
+    """Files whose names cannot be parsed are not checkpoints."""
 
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
         types = {each.value for each in CheckpointType}
@@ -72,7 +72,7 @@ class TakesTheLastWritten(Chooses):
 
 @breaks(3)
 class ComparesAsText(Chooses):
-    """Names are sorted already."""
+    """Listed names are already in the right order."""
 
     def rank(self, info: CheckpointInfo) -> Any:
         return str(info.ref)
@@ -80,7 +80,7 @@ class ComparesAsText(Chooses):
 
 @breaks(3)
 class ComparesIdsAlone(Chooses):
-    """Ids only ever grow."""
+    """IDs always increase, so the largest ID is the latest."""
 
     def rank(self, info: CheckpointInfo) -> Any:
         return info.checkpoint_id
@@ -88,7 +88,7 @@ class ComparesIdsAlone(Chooses):
 
 @breaks(3)
 class LeavesSavepointsOut(Chooses):
-    """Savepoints are for people."""
+    """Savepoints are only for users, so they do not count as the latest checkpoint."""
 
     def rank(self, info: CheckpointInfo) -> Any:
         return (info.checkpoint_type is not CheckpointType.SAVEPOINT, info.ref)
@@ -96,7 +96,7 @@ class LeavesSavepointsOut(Chooses):
 
 @breaks(3)
 class LooksInTheNewestEpochOnly(MemoryStorage):
-    """Who claimed the newest epoch has the newest checkpoint."""
+    """The newest epoch always contains the newest checkpoint."""
 
     def get_latest_checkpoint(self, job_id: str, pipeline_id: int, **how: Any) -> PipelineState | None:
         listing = self.scan(job_id, pipeline_id)
@@ -117,7 +117,7 @@ class PassesOverDamage(MemoryStorage):
 
 @breaks(4)
 class FallsBackToTheVoid(MemoryStorage):
-    """The previous one is the one before in the listing."""
+    """The previous checkpoint is the previous entry in the listing."""
 
     def get_latest_checkpoint(self, job_id: str, pipeline_id: int, **how: Any) -> PipelineState | None:
         infos = self.list_checkpoints(job_id, pipeline_id)
@@ -128,7 +128,7 @@ class FallsBackToTheVoid(MemoryStorage):
 
 @breaks(4)
 class TakesAbsenceForAnError(MemoryStorage):
-    """Who asks for a checkpoint expects one."""
+    """A caller that requests a checkpoint expects that it exists."""
 
     def get_checkpoint(self, job_id: str, pipeline_id: int, checkpoint_id: int, epoch: int | None = None) -> Any:
         state = super().get_checkpoint(job_id, pipeline_id, checkpoint_id, epoch)
@@ -142,7 +142,7 @@ class TakesAbsenceForAnError(MemoryStorage):
 
 @breaks(12)
 class ReadsPayloadsToList(MemoryStorage):
-    """The size is easily found out."""
+    """The size is the length of the body."""
 
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
         keys = [blob.key for blob in super().list_blobs(prefix)]
@@ -151,7 +151,7 @@ class ReadsPayloadsToList(MemoryStorage):
 
 @breaks(12)
 class ReadsAllForTheLatest(MemoryStorage):
-    """The last one of all is the latest."""
+    """The latest checkpoint is found by reading all of them."""
 
     def get_latest_checkpoint(self, job_id: str, pipeline_id: int, **how: Any) -> PipelineState | None:
         return (None, *self.get_all_checkpoints(job_id, pipeline_id))[-1]
@@ -159,7 +159,7 @@ class ReadsAllForTheLatest(MemoryStorage):
 
 @breaks(12)
 class LooksTwice(MemoryStorage):
-    """To be sure that it was stored."""
+    """A second listing confirms that the checkpoint was stored."""
 
     def store_checkpoint(self, state: PipelineState) -> None:
         super().store_checkpoint(state)
@@ -171,7 +171,7 @@ class LooksTwice(MemoryStorage):
 
 @breaks(13)
 class CopiesOnTheWay(MemoryStorage):
-    """A buffer makes no difference."""
+    """One more buffer makes no difference."""
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         return super().put_if_absent(key, bytes(bytearray(body)))

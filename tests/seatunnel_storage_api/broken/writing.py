@@ -46,7 +46,7 @@ class AcknowledgesFromABuffer(MemoryStorage):
 
 @breaks(1)
 class AcknowledgesBeforeTheGroup(LocalFileStorage):
-    """One sync for many: until then the process knows what it holds. Only a crash tells."""
+    """One sync for several checkpoints is sufficient, because until then the process has them in memory."""
 
     group: ClassVar[dict[str, bytes]] = {}
 
@@ -72,7 +72,7 @@ class AcknowledgesBeforeTheGroup(LocalFileStorage):
 
 @breaks(1)
 class WritesInPlace(LocalFileStorage):
-    """Nobody reads a file before the store has returned."""
+    """No process reads a file before the store has returned."""
 
     def put_pieces_if_absent(self, key: str, pieces: Sequence[bytes]) -> bool:
         path = Path(self.locate(key))
@@ -90,7 +90,7 @@ class WritesInPlace(LocalFileStorage):
 
 @breaks(1)
 class ForgetsAtClose(MemoryStorage):
-    """A storage that is closed is tidied up."""
+    """A closed storage cleans up its data."""
 
     def close(self) -> None:
         self.blobs.clear()
@@ -121,7 +121,7 @@ class Prunes(MemoryStorage):
 
 @breaks(5)
 class PrunesSavepoints(Prunes):
-    """All files in the folder count alike."""
+    """All files in the folder count towards max-retained."""
 
     def too_many(self, state: PipelineState, listing: PipelineListing) -> Iterable[CheckpointInfo]:
         alike = [attrs.evolve(info, checkpoint_type=CheckpointType.CHECKPOINT) for info in listing.checkpoints]
@@ -134,7 +134,7 @@ class PrunesSavepoints(Prunes):
 
 @breaks(5)
 class PrunesTheWayToASavepoint(Prunes):
-    """A savepoint is whole, so it needs nothing else."""
+    """A savepoint is complete, so it does not depend on other checkpoints."""
 
     def too_many(self, state: PipelineState, listing: PipelineListing) -> Iterable[CheckpointInfo]:
         counted = [info for info in listing.checkpoints if info.checkpoint_type is CheckpointType.CHECKPOINT]
@@ -143,7 +143,7 @@ class PrunesTheWayToASavepoint(Prunes):
 
 @breaks(5)
 class PrunesWhatWasJustStored(Prunes):
-    """The largest ids stay, whatever was stored last."""
+    """The checkpoints with the largest IDs are kept, regardless of the one just stored."""
 
     def too_many(self, state: PipelineState, listing: PipelineListing) -> Iterable[CheckpointInfo]:
         return listing.checkpoints[: -self.max_retained]
@@ -151,7 +151,7 @@ class PrunesWhatWasJustStored(Prunes):
 
 @breaks(5)
 class CountsInMemory(Prunes):
-    """A listing costs a request, and the process knows what it has stored."""
+    """A listing costs a request, and the process can count its own checkpoints."""
 
     def too_many(self, state: PipelineState, listing: PipelineListing) -> Iterable[CheckpointInfo]:
         mine = vars(self).setdefault("mine", [])
@@ -161,7 +161,7 @@ class CountsInMemory(Prunes):
 
 @breaks(5)
 class ForgetsAFailedPrune(MemoryStorage):
-    """One more was stored, so one has to go."""
+    """Each store removes one old checkpoint, so failed removals need no retry."""
 
     def _prune(self, state: PipelineState, pruning: Pruning) -> None:
         super()._prune(state, attrs.evolve(pruning, checkpoints=pruning.checkpoints[:1]))
@@ -169,7 +169,7 @@ class ForgetsAFailedPrune(MemoryStorage):
 
 @breaks(5)
 class FailsTheStoreWithThePrune(MemoryStorage):
-    """What goes wrong has to be raised."""
+    """Every failure must be raised, also that of a removal."""
 
     def _prune(self, state: PipelineState, pruning: Pruning) -> None:
         self._delete([layout.checkpoint_key(info) for info in pruning.checkpoints])
@@ -177,7 +177,7 @@ class FailsTheStoreWithThePrune(MemoryStorage):
 
 @breaks(5)
 class LetsMarkersPileUp(MemoryStorage):
-    """They are empty files."""
+    """Markers are empty files, so they need not be removed."""
 
     def _prune(self, state: PipelineState, pruning: Pruning) -> None:
         super()._prune(state, attrs.evolve(pruning, epochs=()))
@@ -188,7 +188,7 @@ class LetsMarkersPileUp(MemoryStorage):
 
 @breaks(7)
 class Overwrites(MemoryStorage):
-    """A put is a put: the client's default has no condition."""
+    """The client's default put, without a condition, is sufficient."""
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         self.blobs[self.locate(key)] = body
@@ -197,7 +197,7 @@ class Overwrites(MemoryStorage):
 
 @breaks(7)
 class TakesTheKeyForTheContent(MemoryStorage):
-    """What has the same key was stored by a repeated request."""
+    """An object with the same key was stored by a repeated request."""
 
     def _put_or_read(self, key: str, sealed: Sequence[bytes]) -> bytes | None:
         super()._put_or_read(key, sealed)
@@ -206,7 +206,7 @@ class TakesTheKeyForTheContent(MemoryStorage):
 
 @breaks(7)
 class LetsTwinsLive(MemoryStorage):
-    """Another type is another file."""
+    """A checkpoint of another type is a separate file."""
 
     def _refuse_twin(self, key: str, state: PipelineState, listing: PipelineListing) -> None:
         pass
@@ -225,7 +225,7 @@ class IgnoresForeignMarkers(MemoryStorage):
 
 @breaks(8)
 class LooksBeforeItPuts(MemoryStorage):
-    """Why write at all if a newer engine is there?"""
+    """Checking for a newer engine before the write is sufficient."""
 
     def store_checkpoint(self, state: PipelineState) -> None:
         key = layout.checkpoint_key(state)
@@ -238,7 +238,7 @@ class LooksBeforeItPuts(MemoryStorage):
 
 @breaks(8)
 class CountsEpochsInMemory(MemoryStorage):
-    """Nobody else hands out epochs."""
+    """Only this process assigns epochs."""
 
     def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         epochs = vars(self).setdefault("epochs", itertools.count(1))
@@ -249,7 +249,7 @@ class CountsEpochsInMemory(MemoryStorage):
 
 @breaks(8)
 class ClaimsAboveItsBound(MemoryStorage):
-    """The larger the better."""
+    """Any larger epoch is valid."""
 
     def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         return super().acquire_epoch(job_id, pipeline_id, minimum)
@@ -257,7 +257,7 @@ class ClaimsAboveItsBound(MemoryStorage):
 
 @breaks(8)
 class DeletesTheMarkersOfADeletedJob(MemoryStorage):
-    """Deleted is deleted."""
+    """A deleted job needs no markers."""
 
     def delete_job(self, job_id: str) -> None:
         self._delete([blob.key for blob in self._list(layout.job_folder(job_id))])
@@ -265,7 +265,7 @@ class DeletesTheMarkersOfADeletedJob(MemoryStorage):
 
 @breaks(8)
 class ListsFromACache(MemoryStorage):
-    """What others wrote is seen soon enough: a directory cache, as of NFS."""
+    """Cached listings, as in NFS, are recent enough."""
 
     def __init__(self, *blobs: dict[str, bytes], **more: Any) -> None:
         super().__init__(*blobs, **more)
@@ -286,7 +286,7 @@ class ListsFromACache(MemoryStorage):
 
 @breaks(10)
 class ChecksThenWrites(MemoryStorage):
-    """Two lines: is it there? Then write."""
+    """Checking for existence and then writing is sufficient."""
 
     def put_if_absent(self, key: str, body: bytes) -> bool:
         if self.locate(key) in self.blobs:
@@ -298,7 +298,7 @@ class ChecksThenWrites(MemoryStorage):
 
 @breaks(10)
 class ListsWhileOthersWrite(MemoryStorage):
-    """A generator needs no copy."""
+    """A generator can iterate without a copy."""
 
     def list_blobs(self, prefix: str) -> Iterator[Blob]:
         here = self.locate(prefix)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 INFERRED = (
-    ", which the beginnings of the files suggest, without losing digits; declare the column, for example "
+    ", which the beginnings of the files suggest, without losing digits; declare the type of the column, for example "
     "schema { columns = [ { name = zip, type = string } ] }"
 )
 """End of messages such as ``'01067' is not a bigint, …``."""

@@ -101,8 +101,8 @@ class RowGroups(SourceFormat):
         for column in columns:
             if pa.types.is_duration(column.type):
                 raise SourceError(
-                    f"{file.version.path}: column {column.name!r} has durations ({column.type}), for which "
-                    "there is no type; declare the columns in schema, this one as bigint"
+                    f"{file.version.path}: column {column.name!r} has durations ({column.type}), which no type "
+                    "supports; declare the columns in schema, with bigint for this one"
                 )
         return columns
 

@@ -288,7 +288,7 @@ class Csv(Text):
             return ""
         return (
             f"{file.version.path}, line 1: read as a row, but it may contain the column names, as it has "
-            f"texts where other lines have numbers or dates. If so, set {self.header_option}"
+            f"texts where other lines have numbers or dates. If it does, set {self.header_option}"
         )
 
     def _without_schema(self) -> pa.Schema | None:

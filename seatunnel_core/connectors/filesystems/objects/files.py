@@ -232,7 +232,9 @@ class ObjectFileSystem(RemoteFileSystem):
                 said = error.strerror or str(error)
             else:
                 return
-        raise OSError(errno.EIO, f"it is copied, but the staged object cannot be removed: {said}", target)
+        raise OSError(
+            errno.EIO, (f"it was copied to its target, but the staged object cannot be removed: {said}"), target
+        )
 
     def _copy(self, staged: str, target: str, size: int) -> None:
         if size <= LARGEST_COPY:
@@ -267,11 +269,9 @@ class ObjectFileSystem(RemoteFileSystem):
             return ""
         if found is None:
             return (
-                f"{staged}, which was to become {target}, and {target} no longer exist: either it was published "
-                "and removed later, or it was removed before that, by a rule of the bucket or manually, and its "
-                "rows are lost."
-                " If you know that it was published, write missing_staged = "
-                "published"
+                f"the staged object {staged} and its target {target} no longer exist. Either the object was published "
+                "and removed later, or it was removed before (by a rule of the bucket, or manually), and its rows "
+                "are lost. If you know that it was published, set missing_staged = published"
             )
         return f"{target} exists and is not the object that was staged as {staged}; move it"
 

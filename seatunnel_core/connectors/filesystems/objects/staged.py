@@ -73,7 +73,7 @@ def complete(store: ObjectStore, key: str, upload: str, etags: Sequence[str], si
         FileExistsError: The object must be ``new``, but another one exists.
         OSError: With ``EIO`` if the uploaded parts are lost.
     """
-    words = "the server reported completion, but does not have the object"
+    words = "the server reported success, but the object does not exist"
     try:
         store.complete(key, upload, etags, new=new)
     except (FileExistsError, PermissionError):

@@ -159,8 +159,8 @@ class OssStore(ObjectStore):
                 self.delete([name])
         raise PermissionError(
             errno.EACCES,
-            "the bucket has versioning, enabled or suspended, on which x-oss-forbid-overwrite has no effect, "
-            "so existing objects could be replaced; use a bucket without it",
+            "versioning of the bucket is enabled or suspended, so x-oss-forbid-overwrite has no effect and objects "
+            "could be replaced; use a bucket without versioning",
             f"oss://{self.bucket}/{folder}",
         )
 

@@ -65,7 +65,7 @@ def report_merged(
         how = ", ".join(f"{name}: {collation}" for name, collation in merging.items())
         _log.warning(
             "the sink Jdbc: %s of the table %s merged into a row with another key, because the collation "
-            "treats the keys as equal (%s): the table has that many fewer rows than were committed. Use a binary "
+            "treats the keys as equal (%s): the table has fewer rows than were committed, by this number. Use a binary "
             "collation without padding for the key: utf8mb4_0900_bin of MySQL, utf8mb4_nopad_bin of MariaDB",
             pick(merged, "row"),
             dialect.table_name(tuple(path)),

@@ -286,7 +286,7 @@ class MySQL(Dialect):
         cursor = self.cursor(connection)
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
         if cursor.fetchone()[0] != 1:
-            raise RuntimeError(f"another process had the lock {name} for {seconds} seconds")
+            raise RuntimeError(f"the lock {name} was not available within {seconds} seconds: another process holds it")
         try:
             yield
         finally:

@@ -88,7 +88,7 @@ ORDERS: dict[str, Order] = {
         shown="CAST(CAST({} AS DATETIME(6)) AS CHAR)",
         key=str,
         ranges=True,
-        description="by their local times, in which one hour occurs twice a year unless url has serverTimezone=UTC",
+        description="by local time, where one hour occurs twice a year unless url has serverTimezone=UTC",
     ),
     "seconds": Order(
         by="TIME_TO_SEC({})", shown="TIME_TO_SEC({})", literal=number, key=Decimal, description="by their seconds"

@@ -250,7 +250,7 @@ class PostgreSQL(Dialect):
         if of.is_list(arrow) or of.is_large_list(arrow):
             if of.is_nested(arrow.value_type):
                 raise TypeError(
-                    "its arrays can only contain single values; write the inner one as a string, such as JSON"
+                    "its arrays cannot contain nested values; convert the inner value to a string, such as JSON"
                 )
             return sa.ARRAY(self.column_type(arrow.value_type))
         return column_type(arrow)

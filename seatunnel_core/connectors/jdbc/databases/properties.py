@@ -54,7 +54,7 @@ class KnownProperties:
             return ""
         if name in self.instead:
             shown = f"{name} = {value}" if name in self.as_by_default else name
-            return f"{shown} has another name here: {self.instead[name].replace('{}', value)}"
+            return f"{shown} is not supported: {self.instead[name].replace('{}', value)}"
         close = nearest(name, (*self.honoured, *self.instead, *self.as_by_default, *self.idle))
         hint = f"Did you mean {close}?" if close else self.unknown.replace("{}", name)
         return f"{name} is unknown for {self.database}. {hint}"

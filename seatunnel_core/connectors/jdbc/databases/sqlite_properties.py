@@ -38,10 +38,10 @@ PROPERTIES = KnownProperties(
     },
     instead={
         "date_class": _DATES,
-        "date_string_format": "write strftime('%d.%m.%Y', column) in query, or DATE_FORMAT in a transform Sql",
+        "date_string_format": "write strftime('%d.%m.%Y', column) in query, or DATE_FORMAT in the transform Sql",
         "date_precision": _DATES,
         "enable_load_extension": "extensions are not loaded; call their functions in a transform Python",
-        "encoding": "create the database with PRAGMA encoding before the job runs; it is then kept",
+        "encoding": "create the database with PRAGMA encoding before the job runs; the encoding is permanent",
         "locking_mode": "tasks and driver share the file, so its locking mode is NORMAL",
         "open_mode": "a source never writes; a sink opens the file to write",
         "hexkey_mode": "encrypted files cannot be opened; decrypt a copy before the job runs",

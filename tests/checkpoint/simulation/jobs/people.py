@@ -175,7 +175,7 @@ class People:
         found = []
         for view in process.report.pipelines if process.report is not None else ():
             _, _, told = view.failure.partition("the newest intact one is ")
-            if "none of the stored ones can be read" in view.failure:
+            if "no stored checkpoint can be read" in view.failure:
                 self._remove_damaged(view.id)
             elif told:
                 found.append(ChosenCheckpoint.parse(f"{view.id}:{told.split('. ')[0]}"))

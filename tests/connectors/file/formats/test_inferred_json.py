@@ -173,7 +173,7 @@ def test_a_bad_line_is_refused_with_its_place_or_skipped(tmp_path: Path) -> None
 def test_options_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="option 'schema_sample': only for file_format_type = json"):
         source(tmp_path, file_format_type="csv", schema_sample=1)
-    with pytest.raises(UsageError, match="option 'schema_contract': schema declares the columns"):
+    with pytest.raises(UsageError, match="option 'schema_contract': schema already declares the columns"):
         source(tmp_path, file_format_type="json", schema_contract="freeze", schema={"fields": {"id": "int"}})
     with pytest.raises(ValueError, match="expected one of evolve, freeze, discard_row, discard_value, found 'thaw'"):
         source(tmp_path, file_format_type="json", schema_contract={"columns": "thaw"})
@@ -182,7 +182,7 @@ def test_options_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
 def test_a_check_says_what_the_columns_are_found_in(sampled: Path) -> None:
     made = source(sampled, file_format_type="json")
     assert made.planned_reading() == (
-        "its columns are those of all rows of all files; --check inspected only the beginning of one file",
+        "the columns are inferred from all rows of all files; --check inspected only the beginning of one file",
     )
     assert not source(sampled, file_format_type="json", schema={"fields": {"id": "int"}}).planned_reading()
 

@@ -30,7 +30,7 @@ def test_bytes_come_back(tmp_path: Path, format: str) -> None:
 def test_bytes_that_are_no_text_are_named(tmp_path: Path, format: str, types: dict[str, str]) -> None:
     written = rows(b"a", None, b"\xff\xfe" + b"x" * 100, types=types)
     message = (
-        rf"sink LocalFile, column 'raw': b'\xff\xfe{'x' * 18}' is not UTF-8, and {format} files hold bytes as they"
+        rf"sink LocalFile, column 'raw': b'\xff\xfe{'x' * 18}' is not UTF-8, but {format} files store bytes unchanged"
     )
     with pytest.raises(RowError, match=re.escape(message)):
         local_files.write(tmp_path, types, written, file_format_type=format)

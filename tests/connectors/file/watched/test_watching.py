@@ -132,7 +132,7 @@ class TestAfterwards:
         look = watched.look(changed)
         assert look.taken == ()
         assert look.warnings == (
-            "changed after it was read, and is not read again: /d/a, /d/b. Write new rows into new files",
+            "changed after they were read, and are not read again: /d/a, /d/b. Write new rows into new files",
         )
         assert [watched.look(changed).warnings for _ in range(2)] == [(), ()]
 

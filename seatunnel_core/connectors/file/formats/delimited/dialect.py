@@ -139,7 +139,7 @@ class Dialect:
         for sign in _STAND_INS:
             if sign.encode() not in text:
                 return self.with_delimiter(text, sign.encode()), evolve(self, delimiter=sign, pattern="")
-        raise pa.ArrowInvalid("it contains every control character, but one must replace the field delimiter")
+        raise pa.ArrowInvalid("it contains every control character, so none is free to replace the field delimiter")
 
     def with_delimiter(self, text: bytes, sign: bytes) -> bytes:
         """Replace each delimiter in whole lines with ``sign``."""

@@ -104,7 +104,7 @@ class DelimitedReader:
                 yield text[:whole], None
             held = text[whole:]
             if len(held) > records.LONGEST_RECORD:
-                raise pa.ArrowInvalid("a line that is too long to be held")
+                raise pa.ArrowInvalid("a line that is too long for memory")
         if held:
             yield held, None
 
@@ -223,8 +223,8 @@ class DelimitedReader:
         found, values = resized(record, self.dialect.without_pattern, len(self.names))
         if values != len(self.names):
             self.context.note(
-                f"have more or fewer values than the {len(self.names)} columns: missing values are null, "
-                "surplus ones are dropped",
+                f"have more or fewer values than the {len(self.names)} columns: missing values become null, extra "
+                "values are dropped",
                 f"{self.file.version.path}, line {record.line} with {values}",
             )
         return found
@@ -240,7 +240,7 @@ class DelimitedReader:
     def _try(self, trial: Sequence[Record]) -> Iterator[pa.RecordBatch]:
         try:
             if any(record.problem for record in trial):
-                raise pa.ArrowInvalid("a record that cannot be distinguished from the next")
+                raise pa.ArrowInvalid("a record that cannot be separated from the next one")
             batch = self._parse(b"".join(record.text for record in trial))
             if batch.num_rows != len(trial):
                 raise pa.ArrowInvalid("records were read as another number of rows")

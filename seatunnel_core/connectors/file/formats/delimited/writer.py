@@ -128,7 +128,7 @@ def _not_in_text(delimiter: str) -> tuple[str, str]:
     """Return an expression for substrings that a value must not contain, and the error message for them."""
     begun = (delimiter[:length] for length in range(1, len(delimiter)))
     ambiguous = [f"{re.escape(part)}$" for part in begun if (part + delimiter).startswith(delimiter)]
-    ends = ", or ends as the delimiter begins" if ambiguous else ""
+    ends = ", or ends with the first characters of the delimiter" if ambiguous else ""
     why = f"contains the field delimiter or a line end{ends}; write csv or json"
     return "|".join(["[\r\n]", re.escape(delimiter), *ambiguous]), why
 
@@ -165,8 +165,8 @@ def _byte_errors(rows: pa.RecordBatch, format: str) -> Iterator[None]:
             bad = next(filter(_is_no_text, values.to_pylist()), None) if pa.types.is_binary(column.type) else None
             if bad is not None:
                 raise RowError(
-                    f"column {column.name!r}: {bad[:20]!r} is not UTF-8, and {format} files hold bytes as they are; "
-                    "write json, which has base64, or parquet",
+                    f"column {column.name!r}: {bad[:20]!r} is not UTF-8, but {format} files store bytes unchanged; "
+                    "write json, which uses base64, or parquet",
                     column=column.name,
                 ) from error
         raise
