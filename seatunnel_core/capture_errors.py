@@ -83,8 +83,8 @@ class SlotLostError(SlotChangedError):
 
     Retried: no, because the server cannot restore the log.
 
-    What to do: drop the slot with `SELECT pg_drop_replication_slot('NAME')`, and start a new job, which reads the
-    tables again. Set `max_slot_wal_keep_size` on the server large enough for the longest pause of the job, and watch
+    What to do: drop the slot with `seatunnel slots drop -c FILE`, and start a new job, which reads the tables again.
+    Set `max_slot_wal_keep_size` on the server large enough for the longest pause of the job, and watch
     `seatunnel_source_lag_bytes`.
     """
 

@@ -225,6 +225,7 @@ def _empty_parser() -> Parser:
                 "seatunnel checkpoints VERB",
                 "seatunnel state VERB",
                 "seatunnel iceberg compact -c FILE",
+                "seatunnel slots VERB -c FILE",
             )
         ),
         description="Moves data exactly once, on Spark. Kill it at any time; the first command printed resumes it.",

@@ -25,6 +25,7 @@ from seatunnel_core.cli.help.arguments import HelpArguments
 from seatunnel_core.cli.iceberg.arguments import IcebergArguments
 from seatunnel_core.cli.init_arguments import InitArguments
 from seatunnel_core.cli.restore_arguments import with_flags
+from seatunnel_core.cli.slots.arguments import SlotsArguments
 from seatunnel_core.cli.state.arguments import StateArguments
 from seatunnel_core.cli.terminal.command_line import hide_values, secret_values
 from seatunnel_core.cli.terminal.cursor import show_cursor
@@ -124,6 +125,10 @@ def _run_subcommand(command: Command) -> int:
             from seatunnel_core.cli.iceberg.command import compact
 
             return compact(command)
+        case SlotsArguments():
+            from seatunnel_core.cli.slots.command import slots
+
+            return slots(command)
         case InitArguments():
             from seatunnel_core.cli.init import init
 

@@ -7,6 +7,9 @@ from seatunnel_core.cli.command import Subcommand
 from seatunnel_core.cli.help.arguments import HELP, PLUGINS
 from seatunnel_core.cli.iceberg.arguments import ICEBERG
 from seatunnel_core.cli.init_arguments import INIT
+from seatunnel_core.cli.slots.arguments import SLOTS
 from seatunnel_core.cli.state.arguments import STATE
 
-SUBCOMMANDS: Mapping[str, Subcommand] = {each.name: each for each in (CHECKPOINTS, HELP, ICEBERG, INIT, PLUGINS, STATE)}
+SUBCOMMANDS: Mapping[str, Subcommand] = {
+    each.name: each for each in (CHECKPOINTS, HELP, ICEBERG, INIT, PLUGINS, SLOTS, STATE)
+}

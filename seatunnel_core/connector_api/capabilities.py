@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeGuard, runtime_checkable
 
+from seatunnel_core.connector_api.replication_slot import ReplicationSlot
 from seatunnel_core.connector_api.sink_context import SinkContext
 from seatunnel_core.connector_api.source import Fact, PollCursor
 from seatunnel_core.connector_api.source_progress import SourceProgress
@@ -23,6 +24,7 @@ __all__ = [
     "SupportsProbe",
     "SupportsProgress",
     "SupportsPublishedQuery",
+    "SupportsReplicationSlot",
     "SupportsRestoreCheck",
     "SupportsRollback",
     "SupportsSaveMode",
@@ -160,6 +162,38 @@ class SupportsPublishedQuery(Protocol):
 
         Raises:
             SinkError: The target cannot be read; ``retryable`` if another attempt may succeed.
+        """
+
+
+@runtime_checkable
+class SupportsReplicationSlot(Protocol):
+    """A source that reads a replication slot, which remains on the server when the job ends."""
+
+    @abstractmethod
+    def replication_slot(self) -> ReplicationSlot | None:
+        """Return the slot as the server describes it; ``None`` if the source uses none with its options.
+
+        Raises:
+            SourceError: The server cannot be read.
+        """
+
+    @abstractmethod
+    def needs_slot(self, cursor: PollCursor) -> bool:
+        """Return True if a job with this cursor can continue from the slot.
+
+        Args:
+            cursor: Cursor of a source of any job, and of any connector.
+
+        Raises:
+            SourceError: The server cannot be read.
+        """
+
+    @abstractmethod
+    def drop_slot(self) -> Sequence[str]:
+        """Drop the slot, and also its publication if the engine created it; return the results, one sentence each.
+
+        Raises:
+            SourceError: The slot is in use, or the server rejects it.
         """
 
 

@@ -15,8 +15,9 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "connector-api.md"
 PACKAGE = "seatunnel_core.connector_api"
 MODULES = (
-    "source", "sink", "transform", "capabilities", "source_progress", "option", "batch", "schema", "values", "errors",
-    "sink_context", "several_tables", "increments", "written_options", "within_extent", "testing", "testing.drive",
+    "source", "sink", "transform", "capabilities", "source_progress", "replication_slot", "option", "batch", "schema",
+    "values", "errors", "sink_context", "several_tables", "increments", "written_options", "within_extent", "testing",
+    "testing.drive",
 )  # fmt: skip
 """The modules on the page, in its order. The suites of ``testing`` are on the page by their package."""
 

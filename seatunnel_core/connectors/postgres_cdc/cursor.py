@@ -54,6 +54,9 @@ class Capture:
     server: str
     """Identifier of the database cluster."""
 
+    slot: str = ""
+    """Replication slot of the job; empty if the log is not read, or an older version wrote the state."""
+
     tables: tuple[tuple[str, str], ...] = field(repr=False)
     """Name and shape of each table. Chunks and marks refer to their order."""
 
@@ -93,6 +96,7 @@ class Capture:
         return {
             "format": FORMAT,
             "server": self.server,
+            "slot": self.slot,
             "tables": [list(each) for each in self.tables],
             "published": [each.record() for each in self.published],
             "log": self.log,
@@ -118,6 +122,7 @@ class Capture:
             raise StoredValueError("the cursor of Postgres-CDC was written by another version")
         return cls(
             server=stored.text(record, "server"),
+            slot=stored.text(record, "slot") if "slot" in record else "",
             tables=tuple((str(name), str(shape)) for name, shape in stored.items(record, "tables")),
             published=tuple(
                 PublishedTable(oid=int(oid), entry=str(entry)) for oid, entry in record.get("published", ())

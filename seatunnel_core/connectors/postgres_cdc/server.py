@@ -7,6 +7,7 @@ from attrs import frozen
 
 from seatunnel_core.capture_errors import CaptureSetupError
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_log.created_objects import record_slots
 from seatunnel_core.connectors.postgres_log.errors import SlotChangedError, SlotInUseError
 from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
 from seatunnel_core.connectors.postgres_log.publications import (
@@ -45,6 +46,9 @@ SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_table_pri
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE n.nspname = %s AND c.relname = %s
 """
+
+
+_SYSTEM = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
 
 
 @frozen(kw_only=True)
@@ -89,6 +93,12 @@ def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
     )
 
 
+def system_id(connection: Any) -> str:
+    """Return the system identifier of the database cluster."""
+    found: str = run(connection, _SYSTEM)[0][0]
+    return found
+
+
 def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> bool:
     """Check that the publication has all tables and operations, and return True if it was changed.
 
@@ -107,7 +117,9 @@ def require_publication(connection: Any, settings: Settings, tables: Sequence[Ta
         found = publication(connection, settings.publication)
         missing = tables if found is None else [table for table in tables if table not in found.tables]
         if found is None:
-            create_publication(connection, settings.publication, tables)
+            with connection.transaction():
+                create_publication(connection, settings.publication, tables)
+                record_slots(connection, settings.publication, [])
         elif missing:
             add_tables(connection, settings.publication, missing)
         changed = bool(missing)

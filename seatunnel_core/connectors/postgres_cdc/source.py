@@ -11,6 +11,7 @@ from seatunnel_core.capture_errors import CaptureSetupError, SlotInUseError
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import ConnectorError, SourceChangedError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
+from seatunnel_core.connector_api.replication_slot import ReplicationSlot
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
     Enumeration,
@@ -34,6 +35,7 @@ from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, ca
 from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
+from seatunnel_core.connectors.postgres_cdc.job_slot import described_slot, drop_slot, needs_slot
 from seatunnel_core.connectors.postgres_cdc.message_source import read_at
 from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
 from seatunnel_core.connectors.postgres_cdc.preparation import Preparation
@@ -44,7 +46,7 @@ from seatunnel_core.connectors.postgres_cdc.published_tables import (
     require_published,
 )
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
-from seatunnel_core.connectors.postgres_cdc.server import LogEnd, log_end, problems_of, slot_note
+from seatunnel_core.connectors.postgres_cdc.server import LogEnd, log_end, problems_of, slot_note, system_id
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.splits import described, split_of
 from seatunnel_core.connectors.postgres_cdc.tables import (
@@ -58,9 +60,7 @@ from seatunnel_core.connectors.postgres_log.errors import LogError
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import TableName, publication
 from seatunnel_core.connectors.postgres_log.slots import advance_slot, required_slot, slot_state
-from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
-
-_SERVER = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
+from seatunnel_core.connectors.postgres_log.sql_connection import connect
 
 _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_preparation": None}
 
@@ -181,12 +181,7 @@ class PostgresCdcSource(Source):
                 return ends[-1]
 
             with self._dialect.pool.lend() as own:
-                found = planner.next(
-                    state,
-                    own,
-                    lambda: snapshot.name(self._settings.sql(), state.least),
-                    end,
-                )
+                found = planner.next(state, own, lambda: snapshot.name(self._settings.sql(), state.least), end)
             after = found.state
             self._observe(connection, after, ends, is_first=not cursor)
             if after.reading and found.items and after.published:
@@ -246,6 +241,23 @@ class PostgresCdcSource(Source):
                 slot = required_slot(connection, self._settings.slot)
                 slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
 
+    def replication_slot(self) -> ReplicationSlot | None:
+        """Return the slot and the publication as the server describes them; ``None`` without a log."""
+        if not self._settings.reads_log:
+            return None
+        with self._connected() as connection:
+            return described_slot(connection, self._settings)
+
+    def needs_slot(self, cursor: PollCursor) -> bool:
+        """Return True if a job with this cursor can continue from the slot."""
+        with self._connected() as connection:
+            return needs_slot(connection, self._settings, cursor)
+
+    def drop_slot(self) -> Sequence[str]:
+        """Drop the slot, and also its publication if the engine created it."""
+        with self._connected() as connection:
+            return drop_slot(connection, self._settings)
+
     def _state(self, connection: Any, cursor: PollCursor, job_id: str) -> Capture | None:
         """Return the state of a cursor or of the start of the job; ``None`` while open transactions delay the start."""
         known = Capture.from_record(cursor) if cursor else None
@@ -269,7 +281,8 @@ class PostgresCdcSource(Source):
                 return None
         published = self._published_tables(connection, tables) if settings.reads_log else {}
         return Capture(
-            server=_server(connection),
+            server=system_id(connection),
+            slot=settings.slot if settings.reads_log else "",
             tables=tuple((table.name, table.shape) for table in tables),
             published=tuple(published.get(table.path, MISSING) for table in tables if settings.reads_log),
             log="" if start is None else str(start.position),
@@ -279,7 +292,7 @@ class PostgresCdcSource(Source):
 
     def _require_same(self, connection: Any, state: Capture) -> None:
         """Raise an error if the server is not the one of a cursor."""
-        server = _server(connection)
+        server = system_id(connection)
         if server != state.server:
             raise SourceChangedError(
                 f"{self._settings.address} is another database cluster ({server}) than when the job started "
@@ -300,13 +313,8 @@ class PostgresCdcSource(Source):
             self._tables = in_order(self._tables_of_server(), state.tables)
             chunks = Chunks([table.found for table in self._tables])
             self._observed = Observed(chunks=chunks, reads_tables=self._settings.reads_tables)
-            self._planner = Planner(
-                chunks,
-                len(self._tables),
-                self._settings.reads_log,
-                self._settings.stops,
-                self._settings.slot,
-            )
+            settings = self._settings
+            self._planner = Planner(chunks, len(self._tables), settings.reads_log, settings.stops, settings.slot)
         return self._planner
 
     def _confirm(self, connection: Any, position: Lsn) -> None:
@@ -373,8 +381,3 @@ class PostgresCdcSource(Source):
             raise
         except Exception as error:
             raise self._dialect.failed(SourceError, f"{self._settings.address}: {what}", error) from error
-
-
-def _server(connection: Any) -> str:
-    found: str = run(connection, _SERVER)[0][0]
-    return found

@@ -100,6 +100,17 @@ class SlotLock:
                 connection.close()
 
 
+def lock_holder(connection: Any, slot: str) -> int | None:
+    """Return the process on the server that holds the lock of a slot; ``None`` if none does."""
+    found = run(connection, _HOLDER, (key_of(slot),))
+    return int(found[0][0]) if found else None
+
+
+def try_lock(connection: Any, slot: str) -> bool:
+    """Take the lock of a slot for a connection until that is closed, and return False if another one holds it."""
+    return bool(run(connection, _LOCK, (key_of(slot),))[0][0])
+
+
 def key_of(slot: str) -> int:
     """Return the key of the advisory lock of a slot: a positive 63-bit number."""
     return int.from_bytes(hashlib.sha256(f"seatunnel replication slot {slot}".encode()).digest()[:8], "big") >> 1

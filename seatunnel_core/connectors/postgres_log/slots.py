@@ -96,7 +96,8 @@ class SlotState:
             reason = f" ({self.invalidation})" if self.invalidation else ""
             raise SlotLostError(
                 f"the replication slot {self.name} is lost{reason}: the server has removed log that it needs. Drop the "
-                "slot and read the tables again; a larger max_slot_wal_keep_size keeps more log"
+                "slot with seatunnel slots drop -c FILE, and read the tables again; a larger max_slot_wal_keep_size "
+                "keeps more log"
             )
         if self.confirmed > start:
             raise SlotAdvancedError(

@@ -14,6 +14,7 @@ from seatunnel_core.connectors.postgres_log.slot_lock import SlotLock
 
 SETTINGS: Any = SimpleNamespace(
     slot="slot",
+    publication="slot",
     startup="earliest",
     starts_now=False,
     reads_tables=False,
@@ -33,6 +34,7 @@ def test_a_creation_that_was_given_up_begins_again(monkeypatch: pytest.MonkeyPat
     begun = [creation(None), creation(created)]
     monkeypatch.setattr(preparation, "slot_state", lambda *_: None)
     monkeypatch.setattr(preparation, "require_publication", lambda *_, **__: False)
+    monkeypatch.setattr(preparation, "record_slot", lambda *_: None)
     monkeypatch.setattr(SlotCreation, "begin", lambda *_: begun.pop(0))
     made = Preparation(SETTINGS)
     assert made.next(CONNECTION, "a", []) is None

@@ -1,0 +1,1 @@
+"""``seatunnel slots``: the replication slots of jobs."""

@@ -1,0 +1,32 @@
+"""A replication slot on a server, for which the server retains its log."""
+
+from attrs import frozen
+
+__all__ = ["ReplicationSlot"]
+
+
+@frozen(kw_only=True)
+class ReplicationSlot:
+    """A replication slot and its publication, neither of which need exist."""
+
+    name: str
+    exists: bool = True
+    used_by: str | None = None
+    """Session that uses the slot; ``None`` if none does."""
+
+    restart: str | None = None
+    """Position from which the server retains its log for the slot; ``None`` if it retains none."""
+
+    retained_bytes: int | None = None
+    """Size of the log that the server retains for the slot, in bytes."""
+
+    wal_status: str | None = None
+    """Availability of the retained log in the server's terms, such as ``reserved`` or ``lost``."""
+
+    is_created: bool = False
+    """True if the server has a record that the engine created the slot."""
+
+    publication: str
+    has_publication: bool = True
+    is_publication_created: bool = False
+    """True if the server has a record that the engine created the publication."""
