@@ -31,7 +31,7 @@ class Scalar:
 
     value: Any
     text: str = field(eq=False)
-    """Text as written, without quotes and escapes."""
+    """Original text, without quotes and escapes."""
 
     position: Position = field(eq=False)
 
@@ -58,7 +58,7 @@ class Entry:
 class Block:
     """Keys and values in the order of the text.
 
-    Keys are unique, except where a file may repeat them on purpose: directly in ``source``, ``transform`` and ``sink``.
+    Keys are unique, except directly in ``source``, ``transform`` and ``sink``, where plugins may repeat.
     """
 
     entries: tuple[Entry, ...]
@@ -77,8 +77,8 @@ class Block:
     def merged(self, later: "Block") -> "Block":
         """Merge two blocks: the later value of a key wins, and nested blocks are merged recursively.
 
-        If a key has both a value and a block, both are kept as described at ``OWN``: the entries of the later block
-        follow the value.
+        If a key has both a value and a block, both are kept (see ``OWN``): the entries of the later block follow the
+        value.
         """
         found = {entry.key: entry for entry in self.entries}
         for entry in later.entries:
@@ -93,12 +93,10 @@ Value = Scalar | Items | Block
 
 OWN = "\ud800"
 """Key of the entry for the value of the block itself, as in ``start_mode = timestamp`` with ``start_mode.timestamp =
-1``.
-
-HOCON keeps only the later one. SeaTunnel jobs use both if both keys are options. The parser does not know the options,
-so it keeps both: the value becomes an entry with this key in the nested block, before the entries that follow it in the
-text. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file
-can contain this key: it is half of a surrogate pair."""
+1``. HOCON keeps only the later one, but SeaTunnel jobs use both if both keys are options. The parser does not know the
+options, so it keeps both: the value becomes an entry with this key in the nested block, before the entries that follow
+it in the text. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No
+file can contain this key: it is half of a surrogate pair."""
 
 Warn = Callable[[str, Position, str], None]
 """Function that reports a warning with its position and a suggestion."""
@@ -140,7 +138,7 @@ def visible(value: Value) -> Value:
 
 
 def _own(value: Value) -> int | None:
-    """Return the index of the entry that contains the own value of a block."""
+    """Return the index of the entry for the own value of a block."""
     entries = value.entries if isinstance(value, Block) else ()
     return next((at for at, entry in enumerate(entries) if entry.key == OWN), None)
 
@@ -171,7 +169,7 @@ def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> 
 def plain(value: Value, *, textual: bool = False) -> Any:
     """Return the value as dicts, lists and scalars; the own value of a block has an empty key.
 
-    With ``textual``, numbers and booleans are returned as written.
+    With ``textual``, numbers and booleans are returned as strings, in their original notation.
     """
     if isinstance(value, Scalar):
         return value.text if textual and isinstance(value.value, (int, float)) else value.value

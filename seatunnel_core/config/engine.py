@@ -51,10 +51,10 @@ _NOTED = {
     ),
     "http.log-response-max-size-mb": "logs of any size are sent in pieces",
 }
-"""Prefixes of SeaTunnel's keys for components that do not exist in this engine."""
+"""Prefixes of SeaTunnel's keys for components that this engine lacks."""
 
 _PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.bucket", "fs.s3a.endpoint")
-"""Storage keys that are often placed in the wrong block. Plugins declare their own keys."""
+"""Storage keys that are often in the wrong block. Plugins declare their own keys."""
 
 
 @frozen(kw_only=True)
@@ -75,11 +75,11 @@ class StorageConfig:
     """True if the file sets the type explicitly."""
 
     idle: frozenset[str] = frozenset()
-    """Keys of ``plugin_config`` that have no effect; each was already reported with its line."""
+    """Keys of ``plugin_config`` without effect; each was already reported with its line."""
 
     @property
     def effective(self) -> dict[str, str]:
-        """Return the plugin's configuration without ineffective keys, which the plugin would report again."""
+        """Plugin's configuration without ineffective keys, which the plugin would report again."""
         keys = {key: text for key, text in self.plugin_config.items() if key not in self.idle}
         return {**keys, configuration.MAX_RETAINED: str(self.max_retained)}
 
@@ -124,12 +124,8 @@ def load_engine(
 ) -> EngineConfig:
     """Find and read the engine's file, or use the built-in defaults.
 
-    Args:
-        explicit: File given by ``--engine-config``.
-        environment: Environment variables; by default those of the process.
-        folder: Folder searched for ``config/seatunnel.yaml``; by default the working folder.
-        strict: True to report unknown keys of ``plugin-config`` as errors.
-        of_node: True if a cluster node reads the file; some keys affect only nodes.
+    ``strict`` reports unknown keys of ``plugin-config`` as errors. ``of_node`` is True if a cluster node reads the
+    file, because some keys affect only nodes.
 
     Raises:
         ConfigError: The file cannot be read or is invalid; the message lists every problem with its line.
@@ -160,11 +156,7 @@ def idle_client_options(folder: Path) -> str:
 
 
 def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> str:
-    """Return ``mode`` of the engine's file, or ``local`` if there is no file; the rest of the file is not validated.
-
-    Raises:
-        ConfigError: The file cannot be read, or ``mode`` is invalid.
-    """
+    """Return ``mode`` of the engine's file, or ``local`` without a file; raise ``ConfigError`` if it is invalid."""
     path = find_engine_file(explicit, environment, folder)
     if path is None:
         return "local"
@@ -217,7 +209,7 @@ def _state_folder(environment: Mapping[str, str]) -> str:
 def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> StorageConfig:
     """Return the configured storage; if it sets neither a type nor a path, use the path of the built-in default.
 
-    The plugin's own default, ``/seatunnel/checkpoint/``, can only be created by root.
+    Only root could create the plugin's own default, ``/seatunnel/checkpoint/``.
     """
     if storage.typed or "namespace" in storage.plugin_config:
         return storage
@@ -265,7 +257,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the plugin's notes about keys without effect. Errors of loading it are reported when it is used."""
+    """Return the plugin's notes about keys without effect; errors of loading it are reported when it is used."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:

@@ -160,11 +160,11 @@ _MASTER = re.compile(
     r"local|local\[(\*|0*[1-9]\d*)(\s*,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
     r"|spark://.+|k8s://.+|yarn"
 )
-"""Pattern of valid masters. Spark checks its master only when it starts, after the job has been claimed."""
+"""Pattern of valid masters. Spark itself checks its master only when it starts, after the job has been claimed."""
 
 
 def refuse_master(written: Value | None, problems: Problems) -> None:
-    """Report a ``spark.master`` with which Spark cannot start."""
+    """Report an invalid ``spark.master``."""
     if not isinstance(written, Scalar) or written.value is None or _MASTER.fullmatch(written.text):
         return
     problems.error(f"env: 'spark.master': {no_master(written.text)}", written.position)

@@ -19,11 +19,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a text file.
-
-    Raises:
-        ConfigError: The file does not exist, cannot be read, or is not UTF-8 text.
-    """
+    """Return the content of a text file; raise ``ConfigError`` if it does not exist or is not UTF-8 text."""
     try:
         if path.is_file() and path.stat().st_size > MAX_BYTES:
             raise _unreadable(path, f"it is larger than {MAX_BYTES} bytes")
@@ -41,7 +37,7 @@ def read_text(path: Path) -> str:
 
 
 def _near(path: Path) -> str:
-    """Return the end of a message: a similar file name, or the folder that was searched."""
+    """Return a hint to a similar file name, or else the folder that was searched."""
     folder = path.absolute().parent
     close = difflib.get_close_matches(path.name, _names(folder), n=1, cutoff=0.75)
     return f"; did you mean {path.with_name(close[0])}?" if close else f" in {folder}"
@@ -59,12 +55,9 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def load(path: Path, variables: Variables, problems: Problems) -> Block:
-    """Read, parse and resolve a file. Its name extension determines the format.
+    """Read, parse and resolve a file, or raise ``ConfigError``; its name extension determines the format.
 
     ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, everything else is HOCON.
-
-    Raises:
-        ConfigError: The file cannot be read, or does not have the format of its extension.
     """
     return parse(read_text(path), str(path), variables, problems, folder=path.parent)
 

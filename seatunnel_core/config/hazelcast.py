@@ -1,7 +1,7 @@
-"""``hazelcast.yaml`` and ``hazelcast-client.yaml``: the members of a cluster, in SeaTunnel's format.
+"""Members of a cluster in ``hazelcast.yaml`` and ``hazelcast-client.yaml``, in SeaTunnel's format.
 
-The nodes and clients of a cluster read them from separate files. In the engine's file, these blocks are checked, and a
-warning states that they have no effect there. The ``map:`` block belongs to the map store.
+The nodes and clients of a cluster read them from separate files. In the engine's file, these blocks are checked, with a
+warning that they have no effect there. The ``map:`` block belongs to the map store.
 """
 
 import re
@@ -23,7 +23,8 @@ CLIENT = "hazelcast-client"
 
 DEFAULT_PORT = 5801
 PORTS_TRIED = 3
-"""Number of ports tried for a member without a port: a process whose port is in use takes one of the next ports."""
+"""Number of ports to try for a member without a port, because a process with a port in use takes one of the next
+ports."""
 
 _PORT = within(1, 65_535)
 _RANGE = re.compile(r"(\d{1,3}\.\d{1,3}\.\d{1,3})\.(\d{1,3})-(\d{1,3})")
@@ -65,7 +66,7 @@ class ClusterConfig:
     """Address at which others reach this process; ``None`` to detect it."""
 
     interfaces: tuple[str, ...] = ()
-    """Address patterns with ``*`` and ranges; the process uses an address that matches one of them."""
+    """Address patterns with ``*`` and ranges, from which the process chooses its address."""
 
     rest_api: bool = False
     """True if REST v1 is served on the member port."""
@@ -86,11 +87,7 @@ class ClientConfig:
 
 
 def members(written: Any) -> tuple[Member, ...]:
-    """Parse the members in a list or a comma-separated string: ``host``, ``host:port``, ranges like ``10.0.0.1-7``.
-
-    Raises:
-        ValueError: An entry is not an address.
-    """
+    """Parse a list or comma-separated string of ``host``, ``host:port`` and ranges; raise ``ValueError`` if invalid."""
     parts = written if isinstance(written, list | tuple) else str(written).split(",")
     texts = [str(part).strip() for part in parts if part is not None]
     return tuple(member for text in texts if text for member in _member(text))
@@ -99,7 +96,7 @@ def members(written: Any) -> tuple[Member, ...]:
 def addresses(listed: Iterable[Member], port: int = DEFAULT_PORT, *, auto_increment: bool = True) -> tuple[str, ...]:
     """Return the addresses at which processes may listen, as ``host:port``, with the first port of each host first.
 
-    With ``auto_increment``, processes without a configured port may use one of the next ports; these are listed last.
+    With ``auto_increment``, processes without a configured port may use one of the next ports, which are listed last.
     """
     listed = tuple(listed)
     found = [f"{each.host}:{each.port or port}" for each in listed]
@@ -214,7 +211,7 @@ _RULES = BlockRules(
 
 
 def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
-    """Return the cluster that a ``hazelcast`` block describes."""
+    """Return the cluster in a ``hazelcast`` block."""
     own = Block(tuple(entry for entry in block if entry.key != "map"), block.position)
     options = validate(own, CLUSTER_OPTIONS, _RULES, problems).options
     listed = tuple(dict.fromkeys((*options[MEMBER_LIST], *options[MEMBERS])))
@@ -237,7 +234,7 @@ def read_cluster(block: Block, problems: Problems) -> ClusterConfig:
 
 
 def read_client(block: Block, problems: Problems) -> ClientConfig:
-    """Return the cluster that a ``hazelcast-client`` block describes."""
+    """Return the cluster in a ``hazelcast-client`` block."""
     options = validate(block, CLIENT_OPTIONS, BlockRules(what=CLIENT, unknown=Unknown.LENIENT), problems).options
     return ClientConfig(
         cluster_name=options[NAME], members=options[CLUSTER_MEMBERS], properties=options[PROPERTIES] or {}
@@ -255,11 +252,7 @@ def note_cluster(entry: Entry, problems: Problems) -> None:
 
 
 def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Return the cluster that a separate file describes; ``None`` if the file has no cluster block.
-
-    Raises:
-        ConfigError: The file cannot be read.
-    """
+    """Return the cluster in a separate file; ``None`` if it has no cluster block."""
     entries = [entry for entry in load(path, Variables(by_argument=False), problems) if entry.key in (CLUSTER, CLIENT)]
     return _read(entries[0], problems) if entries else None
 

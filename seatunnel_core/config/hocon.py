@@ -1,8 +1,8 @@
-"""A parser for HOCON, following the specification of Lightbend's *config*; JSON is a subset.
+"""Parser for HOCON, following the specification of Lightbend's *config*; JSON is a subset.
 
-No library is suitable: in a job file the same plugin may occur several times in ``source``, ``transform`` and ``sink``,
-as separate entries in the order of the text, and every message needs a line number; libraries merge such blocks and
-provide no positions. The parser runs in linear time; ``substitution.py`` resolves the result.
+No library is suitable: libraries merge repeated plugins in ``source``, ``transform`` and ``sink``, which must remain
+separate entries in the order of the text, and provide no positions for messages. The parser runs in linear time;
+``substitution.py`` resolves the result.
 
 Not supported: ``include`` of URLs and class paths, and of files outside the job's folder.
 """
@@ -38,17 +38,7 @@ _REPEATED = ("source", "transform", "sink")
 
 
 def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = None) -> Parsed:
-    """Parse the text of a file.
-
-    Args:
-        text: Content of the file.
-        name: Name of the file in messages.
-        problems: Receives warnings, for example about an ``include`` without a matching file.
-        folder: Folder from which ``include`` may read; without it, ``include`` is rejected.
-
-    Raises:
-        ConfigError: The text is not HOCON; the message has the position and the cause.
-    """
+    """Parse the text of a file, or raise ``ConfigError``; without ``folder``, ``include`` is rejected."""
     texts = Texts()
     includes = _Includes(texts, problems, folder.resolve() if folder else None)
     root = _Parser(includes.tokens(name, text), includes, ()).root()
@@ -113,7 +103,7 @@ class _Parser(TokenReader):
         self._prefix = prefix
         self._depth = depth
         self._place: tuple[str, ...] = ()
-        """Keys of the enclosing blocks; the path at which an included file is resolved."""
+        """Keys of the enclosing blocks: the path at which an included file is resolved."""
 
     def root(self) -> Object:
         self.skip()

@@ -39,11 +39,7 @@ def tokens(
 ) -> list[Token]:
     """Return the tokens of a text that starts at the offset ``base``; the last one has the kind ``end``.
 
-    Args:
-        text: Text to tokenize.
-        base: Offset of the first character.
-        comments: True to include comments.
-        counted: Function that passes the matches through, and raises an error if there are too many.
+    ``counted`` passes the matches through, and raises an error if there are too many.
     """
     found = [
         (kind, match[kind], base + match.start())

@@ -17,18 +17,18 @@ class Permission(Enum):
     """All GET requests: jobs with their options, logs and metrics."""
 
     CHECK = "check"
-    """Encrypt a job; together with ``submit``, also check a job, which runs its plugins as the node's user."""
+    """Encryption of a job; with ``submit``, also checks of a job, which run its plugins as the node's user."""
 
     SUBMIT = "submit"
     RESTORE = "restore"
-    """Submit a job that resumes from its latest checkpoint."""
+    """Submission of a job that resumes from its latest checkpoint."""
 
     STOP = "stop"
     SAVEPOINT = "savepoint"
-    """Take a savepoint, also when a job is stopped."""
+    """Savepoints, also when a job is stopped."""
 
     OPERATE = "operate"
-    """Change log levels and tags of nodes."""
+    """Changes of log levels and tags of nodes."""
 
 
 def _http_url(written: Any) -> str:

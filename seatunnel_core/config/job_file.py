@@ -33,7 +33,7 @@ class RawBlock:
 
     kind: Kind
     identifier: str
-    """Name of the plugin as given in the file."""
+    """Name of the plugin in the file."""
 
     block: Block = field(repr=False)
     """Options of the plugin; may contain decrypted secrets."""
@@ -73,7 +73,7 @@ _ENV_RULES = BlockRules(
 
 
 def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
-    """Read a job file: HOCON, JSON, YAML or SQL; variables may also be set in a file next to it or in a keyring.
+    """Read a job file; variables may also be set in a file next to it or in a keyring.
 
     Raises:
         ConfigError: The file cannot be read or parsed. Problems of single keys are in ``problems`` of the result.
@@ -99,13 +99,13 @@ def job_from_code(
 
 
 def read_job(tree: Block, origin: str, problems: Problems) -> RawJob:
-    """Return the job that a tree describes."""
+    """Return the job in a tree."""
     env, blocks = read_sections(tree, origin, problems)
     return _raw_job(env, blocks, origin, problems)
 
 
 def read_sections(tree: Block, origin: str, problems: Problems) -> tuple[Block, tuple[RawBlock, ...]]:
-    """Return ``env`` as written, and the blocks of all vertices in order."""
+    """Return ``env`` unchanged, and the blocks of all vertices in order."""
     env = Block((), tree.position)
     blocks: list[RawBlock] = []
     by_kind: dict[Kind, list[RawBlock]] = {}
@@ -151,7 +151,7 @@ def read_env(env: Block, problems: Problems) -> Validated:
 
 
 def read_shading(env: Options) -> Shading | None:
-    """Return the encryption that ``env`` configures; ``None`` if there is none. Raises the errors of ``shading``."""
+    """Return the encryption that ``env`` configures, or ``None``; raise the errors of ``shading``."""
     return shading(env[SHADE_IDENTIFIER], tuple(env[SHADE_OPTIONS] or ()), env[SHADE_PROPERTIES] or {})
 
 

@@ -1,7 +1,7 @@
 """JSON Schemas of the values of option types, for editors.
 
 They are as lenient as the parsers: numbers and booleans may be strings, keywords are case-insensitive, and any string
-    may contain variables, ``${name}``.
+may contain variables, ``${name}``.
 """
 
 import re
@@ -51,6 +51,6 @@ def listed(of: Shape) -> Shape:
 
 
 def any_case(word: str) -> str:
-    """Return a case-insensitive pattern for a keyword, because JSON Schema has no flag for that."""
+    """Return a case-insensitive pattern for a keyword; JSON Schema has no flag for this."""
     signs = (f"[{sign.upper()}{sign.lower()}]" if sign.isalpha() else re.escape(sign) for sign in word)
     return f"^{''.join(signs)}$"

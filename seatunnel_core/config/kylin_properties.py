@@ -1,4 +1,4 @@
-"""``kylin.properties``: the keys on Apache Kylin's page about clusters, each equivalent to an option of a node.
+"""``kylin.properties``: keys of Apache Kylin for clusters, each equivalent to an option of a node.
 
 They are read from ``$KYLIN_HOME/conf``, otherwise from the folder of ``seatunnel.yaml``; ``kylin.properties.override``
 there takes precedence.
@@ -48,7 +48,7 @@ _NOTED = (
     ("gluten", "Spark runs here without Gluten, and there are no internal tables"),
     ("spring.session.", "nodes keep no sessions: each request has a user and password, so any node can serve it"),
 )
-"""Parts of keys for features that do not exist in this engine, each with an explanation for the warning."""
+"""Parts of keys for features that this engine lacks, each with an explanation for the warning."""
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -56,11 +56,7 @@ _ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTA
 
 
 def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
-    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``; empty if there are no files.
-
-    Raises:
-        ConfigError: A file cannot be read.
-    """
+    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``; empty without files."""
     entries: dict[str, Entry] = {}
     for name in FILES:
         if (folder / name).is_file():

@@ -44,7 +44,7 @@ SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=3_000_000, keys=500_000, 
 
 @define(eq=False)
 class Budget:
-    """Remaining limits while a text is parsed."""
+    """Remaining limits while a text is parsed. Methods raise ``ConfigError`` if a limit is exceeded."""
 
     limits: Limits = LOCAL
     _tokens: int = 0
@@ -54,11 +54,7 @@ class Budget:
     _begun: float = field(factory=time.thread_time, init=False)
 
     def text(self, text: str, place: Position) -> None:
-        """Count the characters of a text.
-
-        Raises:
-            ConfigError: The limit is exceeded. The other methods also raise this error.
-        """
+        """Count the characters of a text."""
         if len(text) > self.limits.characters:
             self._exceed("bytes", f"the text has more than {self.limits.characters:,} characters", place)
 
@@ -105,12 +101,7 @@ class Budget:
 
 
 def weight(value: Value, known: dict[int, tuple[Value, int]]) -> int:
-    """Return the number of values and pieces of text in a value.
-
-    Args:
-        value: Value to measure.
-        known: Cache of weights by identity; updated.
-    """
+    """Return the number of values and pieces of text in a value; ``known`` is a cache of weights by identity."""
     if isinstance(value, Scalar):
         return 1 + len(value.text) // PIECE
     found = known.get(id(value))

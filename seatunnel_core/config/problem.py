@@ -57,13 +57,12 @@ class Problems:
         self._add(Problem(message, position, suggestion, Severity.WARNING))
 
     def _add(self, problem: Problem) -> None:
-        """Add a problem, unless the same problem at the same position was already added."""
         if problem not in self._known:
             self._known.add(problem)
             self.found.append(problem)
 
     def warn_once(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Warn only at the first occurrence, because a job of a thousand tables would repeat the warning."""
+        """Report a warning only at its first occurrence; a job of a thousand tables would repeat it."""
         if message not in self._said:
             self._said.add(message)
             self.warn(message, position, suggestion)
@@ -74,12 +73,12 @@ class Problems:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """Return the errors, in the order in which they were found."""
+        """Errors, in the order in which they were found."""
         return tuple(problem for problem in self.found if problem.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return the warnings, in the order in which they were found."""
+        """Warnings, in the order in which they were found."""
         return tuple(problem for problem in self.found if problem.severity is Severity.WARNING)
 
     def raise_errors(self, kind: type[UsageError] = ConfigError) -> None:

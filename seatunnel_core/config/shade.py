@@ -82,9 +82,7 @@ class Shading:
     def encrypted(self, block: Block, left: Callable[[str, Scalar, str], None]) -> Block:
         """Return a connector's block with the covered options encrypted.
 
-        Args:
-            block: Options as written.
-            left: Called with key, value and reason for each option that is left unchanged.
+        ``left`` is called with key, value and reason for each option that is left unchanged.
         """
 
         def encrypt(key: str, scalar: Scalar) -> Scalar:
@@ -101,9 +99,7 @@ class Shading:
     def decrypted(self, block: Block, problem: Callable[[str, Scalar], None]) -> Block:
         """Return a connector's block with the covered options decrypted; a variable without a value is left unchanged.
 
-        Args:
-            block: Options as written.
-            problem: Called with key and value for each option that is not encrypted with this shade.
+        ``problem`` is called with key and value for each option that is not encrypted with this shade.
         """
 
         def decrypt(key: str, scalar: Scalar) -> Scalar:
@@ -127,11 +123,7 @@ class Shading:
 
 
 def shading(identifier: str, options: tuple[str, ...], properties: Mapping[str, str]) -> Shading | None:
-    """Return the opened shade that a job's ``env`` configures; ``None`` if it configures no encryption.
-
-    Raises:
-        UsageError: No installed package has this shade, it cannot be loaded, or it rejects the properties.
-    """
+    """Return the opened shade that a job's ``env`` configures, if any; raise ``UsageError`` if this fails."""
     if identifier.lower() in (NO_SHADE, "null", ""):
         return None
     shade = _find(identifier)()

@@ -37,12 +37,7 @@ _STATEMENTS = (
 
 
 def parse_sql(text: str, name: str, variables: Variables, problems: Problems) -> Block:
-    """Return the tree of a job file in SQL: ``env``, ``source``, ``transform`` and ``sink``, with lists of plugins.
-
-    Raises:
-        ConfigError: sqlglot is not installed, or the text is not such a job; the message has the position and the
-            cause.
-    """
+    """Return the tree of a job in SQL; raise ``ConfigError`` if it is not such a job or sqlglot is missing."""
     return _Job(SqlText(text, name), variables, problems).tree()
 
 

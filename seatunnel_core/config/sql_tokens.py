@@ -39,11 +39,7 @@ class SqlText:
 
 
 def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
-    """Return the statements of ``rest``: the file's text, with the comments that were already read replaced by spaces.
-
-    Raises:
-        ConfigError: sqlglot is not installed, or the text is not SQL.
-    """
+    """Return the statements of ``rest``: the text, with comments that were already read replaced by spaces."""
     tokens: list[_Token] = []
     for token in _tokens(rest, text):
         if token.kind != "SEMICOLON":
@@ -105,7 +101,7 @@ class Statement:
 
     @property
     def offset(self) -> int:
-        """Return the offset of the next token; after the last token, the offset of the last character."""
+        """Offset of the next token; after the last token, the offset of the last character."""
         return self._tokens[self._next].start if self._left else self._tokens[-1].end - 1
 
     @property

@@ -1,8 +1,8 @@
 """Resolution of a parsed HOCON file: the effective value of each key, and the values of ``${path}``.
 
 A key may be assigned several values. The last one wins; objects are merged; a ``${…}`` that refers to its own key
-returns the key's previous value. Values are resolved lazily, so the order of the text does not matter, and a value that
-is hidden by a later one is never resolved.
+returns the key's previous value. Values are resolved lazily, so the order of the text does not matter, and hidden
+values are never resolved.
 """
 
 from attrs import define, field
@@ -32,7 +32,7 @@ _MAX_STEPS = 96
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
-"""Top-level keys with validated options: warnings report values hidden there, including those taken from other keys."""
+"""Top-level keys with validated options; warnings report values hidden there, including those from other keys."""
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
@@ -51,7 +51,7 @@ def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
 
 @define(eq=False)
 class _Progress:
-    """Resolution state of a key whose values are resolved one after the other."""
+    """State of a key during the resolution of its values, one after the other."""
 
     so_far: Value | None = None
     failed: ConfigError | None = None
@@ -161,7 +161,7 @@ class _Resolver:
         raise AssertionError(node)
 
     def _literal(self, node: Literal) -> Scalar:
-        """Return a literal with its variables replaced; SeaTunnel, unlike HOCON, replaces ``${…}`` in quotes, too."""
+        """Return a literal with its variables replaced; unlike HOCON, SeaTunnel also replaces ``${…}`` in quotes."""
         scalar = Scalar(node.value, node.text, self.place(node.offset))
         return filled_scalar(scalar, self.variables, self.problems, self.keys)
 
@@ -207,7 +207,7 @@ class _Resolver:
         return Scalar(Resolved(value), Resolved(value), self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:
-        """Return a substitution as a string with the same meaning in quotes; report ``${?…}``, which has none."""
+        """Return a substitution as an equivalent string in quotes; report ``${?…}``, which has no equivalent."""
         if node.optional:
             self.problems.error(
                 f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Use ${{{name}:default}}"
@@ -309,10 +309,10 @@ def _is_reference(scalar: Scalar) -> bool:
 
 
 def _that_count(values: list[Node], root: Object) -> list[Node]:
-    """Return the values of a key that later ones do not hide. Missing variables in hidden values are not reported.
+    """Return the values of a key that later ones do not hide; missing variables in hidden values are not reported.
 
     A string or a list hides earlier strings and lists, but not the keys below the key: see ``document.OWN``. Blocks
-    that refer to keys of this file are hidden, too, because they may lead back to the key itself.
+    that refer to keys of this file are also hidden, because they may lead back to the key itself.
     """
     kept: list[Node] = []
     hides = False

@@ -47,7 +47,7 @@ class Validated:
 
     options: Options
     free: Mapping[str, str]
-    """The collected keys in dotted form, with their values as strings."""
+    """Collected keys in dotted form, with their values as strings."""
 
     wrong: frozenset[str] = frozenset()
     """Options without a valid value, and undeclared keys that were reported as errors."""
@@ -158,10 +158,7 @@ def _take(
 def _report_keys(
     path: str, value: Value, kind: OptionType[Any], keys: Keys, rules: BlockRules, problems: Problems
 ) -> bool:
-    """Report unknown keys inside an option's blocks, and return True if they can be ignored.
-
-    Existing files have such keys. They are errors if the option is ``closed``.
-    """
+    """Report unknown keys in an option's blocks; return False if they are errors: the option is ``closed``."""
     right = True
     report = problems.error if kind.closed else problems.lenient
     if isinstance(value, Items):

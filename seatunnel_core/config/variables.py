@@ -41,7 +41,7 @@ _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers
 """Keys of addresses and headers, in which an unresolved ``${NAME}`` is always an error."""
 
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
-"""Keys whose values are or contain secrets, although the key names do not suggest it."""
+"""Keys with secrets in their values, although the key names do not suggest it."""
 
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
@@ -63,11 +63,11 @@ class Variables:
     """True if a cluster node resolves them; then ``-i`` must not contain secrets."""
 
     kept: bool = field(default=False, kw_only=True)
-    """True to keep variables as written, for a file that is printed again."""
+    """True to keep variables unchanged, for a file that is printed again."""
 
     loads_sinks: bool = field(default=True, kw_only=True)
-    """True if sinks are loaded to determine which of their options may contain column names. Otherwise, a placeholder
-    without a value in a sink's option is kept; this is only for texts that were parsed before."""
+    """True to load sinks to determine which of their options may contain column names. If false, placeholders without a
+    value are kept in all options of sinks; this is only for texts that were parsed before."""
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""
@@ -78,11 +78,7 @@ class Variables:
 
     @classmethod
     def parse(cls, definitions: Sequence[str], environment: Mapping[str, str] | None = None) -> "Variables":
-        """Read ``-i`` arguments.
-
-        Raises:
-            UsageError: An argument is not ``name=value``.
-        """
+        """Parse ``-i`` arguments; raise ``UsageError`` if one is not ``name=value``."""
         given: dict[str, str] = {}
         for definition in definitions:
             name, equals, value = definition.partition("=")
@@ -113,7 +109,7 @@ class Variables:
 
 
 def stays(name: str) -> bool:
-    """Return True if ``${name}`` is left to a sink to replace."""
+    """Return True if a sink replaces ``${name}``."""
     return name in RESERVED or _FILLED_BY_SINKS.fullmatch(name) is not None
 
 
@@ -150,13 +146,8 @@ def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys
 
     The value of a variable is not resolved again, neither here nor later: a password may contain ``${`` or begin with
     ``secret://``. An unknown variable is an error if it is the whole value, or if the value is a secret, an address or
-    a header. Any other value that contains ``${…}`` is kept, with a warning: the system that reads it may use it.
-
-    Args:
-        scalar: The value.
-        variables: Values of the variables.
-        problems: Receives the errors and warnings.
-        keys: Path of the value, outermost key first.
+    a header. Any other value that contains ``${…}`` is kept, with a warning, because the system that reads it may use
+    it. ``keys`` is the path of the value, outermost key first.
     """
     if isinstance(scalar.value, str) and "${" in scalar.value:
         text = _text_filled(scalar.value, scalar.position, variables, problems, keys)
@@ -172,7 +163,7 @@ def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
 def _may_be_columns(keys: Sequence[str], *, loads_sinks: bool) -> bool:
     """Return True if placeholders in the value at this path of a job file may refer to columns.
 
-    In a list of sinks, the path does not contain the plugin's name; then the options of all sinks are considered.
+    In a list of sinks, the path does not contain the plugin's name, so the options of all sinks are considered.
     """
     if len(keys) not in (2, 3) or keys[0].lower() != "sink":
         return False
@@ -192,7 +183,7 @@ def _sinks() -> Mapping[str, Sequence[EntryPoint]]:
 
 
 def _options_with_columns(point: EntryPoint) -> Collection[str]:
-    """Return the keys of such options of a sink; empty if it cannot be loaded, which is reported when it is used."""
+    """Return the keys of such options; empty if the sink cannot be loaded, which is reported when it is used."""
     try:
         return _declared_with_columns(point)
     except Exception:
@@ -250,9 +241,9 @@ _OTHERS = stat.S_IRGRP | stat.S_IROTH
 class KeptValues:
     """Values stored outside of the job files of a folder.
 
-    They are searched after ``-i`` and the environment, in this order: ``.env`` and ``secrets.toml`` in the folder, then
-    the operating system's keyring, in which each variable is a password of the service ``seatunnel``. Files and keyring
-    are read only when a variable needs them.
+    After ``-i`` and the environment, these are searched in order: ``.env`` and ``secrets.toml`` in the folder, and the
+    operating system's keyring, where each variable is a password of the service ``seatunnel``. They are read only when
+    a variable needs them.
     """
 
     folder: Path

@@ -46,8 +46,7 @@ class _Open:
     key: Scalar | None = None
     keys: set[str] = field(factory=set)
     merged: list[Block] = field(factory=list)
-    """Blocks merged by ``<<``. For a key in several of them, the first one wins; the block's own keys override them
-    all."""
+    """Blocks merged by ``<<``; for each key the first one wins, and the block's own keys override all of them."""
 
     def closed(self) -> Value:
         if not self.is_block:
@@ -60,14 +59,10 @@ class _Open:
 
 
 def parse_yaml(text: str, name: str, problems: Problems) -> Value:
-    """Parse the text of a file; an empty file is an empty block.
+    """Parse the text of a file, or raise ``ConfigError``; an empty file is an empty block.
 
-    A key that starts with ``//`` and a code fence around the text are treated as comments, with a warning, because
-    SeaTunnel's documentation of the engine configuration contains both.
-
-    Raises:
-        ConfigError: The text is not YAML, or uses features that a configuration does not need (tags, several
-            documents).
+    Keys that start with ``//`` and a code fence around the text are treated as comments, with a warning, because
+    SeaTunnel's documentation of the engine configuration contains both. Tags and several documents are errors.
     """
     return _Reader(name, problems).read(_unfenced(text, name, problems))
 
@@ -135,7 +130,7 @@ class _Reader:
             self._fail(f"this is not YAML: {error.reason}", Position(self.name))
 
     def _refuse_tab(self, error: yaml.MarkedYAMLError, text: str) -> None:
-        """Raise an error if a tab indents the line at which the parser stopped; the parser does not report this."""
+        """Raise an error if a tab indents the line at which the parser stopped, which the parser does not report."""
         if not error.problem_mark or not str(error.problem).startswith(_AT_A_TAB):
             return
         line, lines = error.problem_mark.line, text.splitlines()

@@ -21,9 +21,7 @@ def extract() -> Any:
 def unfit(source: Any, *, made_once: bool) -> str:
     """Return the reason why the selected resource of a source is not supported; ``""`` if it is supported.
 
-    Args:
-        source: A ``DltSource`` with one selected resource. The resources that feed it are also checked.
-        made_once: True if the object is an attribute of a module, so that every read uses the same object.
+    The resources that feed it are also checked. ``made_once`` is True if every read uses the same object.
     """
     (chosen,) = source.selected_resources.values()
     if chosen.has_dynamic_table_name:

@@ -115,11 +115,7 @@ class DltRows:
         return [None]
 
     def said(self) -> Said:
-        """Return the properties of the resource's rows.
-
-        Raises:
-            SourceError: The resource cannot be imported or created, or is not supported.
-        """
+        """Return the properties of the resource's rows; raise ``SourceError`` if it is not supported."""
         resource = _only(self._opened({}))
         with self._named_errors():
             hints = resource.compute_table_schema()
@@ -144,11 +140,7 @@ class DltRows:
         self._refuse_state(state)
 
     def _opened(self, state: dict[str, Any]) -> Any:
-        """Return a new ``DltSource`` that selects only this resource and has not started.
-
-        Raises:
-            SourceError: The resource cannot be imported or created, or is not supported.
-        """
+        """Return a new ``DltSource`` that selects only this resource; raise ``SourceError`` if it is not supported."""
         found = self._imported()
         with self._named_errors(), _state_of_dlt(state):
             source = self._chosen(found(**self.arguments) if self._is_called(found) else found)

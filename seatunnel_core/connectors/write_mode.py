@@ -169,11 +169,7 @@ def _require_single(option: str, names: Sequence[str], schema: TableSchema) -> N
 
 
 def write_mode_of(options: Options, *, default: str = "append") -> WriteMode:
-    """Return the write mode in the options of a sink.
-
-    Raises:
-        UsageError: Options contradict each other; the message states which one to remove.
-    """
+    """Return the write mode in the options of a sink; raise ``UsageError`` if options contradict each other."""
     name = options[WRITE_MODE] or default
     if options.get(PARTITIONS_COMPLETE.key) and not options.get(REPLACE_PARTITIONS.key):
         raise UsageError("option 'partitions_arrive_complete': requires replace_partitions")

@@ -49,13 +49,7 @@ def construct(
 ) -> Plugin | None:
     """Return the plugin of a block, or report the mistakes in its options.
 
-    Args:
-        plugin_class: The class of the plugin.
-        validated: The options of the block.
-        block: The block, for positions.
-        problems: Receives the findings.
-        streaming: True if ``job.mode`` is ``STREAMING``.
-        rejected: Options that were already reported; if there are any, only mistakes in other options are reported.
+    If options were already ``rejected``, only report mistakes in other options.
     """
     made: Plugin | None = None
 

@@ -16,11 +16,7 @@ _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
     """Report each invalid column of a schema, at its position; return the keys of the options with such a column.
 
-    Args:
-        written: The block of a source or a transform.
-        declared: Its options.
-        what: Description for messages: ``"the source LocalFile"``.
-        problems: Receives the problems.
+    ``what`` describes the block in messages: ``"the source LocalFile"``.
     """
     wrong: set[str] = set()
     for option in declared:

@@ -31,16 +31,9 @@ Left = Callable[[str, Scalar, str], None]
 
 
 def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = lambda *_: None) -> dict[str, Any]:
-    """Return a job with its secrets encrypted.
+    """Return a job with its secrets encrypted; raise ``UsageError`` if the file is invalid or has no shade.
 
-    Args:
-        read: Parser of its text.
-        origin: Name of the file.
-        variables: Variables to resolve the shade's options.
-        left: Callback for each option that is left unchanged.
-
-    Raises:
-        UsageError: The file is invalid or has no shade.
+    ``variables`` resolve the shade's options; ``left`` is called for each option that is left unchanged.
     """
     problems = Problems()
     shading, env, blocks = _read(read, origin, variables, problems)
@@ -50,11 +43,7 @@ def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = la
 
 
 def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, Any]:
-    """Return a job with its secrets in plain text.
-
-    Raises:
-        UsageError: The file is invalid, has no shade, or is not encrypted with it.
-    """
+    """Return a job with its secrets in plain text; raise ``UsageError`` if it is not encrypted with its shade."""
     problems = Problems()
     shading, env, blocks = _read(read, origin, variables, problems)
     changed = decrypted(blocks, shading, problems)

@@ -154,13 +154,9 @@ def plan_job(
 def _graph_of(
     raw: RawJob, registry: Registry, engine: EngineConfig, *, reads_input: bool, master: str | None, look: bool
 ) -> tuple[dict[str, _Made], StorageConfig, tuple[PipelineShape, ...]]:
-    """Build the plugins and the graph, and report every problem of both at once; arguments are those of ``plan_job``.
+    """Build the plugins by vertex, the checkpoint storage and the graph's parts; report all problems together.
 
-    Returns:
-        The plugins by the names of their vertices, the checkpoint storage, and the connected parts of the graph.
-
-    Raises:
-        ConfigError, JobError: As ``plan_job`` does.
+    Arguments and errors are those of ``plan_job``.
     """
     problems = raw.problems
     streaming = raw.env[JOB_MODE] == STREAMING

@@ -82,13 +82,9 @@ def acted_before(
 ) -> Mapping[int, frozenset[str]]:
     """Return the sinks whose pending save modes must not be applied again, by pipeline.
 
-    Another sink of the job wrote to their target in an earlier process.
-
-    Args:
-        job: The current job.
-        stored: Its previous manifest.
-        states_of: Function that reads the latest states of a pipeline. It returns ``None`` if there are none, and a
-            string if they are unreadable: damaged, or replaced by newer ones of a running engine.
+    Another sink of the job wrote to their target in an earlier process, according to the previous manifest ``stored``.
+    ``states_of`` returns the latest states of a pipeline, ``None`` if there are none, and a string if they are damaged
+    or were replaced by those of a running engine.
     """
     acted: dict[int, frozenset[str]] = {}
     for target, sinks in _shared(job).items():

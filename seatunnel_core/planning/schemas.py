@@ -25,11 +25,8 @@ def planned_schemas(
 ) -> dict[str, Schemas]:
     """Return the output schemas of each source and transform, by name, as far as they are known before reading.
 
-    Args:
-        pipeline: The sources and transforms.
-        problems: Receives mismatches.
-        spark: From ``spark_to_ask``; without it, the schemas that only Spark can determine are ``None``.
-        scopes: Receives, for each Spark transform, the rows that it processes together, and the reason.
+    Without ``spark``, the schemas that only Spark can determine are ``None``. ``scopes`` receives, for each Spark
+    transform, the rows that it processes together, and the reason.
     """
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
     for source in pipeline.sources:

@@ -72,15 +72,7 @@ def uses(
 
     A use is secret if it is in the value of a secret's key or in a header, in the login of an address, or after a
     secret's name in a string (``?password=${NAME}``). If the value of a variable contains a login or a password, all
-    its uses are secret.
-
-    Args:
-        text: The job.
-        name: File name that determines its format.
-        given: Variables that override those defined in the file.
-        environment: Fallback variables.
-        plugins: Lookup of the options that plugins declare as secret.
-        folder: Folder of the job's file, for included files.
+    its uses are secret. Variables in ``given`` override those defined in the file, and these override ``environment``.
     """
     values = [*given.items(), *((key, value) for key, value in environment.items() if key not in given)]
     marks = {key: _MARK.format(number) for number, (key, _) in enumerate(values)}
@@ -94,11 +86,7 @@ def uses(
 
 
 def secret_variables(path: Path, given: Mapping[str, str], plugins: Plugins) -> frozenset[str]:
-    """Return the names of the given variables that a job file uses as secrets, or that contain such a value.
-
-    Raises:
-        ConfigError: The file cannot be read.
-    """
+    """Return the names of the given variables that a job file uses as secrets, or that contain such a value."""
     found = uses(read_text(path), str(path), given, {}, plugins=plugins, folder=path.parent)
     secrets = {given[use.name] for use in found if use.is_secret} - {""}
     parts = [secret for secret in secrets if len(secret) >= SHORTEST_MASKED]

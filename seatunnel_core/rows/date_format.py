@@ -8,11 +8,7 @@ _JAVA_PATTERNS = (
 
 
 def strptime_format(java: str) -> str:
-    """Return Java's date pattern as ``strptime`` directives.
-
-    Raises:
-        SourceError: The pattern uses letters other than ``yyyy MM dd HH mm ss``.
-    """
+    """Convert Java's date pattern to ``strptime`` directives; raise ``SourceError`` for unsupported letters."""
     found = java.replace("'", "")
     for letters, directive in _JAVA_PATTERNS:
         found = found.replace(letters, directive)

@@ -31,11 +31,7 @@ def default_values(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def written_value(written: Any, kind: pa.DataType) -> Any:
-    """Convert a default value for Arrow; ``Moment.NOW`` for ``CURRENT_DATE``, ``CURRENT_TIME``, ``CURRENT_TIMESTAMP``.
-
-    Raises:
-        ValueError: The value does not have the type.
-    """
+    """Convert a default value for Arrow, or raise ``ValueError``; ``Moment.NOW`` for ``CURRENT_DATE`` and the like."""
     current = {pa.date32(): "CURRENT_DATE", pa.time64("us"): "CURRENT_TIME"}.get(
         kind, "CURRENT_TIMESTAMP" if pa.types.is_timestamp(kind) else None
     )

@@ -111,10 +111,8 @@ def _name(column: pa.Field, number: int) -> str:
 def _in_order(parts: Sequence[pa.Array], order: NDArray[Any], begins: NDArray[Any]) -> pa.Array:
     """Return strings joined from parts, ten times as fast as Arrow's ``binary_join_element_wise``.
 
-    Args:
-        parts: The parts, numbered consecutively through all arrays.
-        order: The numbers of the parts in output order.
-        begins: The index in ``order`` at which each string begins, followed by the end of the last one.
+    ``order`` has the numbers of the parts, counted through all arrays, in output order. ``begins`` has the index in
+    ``order`` at which each string begins, followed by the end of the last one.
     """
     taken = pa.concat_arrays(parts).take(pa.Array.from_buffers(pa.int32(), len(order), [None, pa.py_buffer(order)]))
     _, offsets, data = taken.buffers()

@@ -14,11 +14,7 @@ _CONSTRAINT_TYPES = ("KEY", "INDEX_KEY", "UNIQUE_KEY", "FOREIGN_KEY", "VECTOR_IN
 
 
 def primary_key(block: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns of the key in ``primaryKey``; empty if there is none. Columns are checked if ``names`` is set.
-
-    Raises:
-        ValueError: The block is invalid, or refers to a column that the table does not have.
-    """
+    """Return the columns of the key in ``primaryKey``, if any; raise ``ValueError`` for a column not in ``names``."""
     if not block:
         return ()
     if not isinstance(block, Mapping):
@@ -37,11 +33,7 @@ def primary_key_name(block: Any) -> str | None:
 
 
 def constraint_keys(keys: Any, names: Sequence[str] | None) -> tuple[ConstraintKey, ...]:
-    """Return the keys of ``constraintKeys``; their columns are checked if ``names`` is set.
-
-    Raises:
-        ValueError: A key is invalid, or refers to a column that the table does not have.
-    """
+    """Return the keys of ``constraintKeys``; raise ``ValueError`` for a column not in ``names``."""
     if not keys:
         return ()
     if not isinstance(keys, list | tuple):

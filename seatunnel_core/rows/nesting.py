@@ -74,11 +74,7 @@ class Nesting:
         return self.kind == TABLES
 
     def identified(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns, preceded by the column of the row ID if one is needed.
-
-        Raises:
-            ValueError: An existing column has the name of the row ID.
-        """
+        """Return the columns, preceded by the row ID if needed; raise ``ValueError`` if its name is taken."""
         if not self.identifies or not has_lists(columns):
             return columns
         if ROW_ID in columns.names:

@@ -256,11 +256,7 @@ def _held(declared: pa.DataType) -> tuple[str, ...]:
 def columns_of(
     rows: Sequence[Any], numbers: Sequence[int], within: str = ""
 ) -> dict[str, tuple[list[Any], Sequence[int]]]:
-    """Return the values by key, in order of first appearance; missing values are ``None``.
-
-    Raises:
-        RowError: A row is not a mapping, or a key is not a string.
-    """
+    """Return the values by key; missing values are ``None``. Raise ``RowError`` if a row is not a mapping."""
     for row, number in zip(rows, numbers, strict=True):
         if not isinstance(row, Mapping):
             raise RowError(
@@ -289,11 +285,7 @@ class PythonRows:
 
     @property
     def columns(self) -> pa.Schema:
-        """Declared columns, or those inferred from all rows so far.
-
-        Raises:
-            RowError: There were no rows, or the kinds of a column have no common type.
-        """
+        """Declared columns, or those inferred from all rows so far; raises ``RowError`` if they are unknown."""
         if self._declared is not None:
             return self._declared
         if not self._seen:

@@ -47,11 +47,7 @@ class DeclaredTable:
 
 
 def written_in_python(schema: Mapping[str, Any] | pa.Schema) -> Mapping[str, Any]:
-    """Return the ``schema`` block for a schema in Python code, such as ``{"city": "string"}`` or an Arrow schema.
-
-    Raises:
-        ValueError: The value is not a schema, or has no columns.
-    """
+    """Return the ``schema`` block for a schema in Python code, such as ``{"city": "string"}`` or an Arrow schema."""
     if isinstance(schema, pa.Schema):
         parts = [(column.name, type_name(column.type), column.nullable) for column in own_types(schema)]
         return {"columns": [{"name": name, "type": kind, "nullable": nullable} for name, kind, nullable in parts]}

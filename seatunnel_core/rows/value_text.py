@@ -39,11 +39,7 @@ def json_text(value: Any, kind: pa.DataType) -> str:
 
 
 def plain_bytes(value: Any, kind: pa.DataType) -> bytes | None:
-    """Return a value for a store of byte strings: strings and bytes unchanged, other types as JSON without quotes.
-
-    Raises:
-        ValueError: As ``json_text``.
-    """
+    """Return a value for a store of byte strings: strings and bytes unchanged, other types as JSON without quotes."""
     if value is None or isinstance(value, bytes | str):
         return value.encode() if isinstance(value, str) else value
     text = json_text(value, kind)

@@ -30,11 +30,7 @@ class RowFunction(RowGiver):
         return self.function(row)
 
     def options(self) -> dict[str, Any]:
-        """Return the options of a transform ``Python`` that calls the function for each row of a batch.
-
-        Raises:
-            UsageError: The schema is invalid.
-        """
+        """Return the options of a transform ``Python`` that calls the function for each row of a batch."""
         from seatunnel_core.rows.schema_block import table_schema, written_in_python
 
         if self.schema is None:

@@ -223,11 +223,7 @@ ENTRY_KEYS: Keys = {"field_name": None, **_OF_RULE, "rules": _OF_RULE}
 
 
 def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[ValueRule, ...]:
-    """Return the rules of a list of ``{ field_name, rule_type, … }`` and ``{ field_name, rules = [ … ] }``.
-
-    Raises:
-        UsageError: There are no rules, or some are invalid; the message has a finding for each.
-    """
+    """Return the rules of a list of blocks; raise ``UsageError`` with all findings if some are invalid."""
     rules: list[ValueRule] = []
     findings = Findings()
     for entry in entries:

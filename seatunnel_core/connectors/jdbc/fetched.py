@@ -31,14 +31,9 @@ class Fetched:
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
     ) -> pa.RecordBatch:
-        """Return the rows; skip rows with misfits, or set the misfits to null.
+        """Return the rows; skip rows with misfits or, with ``nulls``, set the misfits to null.
 
-        Args:
-            first: Number of the first row within the split, from 1.
-            where: Description of the split, for messages.
-            key: Columns that identify a row in messages.
-            context: Context that decides whether a row with a misfit is skipped.
-            nulls: True to keep such rows, with null in place of the misfit.
+        ``first`` is the number of the first row in the split; ``key`` are columns that identify a row in messages.
 
         Raises:
             RowError: A row has a misfit, and the job does not skip such rows.
@@ -78,14 +73,9 @@ def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, st
 def converted(
     values: Values, convert: Callable[[Values], pa.Array], hint: str = ""
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of one column; return them, and messages by index for those that cannot be converted.
+    """Convert the values of one column; values that cannot be converted become null, with a message by index.
 
-    Values that cannot be converted become null.
-
-    Args:
-        values: Values from the driver.
-        convert: Function that converts values, or raises one of ``_REFUSED``.
-        hint: Advice appended to each message.
+    ``convert`` raises one of ``_REFUSED`` for such values; ``hint`` is appended to each message.
     """
     try:
         return convert(values), {}

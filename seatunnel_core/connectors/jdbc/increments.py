@@ -223,11 +223,7 @@ _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_strin
 
 
 def increments_of(found: Found, increment: Increment) -> Increments:
-    """Return the increments of a table or a query.
-
-    Raises:
-        SourceError: There is no such column, its order is unreliable, or there is no key.
-    """
+    """Return the increments; raise ``SourceError`` if the column or a key is missing, or has no reliable order."""
     column, dialect = found.column(increment.column, "incremental"), found.reading.dialect
     order = dialect.orders[column.order]
     if not any(is_one(column.arrow) for is_one in _KINDS) or order.description:

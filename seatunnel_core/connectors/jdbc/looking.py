@@ -39,11 +39,7 @@ class LookedMode:
 
 
 def look_into(dialect: Dialect, look: Callable[[Any], Sequence[Sequence[str]]]) -> Sequence[str]:
-    """Connect to the database, run ``look`` in a transaction that is rolled back, and return its findings.
-
-    Raises:
-        SinkError: The connection failed, or ``look`` raised the error.
-    """
+    """Run ``look`` in a transaction that is rolled back; return its findings, or raise ``SinkError``."""
     where = str(dialect.address)
     try:
         with dialect.pool.lend() as connection:

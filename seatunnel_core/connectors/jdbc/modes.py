@@ -27,11 +27,7 @@ from seatunnel_core.connectors.write_mode import DECIDING, WriteMode, write_mode
 
 
 def mode_of(options: Options) -> WriteMode | None:
-    """Return the write mode of a sink; ``None`` if only the older options are set.
-
-    Raises:
-        UsageError: Options contradict each other; the message states which one to remove.
-    """
+    """Return the write mode of a sink, or ``None`` for only older options; raise ``UsageError`` for a contradiction."""
     if not any(options[option] for option in DECIDING):
         return None
     mode, keys = write_mode_of(options), tuple(options[opt.PRIMARY_KEYS] or ())

@@ -86,11 +86,7 @@ class Pool:
         self.give_back(lent)
 
     def take(self, kind: str) -> Lent:
-        """Take a connection until ``give_back`` or ``discard``.
-
-        Raises:
-            ConnectorError: No connection became free within ``WAIT_S`` seconds, and the caller holds none.
-        """
+        """Take a connection until ``give_back`` or ``discard``; raise ``ConnectorError`` after ``WAIT_S`` seconds."""
         holder = _this_holder()
         while True:
             found = self._next(kind, holder)

@@ -22,7 +22,7 @@ def require_key_of(
     """Return True if the table to prune exists; if not, another sink may still create it.
 
     Raises:
-        SinkError: The table lacks a key column in the values of ``names``, or does not support transactions.
+        SinkError: The table lacks a key column, or does not support transactions.
     """
     table, named = dialect.table(connection, path), dialect.table_name(path)
     if table is None:

@@ -78,11 +78,7 @@ class Publishing:
     # -- ownership of the pipeline --------------------------------------------------------------------------------
 
     def claim(self) -> None:
-        """Create the two tables, and raise the pipeline's epoch to this one.
-
-        Raises:
-            SinkError: A newer engine owns the pipeline, or the records of an earlier engine no longer exist.
-        """
+        """Create the two tables and raise the pipeline's epoch; raise ``SinkError`` if this engine was replaced."""
         if self.context.prepared_in:
             with self.dialect.transaction() as connection:
                 if COMMITS not in self.dialect.tables(connection, None, COMMITS):
@@ -117,10 +113,6 @@ class Publishing:
 
     def commit(self, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
         """Publish, in one transaction, the committables that are not recorded as committed.
-
-        Args:
-            committables: The committables of one checkpoint.
-            may_be_committed: True if they may have been committed before.
 
         Raises:
             CommitError: Another engine owns the pipeline, a staging table no longer exists, a committable is not from
@@ -302,14 +294,10 @@ class Publishing:
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
-        """Drop staging tables that no checkpoint needs, and return their number.
+        """Drop staging tables except those in ``keep``; return their number. With ``final``, include this epoch.
 
         Commit records are deleted once no checkpoint refers to them; if ``final``, all are kept for the last
         checkpoint.
-
-        Args:
-            keep: The IDs of committables with staging tables to retain.
-            final: True to drop tables of this epoch in addition to those of older epochs.
         """
         removed = 0
         with self.dialect.transaction() as connection:

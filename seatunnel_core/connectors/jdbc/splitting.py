@@ -63,13 +63,9 @@ class Divided:
     """Estimated total number of rows."""
 
     def pieces(self, number: int | None, at_least: int) -> list[Piece]:
-        """Return the pieces, ordered by their bounds.
+        """Return the pieces, ordered by their bounds; without ``number``, they have ``split.size`` rows.
 
         There are fewer than ``at_least`` if the column has too few distinct values.
-
-        Args:
-            number: Desired number of pieces; ``None`` to use ``split.size``.
-            at_least: Minimum number of pieces.
         """
         wanted = max(number or -(-self.rows // self.options[opt.SPLIT_SIZE]), at_least)
         name, borders = self.column.order, list[str]()
@@ -138,11 +134,7 @@ class Divided:
 
 
 def condition(dialect: Dialect, body: Mapping[str, Any], where: str) -> str:
-    """Return the WHERE clause for a split and a further condition, with a leading space; ``""`` for all rows.
-
-    Raises:
-        StoredValueError: The body is not from a split of this source.
-    """
+    """Return the WHERE clause for a split and a further condition, with a leading space; ``""`` for all rows."""
     parts = [f"({where})"] if where else []
     column = stored.text(body, "column")
     if column and (body["low"] is not None or body["high"] is not None):

@@ -30,13 +30,9 @@ class Statement:
     """Names of the parameters ``:name``; empty if the parameters are ``?``."""
 
     def of(self, dialect: Dialect, names: Sequence[str], staging: str, places: Sequence[str]) -> str:
-        """Return the statement that inserts all staged rows.
+        """Return the statement that inserts all staged rows; ``names`` are the columns in the order of the parameters.
 
-        Args:
-            dialect: The database.
-            names: The columns of the staging table, in the order of the parameters' indices.
-            staging: The quoted name of the staging table.
-            places: The result of ``Dialect.place_types``; needed if ``repeats`` is true.
+        ``places`` is the result of ``Dialect.place_types``; needed if ``repeats`` is true.
         """
         staged, kinds = self.types(places), iter(places)
         shown = ""
@@ -72,11 +68,7 @@ class Statement:
 
 
 def statement_of(query: str) -> Statement:
-    """Parse the user's statement.
-
-    Raises:
-        UsageError: The query is not an INSERT with one list of values, or mixes ``?`` and ``:name``.
-    """
+    """Parse the user's statement; raise ``UsageError`` unless it is an INSERT with one list of values."""
     found = _INSERT.match(query)
     if found is None:
         raise UsageError(

@@ -124,10 +124,8 @@ class Target:
     def moves(self, dialect: Dialect, staging: str, *, changes: bool) -> Iterator[str]:
         """Yield the statements that apply all staged rows to the target, in order of arrival.
 
-        Args:
-            dialect: The database.
-            staging: The quoted name of the staging table, or a subquery of its rows.
-            changes: True if any of the rows is an update or a delete.
+        ``staging`` is the quoted name of the staging table, or a subquery of its rows. ``changes`` is True if any of
+        the rows is an update or a delete.
         """
         names = ", ".join(dialect.quoted(name) for name in self.names)
         if self.statement is not None:
@@ -282,16 +280,8 @@ def target_table(
 ) -> Target:
     """Return the target for rows that are written to a table.
 
-    Args:
-        dialect: The database.
-        connection: A connection for inspecting existing rows.
-        table: The columns and keys of the table.
-        path: The path of the table.
-        schema: The schema of the rows.
-        names: The table's name for each column of the rows.
-        keys: The key columns, by their names in the table.
-        upserts: True if an inserted row replaces the row with the same key.
-        history: The columns that only the table has: valid from, valid until, and is current.
+    ``names`` are the table's names for the columns of the rows, ``keys`` are names in the table, and ``history`` are
+    the columns that only the table has: valid from, valid until, and is current.
 
     Raises:
         SinkError: A column is missing, incompatible or required but absent from the rows, or the table cannot keep

@@ -79,15 +79,7 @@ class JdbcWriter(SinkWriter):
         stages: bool,
         batch_rows: int,
     ) -> None:
-        """Create a writer.
-
-        Args:
-            dialect: The database.
-            targets: The target for each table in the rows.
-            context: The unit and attempt that the rows belong to.
-            stages: True to stage rows; otherwise they are written to the target when the unit ends.
-            batch_rows: Maximum number of rows to send at a time.
-        """
+        """Create a writer; if ``stages`` is False, rows are written to the targets when the unit ends."""
         self._dialect = dialect
         self._targets = targets
         self._context = context

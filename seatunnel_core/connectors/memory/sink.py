@@ -83,10 +83,9 @@ class MemorySink(Sink, SupportsConclude):
         self._kept.expected = committed_rows
 
     def collected(self) -> dict[str, pa.Table]:
-        """Return the rows of all completed checkpoints by table, in no particular order.
+        """Return the rows of all completed checkpoints by table; raise ``UsageError`` if some were lost.
 
-        Raises:
-            UsageError: Some rows were committed in an earlier process, and were lost with it.
+        Rows that an earlier process has committed are lost.
         """
         kept = self._kept
         assert kept is not None, "internal error: rows were requested outside the driver"

@@ -29,13 +29,7 @@ def absent_marks(batch: Batch, given: Sequence[str], key: Sequence[str], who: st
     """Return the values of ``ABSENT``: a digit for each column, 1 where the value is absent.
 
     A value is null for a row without absent values and for a deleted or old row; the result is ``None`` if all are
-    null.
-
-    Args:
-        batch: The rows.
-        given: Names of the columns in the rows, in the order of the staged columns.
-        key: Names of the key columns in the rows.
-        who: Pipeline and sink, for messages.
+    null. ``given`` are the names of the staged columns in the rows.
 
     Raises:
         RowError: A value of the key is absent.

@@ -76,9 +76,7 @@ class Growth:
         names: Mapping[str, str],
         keys: Sequence[str],
     ) -> tuple[str, ...]:
-        """Change a table for the rows of a schema, in a transaction that the caller commits.
-
-        Returns descriptions of the changes, which follow the name of the table.
+        """Change a table for the rows of a schema, and describe the changes; the caller commits the transaction.
 
         Raises:
             SinkError: A change is impossible, or would not preserve a value.
@@ -109,11 +107,7 @@ class Growth:
         names: Mapping[str, str],
         keys: Sequence[str],
     ) -> tuple[tuple[C, ...], tuple[Change, ...]]:
-        """Return the resulting columns, and the changes, without applying them or reading rows.
-
-        Raises:
-            SinkError: A change is impossible.
-        """
+        """Return the resulting columns, and the changes; raise ``SinkError`` if a change is impossible."""
         grown, changes = {column.name: column for column in columns}, []
         for have in schema.columns:
             name, found = names[have.name], None

@@ -14,14 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 def require_key(named: str, columns: Collection[str], names: Sequence[str], rows: str) -> None:
-    """Raise ``SinkError`` if a column of the rows is missing in the target.
-
-    Args:
-        named: The target.
-        columns: The target's columns, in the form for comparison.
-        names: The columns of the rows, in the form for comparison.
-        rows: The name of the rows' table.
-    """
+    """Raise ``SinkError`` if a column of the rows is missing in the target; names are in the form for comparison."""
     for name in names:
         if name not in columns:
             meant = nearest(name, list(columns))
@@ -34,13 +27,7 @@ def require_key(named: str, columns: Collection[str], names: Sequence[str], rows
 def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: Sequence[str]) -> str | None:
     """Return the statement that deletes rows whose key was not collected; ``None`` if it would delete all rows.
 
-    Rows with null in the key are kept.
-
-    Args:
-        ask: Function that runs a query in the transaction of the deletion.
-        table: The quoted table.
-        keys: The quoted table of collected keys.
-        names: The quoted key columns.
+    Rows with null in the key are kept. All names are quoted.
     """
     same = " AND ".join(f"{table}.{name} = seatunnel_keys.{name}" for name in names)
     known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"

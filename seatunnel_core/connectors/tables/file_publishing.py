@@ -170,10 +170,6 @@ class FilePublishing:
     def commit(self, committables: Sequence[Committable], *, may_be_committed: bool) -> None:
         """Publish, in one transaction, the committables that are not recorded as committed.
 
-        Args:
-            committables: The committables of one checkpoint, in order.
-            may_be_committed: True if they may have been committed before.
-
         Raises:
             CommitError: Another engine owns the pipeline, a staged file no longer exists, a committable is not from
                 this sink, or it is recorded as committed although ``may_be_committed`` is false.

@@ -51,13 +51,7 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
     keeps_absent = True
 
     def __init__(self, options: Options, database: SqlDatabase, folder: str) -> None:
-        """Create a sink.
-
-        Args:
-            options: The options of the job.
-            database: The database, used only by the driver.
-            folder: A folder that driver and tasks share; files are staged in its subfolder ``.seatunnel``.
-        """
+        """Create a sink; tasks stage files in ``.seatunnel`` below ``folder``, which they share with the driver."""
         self.mode = write_mode_of(options)
         super().__init__(options, self.mode)
         if "${" in VARIABLE.sub("", options[TABLE.key]):

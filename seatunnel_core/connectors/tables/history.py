@@ -16,11 +16,7 @@ __all__ = ["Versions", "history_columns", "require_history"]
 
 
 def history_columns(database: TableDatabase, names: Sequence[str]) -> list[pa.Field]:
-    """Return the history columns of a new table: valid from, valid until, and is current; times are in UTC.
-
-    Raises:
-        SinkError: The database lacks a type for them.
-    """
+    """Return the history columns of a new table, with times in UTC; raise ``SinkError`` if a type is missing."""
     for moment in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
         try:
             kinds = [database.stored_type(kind) for kind in (moment, moment, pa.bool_())]
@@ -46,15 +42,7 @@ def require_history(
     """Raise ``SinkError`` if a table cannot keep history; the message contains the column.
 
     It may lack a history column, require a column that new versions lack, or have a unique index on the key.
-
-    Args:
-        database: The database.
-        connection: A connection in a transaction.
-        path: The path of the table.
-        columns: The columns of the table.
-        written: The names of the columns that the rows have.
-        history: The history columns: valid from, valid until, and is current.
-        unique: The columns of each unique index that may reject a second version.
+    ``written`` are the columns that the rows have; ``unique`` are the columns of each unique index.
     """
     named = database.table_name(path)
     fold = str.lower if database.ignores_case else str

@@ -77,11 +77,7 @@ class CommitLedger:
         self.database.run(connection, change)
 
     def hold(self, connection: Any) -> None:
-        """Lock the pipeline's row until the transaction ends.
-
-        Raises:
-            CommitError: Another engine owns the pipeline, or its job has ended.
-        """
+        """Lock the pipeline's row until the transaction ends; raise ``CommitError`` if this engine does not own it."""
         epoch = self._epoch(connection)
         if epoch is None:
             raise CommitError(self.ended())
@@ -110,11 +106,7 @@ class CommitLedger:
     # -- commits ----------------------------------------------------------------------------------------------------
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
-        """Return those of ``ids`` that are recorded as committed.
-
-        Raises:
-            CommitError: There is one although ``may_be_committed`` is false.
-        """
+        """Return those of ``ids`` that are recorded; raise ``CommitError`` for one unless ``may_be_committed``."""
         found: set[str] = set()
         for named in self._listed(ids):
             asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND committable IN ({named})"

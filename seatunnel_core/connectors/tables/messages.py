@@ -91,13 +91,8 @@ def no_type(database: str, schema: TableSchema, column: pa.Field, error: TypeErr
 def no_column(named: str, column: str, known: Sequence[str], rows: str, *, adds: bool | None) -> SinkError:
     """Return the error for a column of the rows that a table lacks.
 
-    Args:
-        named: The table.
-        column: The missing column.
-        known: The columns of the table.
-        rows: The name of the rows' table.
-        adds: False if the sink is not configured to add columns, True if it cannot add this one, ``None`` if it never
-            adds columns.
+    ``adds`` is False if the sink is not configured to add columns, True if it cannot add this one, and ``None`` if it
+    never adds columns.
     """
     meant = nearest(column, known)
     hint = ADD_IT if adds is False else f"; it has {', '.join(known)}" if adds is None else ""
@@ -108,12 +103,7 @@ def no_column(named: str, column: str, known: Sequence[str], rows: str, *, adds:
 def unfit(column: pa.Field, declared: str, named: str, rows: str, *, widened: bool | None) -> SinkError:
     """Return the error for a column of the rows whose values do not fit the table's column.
 
-    Args:
-        column: The column of the rows.
-        declared: The type of the table's column.
-        named: The table.
-        rows: The name of the rows' table.
-        widened: True if ``schema_contract = evolve`` would widen the column, False if not, ``None`` to omit this.
+    ``widened`` is True if ``schema_contract = evolve`` would widen the column, False if not, and ``None`` to omit this.
     """
     hint = _NOT_WIDENED if widened is False else f"; convert it before this sink{WIDEN_IT if widened else ''}"
     return SinkError(

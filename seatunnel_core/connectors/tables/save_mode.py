@@ -13,11 +13,7 @@ __all__ = ["empty_table", "has_rows"]
 
 
 def empty_table(database: TableDatabase, connection: Any, path: TablePath, options: Options) -> bool:
-    """Empty or drop an existing table, or keep it; return True if it still exists.
-
-    Raises:
-        SinkError: The table has rows, and the mode does not allow this.
-    """
+    """Apply the mode to an existing table; return True if it still exists. Raise ``SinkError`` for forbidden rows."""
     data, table = options[DATA_SAVE_MODE.key], database.quoted(*path)
     if data == "ERROR_WHEN_DATA_EXISTS" and has_rows(database, connection, path):
         raise SinkError(not_empty(database.table_name(path)))

@@ -33,11 +33,7 @@ class SchemaContract:
 
 
 def contract_of(kind: type[C], written: Any, words: Sequence[str]) -> C:
-    """Return the contract in a job file: one of ``words`` for everything, or a block.
-
-    Raises:
-        ValueError: The contract is invalid; the message states the expected form.
-    """
+    """Parse the contract: one of ``words`` for everything, or a block; raise ``ValueError`` if it is invalid."""
     keys = list(fields_dict(kind))  # type: ignore[arg-type]
     if not isinstance(written, Mapping):
         return kind(**dict.fromkeys(keys, _word(written, words)))

@@ -38,12 +38,8 @@ class Fitting:
     ) -> None:
         """Prepare for a schema.
 
-        Args:
-            columns: The columns of the rows, with types of ``rows.inference.kinds``.
-            contract: The handling of values that do not fit.
-            sample: The rows used for inference, for messages: ``"first 100 rows of each file"``.
-            known: Further columns, which are not read.
-            child_tables: True if lists become child tables, so that ``tables`` applies to an unknown list.
+        ``sample`` describes the rows used for inference, for messages; ``known`` are columns that are not read. If
+        ``child_tables``, the contract's ``tables`` applies to unknown lists.
         """
         self._contract = contract
         self._child_tables = child_tables

@@ -114,11 +114,7 @@ class Provider:
 
     @classmethod
     def of(cls, transform: str, options: Options, usual: Mapping[str, str]) -> "Provider":
-        """Return the provider in the options of a transform; ``usual`` is the default URL of each provider.
-
-        Raises:
-            UsageError: The options conflict, or the provider has no such models.
-        """
+        """Return the provider in the options of a transform; ``usual`` is the default URL of each provider."""
         name, key = options[PROVIDER], options[API_KEY]
         custom = _custom(options[CUSTOM_CONFIG]) if name == CUSTOM else {}
         if name == AMAZON:
@@ -151,11 +147,7 @@ class Provider:
         return Client(self.connection, lambda message: TransformError(f"{transform}: {message}"))
 
     def asked(self, client: Client, body: Any, more: Mapping[str, str] | None = None, url: str | None = None) -> Any:
-        """Send a request to the model, and return its response as JSON.
-
-        Raises:
-            TransformError: There is no valid response; ``retryable`` if a later request may succeed.
-        """
+        """Send a request to the model and return its response as JSON, or raise ``TransformError``."""
         sent = json.dumps(body, ensure_ascii=False)
         request = Request(method="POST", url=url or self.url, headers=self.headers, params=more or {}, body=sent)
         answer = client.send(request)

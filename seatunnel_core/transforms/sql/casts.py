@@ -65,11 +65,7 @@ def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str,
 
 
 def exactly(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str) -> Value:
-    """Convert a value to the common type of several values; losing digits of a number is an error.
-
-    Raises:
-        SqlError: The types are not convertible.
-    """
+    """Convert a value to the common type of several values; losing digits of a number is an error."""
     value = beside(value, (kind,))
     if not (is_number(value.type) and is_number(kind)) or value.type == kind or kind == DOUBLE:
         return cast(functions, value, kind, what)

@@ -83,10 +83,9 @@ class Statement:
 
 
 def read(text: str) -> Statement:
-    """Parse a statement and check its form; its expressions are checked later, with the columns.
+    """Parse a statement; raise ``UsageError`` unless it is a single SELECT over one table.
 
-    Raises:
-        UsageError: The text is not SQL, or not a single SELECT over one table.
+    Its expressions are checked later, with the columns.
     """
     try:
         parsed = [each for each in sqlglot.parse(text, read=SeaTunnel) if each is not None]

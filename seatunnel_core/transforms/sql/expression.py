@@ -65,11 +65,7 @@ class Expressions:
         return cast(self.functions, value, kind, _what(node))
 
     def call(self, name: str, node: exp.Expression, args: Sequence[Value]) -> Value:
-        """Compile a call of a function.
-
-        Raises:
-            SqlError: The number of arguments is wrong, or the function is not allowed here.
-        """
+        """Compile a call; raise ``SqlError`` if the number of arguments is wrong or it is not allowed here."""
         known = find(name)
         if known is None:
             raise SqlError(f"Sql: {name} at {place(node)} is allowed only after LATERAL VIEW")

@@ -135,11 +135,7 @@ class Dialect(TableDatabase):
         """Parse a table path: ``database.schema.table``, or its last parts; raise ``ValueError`` if it is invalid."""
 
     def path_in(self, database: str, written: str) -> TablePath:
-        """Parse the options ``database`` and ``table`` of a sink; ``""`` means the database in the URL.
-
-        Raises:
-            ValueError: The options are not the path of a table in this database.
-        """
+        """Parse the options ``database`` and ``table`` of a sink; raise ``ValueError`` if they are not a path."""
         return self.path(f"{database}.{written}" if database and len(parts_of(written)) == 2 else written)
 
     def table_name(self, path: TablePath) -> str:
@@ -184,13 +180,10 @@ class Dialect(TableDatabase):
     def read(
         self, statement: str, columns: Sequence[Column], fetch_size: int, snapshot: str | None
     ) -> Generator[Fetched, None, None]:
-        """Yield the rows of a SELECT in batches.
+        """Yield the rows of a SELECT in batches of at most ``fetch_size`` rows.
 
-        Args:
-            statement: A SELECT of ``columns``, followed by the ``misfit`` of each column that has one.
-            columns: The columns of the rows.
-            fetch_size: Maximum number of rows of a batch.
-            snapshot: The name of the snapshot to read; ``None`` for the current state.
+        The SELECT has ``columns``, followed by the ``misfit`` of each column that has one. ``snapshot`` is the name of
+        the snapshot to read; ``None`` for the current state.
         """
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -223,11 +216,7 @@ class Dialect(TableDatabase):
     def create_table(
         self, path: TablePath, columns: pa.Schema, primary_key: Sequence[str], *, temporary: bool = False
     ) -> str:
-        """Return a CREATE TABLE statement that keeps an existing table.
-
-        Raises:
-            TypeError: The database has no type for a column.
-        """
+        """Return a CREATE TABLE statement that keeps an existing table; raise ``TypeError`` for a missing type."""
         lines = []
         for column in columns:
             is_key = column.name in primary_key
@@ -276,12 +265,7 @@ class Dialect(TableDatabase):
     ) -> Iterator[str]:
         """Yield the statements that insert rows or update those with the same key.
 
-        Args:
-            table: The quoted table.
-            rows: A SELECT of the rows, in which keys are unique.
-            names: The columns of the rows.
-            keys: The key columns, which are unique in the table.
-            others_unique: As in ``DatabaseTable``.
+        ``rows`` is a SELECT in which keys are unique; ``others_unique`` is as in ``DatabaseTable``.
         """
         shown, target = (", ".join(self.quoted(name) for name in some) for some in (names, keys))
         changes = ", ".join(f"{self.quoted(name)} = excluded.{self.quoted(name)}" for name in names if name not in keys)

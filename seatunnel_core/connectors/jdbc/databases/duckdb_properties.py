@@ -20,11 +20,7 @@ _INSTEAD = {
 
 
 def require(properties: tuple[tuple[str, str], ...]) -> None:
-    """Check the driver's properties; DuckDB checks its own settings when the file is opened.
-
-    Raises:
-        UsageError: Properties are not supported; the message suggests an alternative for each.
-    """
+    """Raise ``UsageError`` for unsupported properties of the driver; DuckDB checks its own settings itself."""
     others = {name for name, _ in properties} - _IDLE - _INSTEAD.keys()
     KnownProperties(
         database="DuckDB",

@@ -160,13 +160,9 @@ def _order(kind: str, lengths: list[int], collation: str) -> str:
 
 
 def fixed_zone(session: str, system: str) -> str:
-    """Return the time zone of a session if it has a fixed offset, else ``""``.
+    """Return the time zone of a session if it has a fixed offset, else ``""``; ``system`` is the zone ``SYSTEM``.
 
     Abbreviations other than UTC may depend on daylight saving time: London's is GMT in winter.
-
-    Args:
-        session: The value of ``@@session.time_zone``.
-        system: The server's time zone, used if the session's is ``SYSTEM``.
     """
     zone = system if session == "SYSTEM" else session
     return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""
@@ -194,11 +190,7 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column from strings or bytes of the server.
-
-    Returns:
-        The values, with null for those that do not fit, and messages for these by index.
-    """
+    """Convert the values of a column; return them, with null for misfits, and messages for these by index."""
     hint = f"; convert it in query, for example CAST(`{name}` AS CHAR)"
     if of.is_binary(kind):
         return pa.array(values, kind), {}

@@ -54,13 +54,8 @@ _LEAST_PRECISION, _UNBOUNDED = 1, pa.decimal128(38, 18)
 def column_of(name: str, modifier: int, base: str, kind: str, declared: str, has_order: bool) -> Column:
     """Return the column for an entry of the catalog.
 
-    Args:
-        name: The name of the column.
-        modifier: The type modifier, which encodes precision and scale; -1 if there is none.
-        base: The name of the type, or of the base type of a domain.
-        kind: ``typtype`` of the type: ``d`` for a domain.
-        declared: The type in the server's notation.
-        has_order: True if ``>=`` can compare values of the type.
+    ``modifier`` encodes precision and scale; -1 if there is none. ``base`` is the name of the type, or of the base type
+    of a domain, and ``kind`` its ``typtype``. ``has_order`` is True if ``>=`` can compare values of the type.
     """
     found = _of_type(name, modifier, base, kind, declared)
     misfit = _DIMENSIONS if of.is_list(found.arrow) else ""

@@ -24,11 +24,7 @@ _TOO_FINE = re.compile(r"[.,]\d{6}0*[1-9]", re.ASCII)
 
 
 def array_of(values: list[Any], column: Column) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column from the form of ``sqlite3``.
-
-    Returns:
-        The values, with null for those of a different type, and messages for these by index.
-    """
+    """Convert the values of a column; return them, with null for misfits, and messages for these by index."""
     kind = column.arrow
     one = _reader(kind)
     hint = f"; convert it in query, for example {_HINTS.get(_family(kind), 'CAST({} AS TEXT)')}".format(
@@ -176,11 +172,7 @@ def text_of_digits(arrow: pa.DataType) -> Any:
 
 
 def plain(column: pa.Array, declared: str) -> list[Any]:
-    """Convert values to the form that SQLite stores: timestamps and decimals as strings.
-
-    Raises:
-        ValueError: SQLite would store a different value.
-    """
+    """Convert values to the form that SQLite stores; raise ``ValueError`` if it would store a different value."""
     one: Callable[[Any], Any] | None = None
     if of.is_decimal(column.type):
         one = str if _keeps_texts(declared) else _kept_number

@@ -57,16 +57,10 @@ def aes_decrypt(call: Call) -> Value:
 
 
 def _make(call: Call, made: Callable[..., str], *, text: int = 0, stays: bool = True) -> Value:
-    """Compile a function of strings. Messages do not contain the values, which are secret.
+    """Compile a function of strings; ``stays`` is True if it is deterministic. Messages do not contain the values.
 
-    If the text is null, so is the result; a null key or initialization vector is an error, because the text would be
-    lost.
-
-    Args:
-        call: Call to compile.
-        made: Function that computes a value.
-        text: Index of the text among the arguments.
-        stays: True if the function is deterministic.
+    If the text, the argument with the index ``text``, is null, so is the result. A null key or initialization vector is
+    an error, because the text would be lost.
     """
 
     def of_row(row: tuple[Any, ...]) -> str | None:

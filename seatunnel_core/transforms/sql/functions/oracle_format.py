@@ -12,11 +12,7 @@ _NUMBER = re.compile(r"(FM)?(S)?(\$)?([09,G]*)(?:([.D])([09]*))?(S|MI)?", re.IGN
 
 
 def write_number(value: decimal.Decimal, text: str) -> str:
-    """Return a number in Oracle's format, or ``#`` signs if it does not fit.
-
-    Raises:
-        ValueError: The format has an unknown element.
-    """
+    """Format a number as Oracle does; ``#`` signs if it does not fit. Raise ``ValueError`` for an unknown format."""
     if re.fullmatch("(FM)?X+", text, re.IGNORECASE):
         return _hexadecimal(value, text)
     found = _NUMBER.fullmatch(text)
