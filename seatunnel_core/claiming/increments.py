@@ -9,7 +9,6 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 from attrs import evolve
 
@@ -130,15 +129,12 @@ def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> st
 
     A new start continues that job: its increment is fixed, and part of it may already be written.
     """
-    if not any(block.kind is Kind.SOURCE and _says_incremental(block.block) for block in raw.blocks):
+    sources = (block.block for block in raw.blocks if block.kind is Kind.SOURCE)
+    if not any(entry.key == INCREMENTAL.key for source in sources for entry in source):
         return None
     config = override_storage(engine, raw.storage, Problems())
     with open_storage(config.type, config.effective) as storage:
         return unfinished_job(storage, load(storage, state_name(raw, name)))
-
-
-def _says_incremental(block: Any) -> bool:
-    return any(entry.key == INCREMENTAL.key for entry in block)
 
 
 class IncrementalRun:

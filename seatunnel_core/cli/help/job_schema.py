@@ -5,7 +5,7 @@ Editors use it to complete and check JSON and YAML. It is as strict as ``--check
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seatunnel_core.config.env import ENV
@@ -116,7 +116,9 @@ def _section(kind: Kind, names: Sequence[str]) -> dict[str, Any]:
     listed = {
         "type": "object",
         "required": ["plugin_name"],
-        "properties": {"plugin_name": {"anyOf": [{"enum": list(names)}, *_patterns(names)]}},
+        "properties": {
+            "plugin_name": {"anyOf": [{"enum": list(names)}, *({"pattern": any_case(name)} for name in names)]}
+        },
         "allOf": [
             {
                 "if": {"properties": {"plugin_name": {"pattern": any_case(name)}}},
@@ -136,8 +138,3 @@ def _section(kind: Kind, names: Sequence[str]) -> dict[str, Any]:
 
 def _named(kind: Kind, name: str) -> dict[str, Any]:
     return {"anyOf": [{"type": "null"}, {"$ref": f"#/definitions/{kind.value}.{name}"}]}
-
-
-def _patterns(names: Iterable[str]) -> Iterator[dict[str, str]]:
-    for name in names:
-        yield {"pattern": any_case(name)}

@@ -46,7 +46,7 @@ def make(archive: ClassArchive, cache: Path) -> None:
         with open(draft, "rb") as written:
             os.fsync(written.fileno())  # a JVM that maps a truncated file crashes
         draft.replace(archive.file)
-        for old in sorted(folder.glob("classes-*.jsa"), key=_last_used)[:-_ARCHIVES_KEPT]:
+        for old in sorted(folder.glob("classes-*.jsa"), key=lambda file: file.stat().st_mtime)[:-_ARCHIVES_KEPT]:
             for file in (old, old.with_suffix(".log"), old.with_suffix(".lock")):
                 file.unlink(missing_ok=True)
 
@@ -73,10 +73,6 @@ def _abandon() -> None:
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)  # the JVM ends when its standard input does
-
-
-def _last_used(file: Path) -> float:
-    return file.stat().st_mtime
 
 
 def main() -> int:
