@@ -7,6 +7,7 @@ from attrs import evolve
 
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
 from seatunnel_core.connectors.change_data.options import CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
@@ -23,6 +24,7 @@ def captured_table(
     *,
     configured: Options | None = None,
     columns: Collection[str] | None = None,
+    rules: ColumnRules = EVERY_COLUMN,
 ) -> Found:
     """Return a table with its columns in the log, read as the source ``Jdbc`` reads it.
 
@@ -33,9 +35,11 @@ def captured_table(
         options: Options of ``Jdbc``, from ``jdbc_options``.
         configured: Its entry of ``table-names-config``.
         columns: Columns in the log; ``None`` for all columns that the database does not compute.
+        rules: Choice of the columns.
 
     Raises:
-        SourceError: It does not exist, has no key, or a configured column does not exist or is not part of the key.
+        SourceError: It does not exist, has no key, a part of its key is not selected, or a configured column does not
+            exist or is not part of the key.
     """
     own = {option.key: options[option] for option in options.declared if options.is_set(option)}
     own[jdbc.TABLE_PATH.key] = ".".join(path)
@@ -59,6 +63,7 @@ def captured_table(
             f'write table-names-config = [{{ table = "{reading.name}", primaryKeys = ["…"] }}] with the columns that '
             "identify a row"
         )
+    found = rules.selection(found)
     return _divided_by_key(found, None if configured is None else configured[CONFIGURED_SPLIT_COLUMN])
 
 

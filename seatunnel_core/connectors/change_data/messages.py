@@ -11,6 +11,7 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.column_rules import is_rule
 from seatunnel_core.connectors.change_data.debezium_columns import message_schema, with_message_types
 from seatunnel_core.connectors.change_data.options import DEBEZIUM, FORMAT
 from seatunnel_core.connectors.jdbc.reading import Found
@@ -103,28 +104,11 @@ class Messages:
                 yield made
 
 
-def require_messages(encoder: Messages | None, tables: Sequence[Found]) -> None:
-    """Raise ``SourceError`` if messages are configured and cannot represent a table."""
-    if encoder is not None:
-        encoder.require_supported(tables)
-
-
-def chunk_messages(
-    encoder: Messages | None, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]
-) -> Iterator[Batch]:
-    """Yield the rows of a chunk, encoded as messages if there is an encoder."""
-    for batch in batches:
-        if encoder is None:
-            yield batch
-        else:
-            yield from encoder.snapshot(batch, found, where)
-
-
 def ignored_properties(options: Options) -> list[str]:
     """Return a note about the properties of Debezium that have no effect; no note if all of them have one."""
     given = [*(options[DEBEZIUM] or {})]
     known = _KNOWN if options[FORMAT] != "DEFAULT" else ()
-    ignored = [name for name in given if name not in known]
+    ignored = [name for name in given if name not in known and not is_rule(name)]
     if not ignored:
         return []
     return [f"option 'debezium': {', '.join(ignored)}: no effect, because the log is not read by Debezium"]

@@ -53,9 +53,12 @@ CONFIGURED_KEY: Option[tuple[str, ...]] = Option(
 CONFIGURED_SPLIT_COLUMN = Option(
     "snapshotSplitColumn", STRING, doc="Column of the key by which the table is divided into chunks."
 )
+CONFIGURED_COLUMNS: Option[tuple[str, ...]] = Option(
+    "columns", LIST(), doc="Columns to capture, with those of the key. By default all of them."
+)
 TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
     "table-names-config",
-    ENTRIES(CONFIGURED_TABLE, CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN),
+    ENTRIES(CONFIGURED_TABLE, CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN, CONFIGURED_COLUMNS),
     doc="Settings of single tables.",
 )
 SPLIT_SIZE = Option(
@@ -106,9 +109,12 @@ SCHEMA_CHANGES = Option(
 DEBEZIUM = Option(
     "debezium",
     MAP,
-    doc="Properties of Debezium. With format = COMPATIBLE_DEBEZIUM_JSON these have an effect: topic.prefix or "
-    "database.server.name, key.converter.schemas.enable, value.converter.schemas.enable (both true by default) and "
-    "tombstones.on.delete (false by default). All others are ignored with a warning.",
+    secret=True,
+    doc="Properties of Debezium. Always: column.include.list or column.exclude.list, column.mask.with.N.chars, "
+    "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT. With format = COMPATIBLE_DEBEZIUM_JSON "
+    "also topic.prefix or database.server.name, key.converter.schemas.enable, value.converter.schemas.enable (both "
+    "true by default) and tombstones.on.delete (false by default). Others about columns are rejected, and all others "
+    "are ignored with a warning.",
 )
 _EXACT = "the engine is always exact"
 WITHOUT_EFFECT: tuple[Option[Any], ...] = (

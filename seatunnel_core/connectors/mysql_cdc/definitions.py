@@ -1,8 +1,11 @@
 """DDL statements in the log that concern captured tables."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
+from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
+from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_log.captured_tables import CapturedTables
 from seatunnel_core.connectors.mysql_log.change_batch import Statement
@@ -47,6 +50,18 @@ _HARMLESS = re.compile(
 )
 """Clauses of ALTER TABLE that do not change columns, the primary key or rows, unless they also set another engine."""
 
+_COLUMN_NAME = rf"((?!(?:COLUMN|IF)\b){_NAME})"
+_COLUMN = re.compile(
+    rf"(?:(?:ADD|DROP|MODIFY|ALTER)\s+(?:COLUMN\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_COLUMN_NAME}"
+    rf"|CHANGE\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?{_COLUMN_NAME}\s+{_COLUMN_NAME}"
+    rf"|RENAME\s+COLUMN\s+(?:IF\s+EXISTS\s+)?{_COLUMN_NAME}\s+TO\s+{_COLUMN_NAME})",
+    _FLAGS,
+)
+"""Clauses of ALTER TABLE that change one column, and its names."""
+
+_KEY = re.compile(r"\b(?:PRIMARY|KEY|PARTITION|PARTITIONING|SYSTEM|PERIOD|CONSTRAINT|ENGINE|TABLESPACE)\b", _FLAGS)
+"""Words with which such a clause may change more than the column."""
+
 _OTHER_ENGINE = re.compile(r"\bENGINE\b(?!\s*=?\s*[`\"]?InnoDB\b)", _FLAGS)
 _PARENTHESES = re.compile(r"\([^()]*\)")
 
@@ -54,28 +69,62 @@ _PARENTHESES = re.compile(r"\([^()]*\)")
 class Definitions(CapturedTables):
     """The captured tables, for the decoder, and the effect of statements on them."""
 
-    def __init__(self, tables: Sequence[Found]) -> None:
-        super().__init__({path_of(each): declared_columns(each) for each in tables})
+    def __init__(self, tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False) -> None:
+        """Describe tables.
+
+        Args:
+            tables: The tables, with their selected columns.
+            rules: Choice of the columns.
+            logs_names: True if the log has to contain the names of the columns of tables with unselected ones.
+                Otherwise these are found by their positions, so they may not change.
+        """
+        self._rules = rules
+        self._by_name = {path_of(each) for each in tables if logs_names and rules.restricts(path_of(each))}
+        super().__init__({path: self._declared(each) for each in tables for path in [path_of(each)]})
         names = {path_of(each): each.reading.name for each in tables}
         self._captured_names = {(database.lower(), name.lower()): path for (database, name), path in names.items()}
+        self._paths = {name: path for path, name in names.items()}
         self._words = {word for path in self._captured_names for name in path for word in _IDENTIFIER.findall(name)}
 
+    def _declared(self, found: Found) -> list[DeclaredColumn]:
+        """Return the columns of a table: the selected ones, or all of them if positions count."""
+        return declared_columns(found, found.columns if path_of(found) in self._by_name else logged_columns(found))
+
+    def selects(self, database: str, table: str) -> Callable[[str], bool] | None:
+        path = (database, table)
+        return partial(self._rules.selects, path) if path in self._by_name else None
+
     def concerned_by(self, statement: QueryEvent) -> bool:
-        """Return True if the statement may change a captured table, according to the names in its text."""
+        """Return True if the statement may change a captured table, according to the names in its text.
+
+        A change of columns that are not selected counts, too: rows before and after it have different layouts.
+        """
         return any(True for _ in self._changed(statement.text, statement.database.lower()))
 
     def changes(self, statement: Statement) -> list[str]:
         """Return the captured tables whose rows or columns the statement may have changed."""
-        return sorted(set(self._changed(statement.text, statement.database.lower())))
+        return sorted(set(self._changed(statement.text, statement.database.lower(), self._is_harmless)))
 
-    def _changed(self, text: str, database: str) -> Iterator[str]:
+    def _changed(
+        self, text: str, database: str, is_harmless: Callable[[str, str], bool] | None = None
+    ) -> Iterator[str]:
+        """Yield the tables that a statement may change.
+
+        Args:
+            text: The statement.
+            database: Default database of the session, in lower case.
+            is_harmless: Returns True for clauses of ALTER TABLE that have no effect on a table; by default those that
+                have none on any table.
+        """
+        is_harmless = is_harmless or _is_harmless
         if self._words.isdisjoint(word.lower() for word in _IDENTIFIER.findall(text)):
             return
         plain = _TOKEN.sub(_without_text, text)
         if (found := _ALTER.match(plain)) is not None:
             clauses = _clauses(found[3])
-            if found[1] or not all(map(_is_harmless, clauses)):  # IGNORE deletes rows without logging them
-                yield from self._captured(found[2], database)
+            for name in self._captured(found[2], database):
+                if found[1] or not all(is_harmless(clause, name) for clause in clauses):
+                    yield name  # IGNORE deletes rows without logging them.
             for other in _OTHER.findall(found[3]):
                 yield from self._captured(other, database)
         elif (found := _TRUNCATE.match(plain) or _REPLACE.match(plain)) is not None:
@@ -86,6 +135,17 @@ class Definitions(CapturedTables):
         elif (found := _DATABASE.match(plain)) is not None:
             dropped = _plain(found[1])
             yield from (path for (name, _), path in self._captured_names.items() if name == dropped)
+
+    def _is_harmless(self, clause: str, table: str) -> bool:
+        """Return True if a clause of ALTER TABLE changes neither rows nor selected columns of a captured table."""
+        if _is_harmless(clause, table):
+            return True
+        path = self._paths[table]
+        if path not in self._by_name or _KEY.search(clause) or (found := _COLUMN.match(clause)) is None:
+            return False
+        selected = {each.name.lower() for each in self._tables[path]}
+        names = [_plain(each) for each in found.groups() if each is not None]
+        return not any(each in selected or self._rules.selects(path, each) for each in names)
 
     def _captured(self, written: str, database: str) -> Iterator[str]:
         parts = [_plain(each) for each in re.findall(_NAME, written)]
@@ -118,7 +178,7 @@ def _clauses(text: str) -> list[str]:
     return [clause.strip() for clause in found]
 
 
-def _is_harmless(clause: str) -> bool:
+def _is_harmless(clause: str, _: str = "") -> bool:
     if re.match(r"ADD\s+CONSTRAINT\b.*\bPRIMARY\b", clause, _FLAGS):
         return False
     if _OTHER_ENGINE.search(_PARENTHESES.sub("", clause)):
@@ -133,14 +193,22 @@ def path_of(found: Found) -> tuple[str, str]:
     return database, name
 
 
-def declared_columns(found: Found) -> list[DeclaredColumn]:
-    """Return the columns of a captured table as the decoder of the log needs them."""
+def logged_columns(found: Found) -> tuple[Column, ...]:
+    """Return the columns that the log has of a captured table, also those that are not selected."""
+    table = found.table
+    return found.columns if table is None or len(table.columns) <= len(found.columns) else table.columns
+
+
+def declared_columns(found: Found, columns: Sequence[Column]) -> list[DeclaredColumn]:
+    """Return columns of a captured table as the decoder of the log needs them; others than its own are hidden."""
+    selected = {column.name: column for column in found.columns}
     return [
         DeclaredColumn(
             name=column.name,
             declared=column.declared,
             charset=column.collation.partition("_")[0],
-            arrow=column.arrow,
+            arrow=selected.get(column.name, column).arrow,
+            hidden=column.name not in selected,
         )
-        for column in found.columns
+        for column in columns
     ]

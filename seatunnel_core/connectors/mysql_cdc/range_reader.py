@@ -11,8 +11,8 @@ from seatunnel_core import stored
 from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import Flags, emitted
-from seatunnel_core.connectors.change_data.messages import Messages
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
@@ -41,8 +41,7 @@ class RangeReader:
     start: LogPosition
     end: LogPosition
     body: Mapping[str, Any] = field(repr=False)
-    messages: Messages | None = None
-    """Encoder of the rows; ``None`` to yield them as they are."""
+    emission: Emission = field(factory=Emission)
 
     def batches(self, context: ReadContext) -> Iterator[Batch]:
         """Yield the changed rows.
@@ -104,13 +103,9 @@ class RangeReader:
                 keep = _both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
             origins = numbers.origins(schema.table, changes.transactions, commits)
             made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES, origins)
-            if made is None:
-                continue
-            if self.messages is None:
-                yield made.batch
-            else:
-                where = logged_at(changes, transactions, made.numbers)
-                yield from self.messages.changes(made.batch, found, where)
+            if made is not None:
+                where = partial(logged_at, changes, transactions, made.numbers)
+                yield from self.emission.changes(made.batch, found, where)
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
         """Return a mask of the rows in transactions of the range since the requested time; ``None`` for all."""

@@ -21,6 +21,7 @@ _SETTINGS = (
     "binlog_format",
     "binlog_row_image",
     "binlog_row_value_options",
+    "binlog_row_metadata",
     "gtid_mode",
     "server_uuid",
     *_LOGS_REPLICATED,
@@ -90,6 +91,11 @@ class ServerState:
     def omits_replicated(self) -> bool:
         """True if a replica does not log the changes that it receives."""
         return any(self.settings.get(name, "ON").upper() in ("OFF", "0") for name in _LOGS_REPLICATED)
+
+    @property
+    def logs_names(self) -> bool:
+        """True if the log contains the names of columns."""
+        return self.settings.get("binlog_row_metadata", "").upper() == "FULL"
 
     @property
     def is_5_7(self) -> bool:

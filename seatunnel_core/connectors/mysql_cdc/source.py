@@ -28,13 +28,7 @@ from seatunnel_core.connectors.change_data import options as shared
 from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
-from seatunnel_core.connectors.change_data.messages import (
-    TABLE,
-    Messages,
-    chunk_messages,
-    ignored_properties,
-    require_messages,
-)
+from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
 from seatunnel_core.connectors.jdbc import options as jdbc
 from seatunnel_core.connectors.jdbc.address import address_of
@@ -103,9 +97,9 @@ class MySQLCdcSource(Source):
         address = address_of(self._jdbc)
         if address.kind != "mysql":
             raise UsageError("option 'url': expected jdbc:mysql://host:3306/database, or jdbc:mariadb://…")
-        self._messages = Messages.of(options, self.connector)
+        self._emission = Emission.of(options, self.connector)
         # Messages contain moments, which a zone with summer time would make ambiguous.
-        self._zone: str = options[opt.SERVER_ZONE] if self._messages is None else "UTC"
+        self._zone: str = options[opt.SERVER_ZONE] if self._emission.messages is None else "UTC"
         zoned = tuple(sorted({**dict(address.properties), "serverTimezone": self._zone}.items()))
         address = evolve(address, properties=zoned)
         self._server = Server(dialect=MySQL(address, self._jdbc[jdbc.POOL]))
@@ -126,14 +120,13 @@ class MySQLCdcSource(Source):
         self._look()
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
-        found = self._look()
-        return tuple(each.schema() for each in found) if self._messages is None else (TABLE,)
+        return self._emission.schemas(self._look())
 
     def planned_reading(self) -> Sequence[str]:
         paths = [path_of(each) for each in self._look()]
         warning = cascades(self._server, paths)
         notes = [*([_LOCKS] if self._locks_rows else []), *([] if warning is None else [warning])]
-        return [*notes, *ignored_properties(self.options)]
+        return [*notes, *self._emission.notes]
 
     @property
     def _locks_rows(self) -> bool:
@@ -155,14 +148,15 @@ class MySQLCdcSource(Source):
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         tables = self._look()
         assert self._state is not None
-        names: bytes = cursor["tables"] if cursor else recorded(tables)
+        rules, logs_names = self._emission.rules, self._state.logs_names
+        names: bytes = cursor["tables"] if cursor else recorded(tables, rules, logs_names=logs_names)
         progress = Progress.of(cursor) if cursor else self._first()
         self._require_same(progress, self._state)
         if progress.stop is None:
             progress = evolve(progress, until_ms=self.options[opt.STOP_TIMESTAMP])
         warnings: list[str | None] = [] if cursor else [*self.planned_reading()]
         if self._planner is None:
-            captured = same_tables(names, tables)
+            captured = same_tables(names, tables, rules, logs_names=logs_names)
             warnings.append(later_tables(captured, tables))
             chunks = (SteppedChunks if self._state.is_5_7 else Chunks)(captured)
             listed = [each.reading.name for each in captured]
@@ -262,7 +256,7 @@ class MySQLCdcSource(Source):
                 with self._server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
                     found.append(self._captured(connection, path, configured.get(path)))
             self._server.require_logged(self._state, {path_of(each)[0] for each in found})
-            require_messages(self._messages, found)
+            self._emission.require_supported(found)
             self._tables = tuple(map(_divisible, found))
         return self._tables
 
@@ -271,7 +265,8 @@ class MySQLCdcSource(Source):
         every = dialect.table(connection, path)
         require_transactions(dialect, path, every)
         names = None if every is None else {column.name for column in every.columns}
-        return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names)
+        rules = self._emission.rules
+        return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names, rules=rules)
 
     def _configured(self) -> Sequence[Options]:
         return self.options[shared.TABLE_CONFIG] or ()
@@ -310,7 +305,7 @@ class MySQLCdcSource(Source):
         named = f"{self._server.dialect.address}, {where}"
         try:
             batches = chunk_batches(found, reader.rows(), stored.number(body, "chunk"), named, context)
-            yield from chunk_messages(self._messages, batches, found, read_at(*path_of(found), reader.planned))
+            yield from self._emission.chunk(batches, found, read_at(*path_of(found), reader.planned))
         except SourceError:
             raise
         except Exception as error:
@@ -325,14 +320,15 @@ class MySQLCdcSource(Source):
             start=position_of(stored.text(body, "from")),
             end=position_of(stored.text(body, "to")),
             body=body,
-            messages=self._messages,
+            emission=self._emission,
         )
 
     def _log_reader(self, tables: Sequence[Found]) -> LogReader:
         assert self._state is not None
         zero_is_null = self._server.dialect.session().zero_is_null
         rules = ValueRules(zone=self._zone, zero_is_null=zero_is_null, json_of_5_7=self._state.is_5_7)
-        return LogReader(server=self._server, tables=Definitions(tables), rules=rules)
+        captured = Definitions(tables, self._emission.rules, logs_names=self._state.logs_names)
+        return LogReader(server=self._server, tables=captured, rules=rules)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [_described(split.body) for split in splits]
@@ -372,7 +368,11 @@ def _divisible(found: Found) -> Found:
 
 def _for_tasks(found: Found) -> Found:
     """Return the table without data that only the driver needs."""
-    return evolve(found, table=None if found.table is None else evolve(found.table, columns=(), unique_keys=()))
+    table = found.table
+    if table is None:
+        return found
+    columns = table.columns if len(table.columns) > len(found.columns) else ()
+    return evolve(found, table=evolve(table, columns=columns, unique_keys=()))
 
 
 def _start(split: Split) -> LogPosition:

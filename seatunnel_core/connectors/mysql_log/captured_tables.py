@@ -1,7 +1,7 @@
 """Selection of captured tables and of relevant statements."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
@@ -22,6 +22,12 @@ class Tables(Protocol):
         table.
         """
 
+    def selects(self, database: str, table: str) -> Callable[[str], bool] | None:
+        """Return the choice of a captured table's columns by name, if the log has to contain names.
+
+        Then ``columns`` returns only selected columns. ``None`` if it returns all columns that the log has.
+        """
+
     def may_change_rows(self, statement: QueryEvent) -> bool:
         """Return True if a statement without logged rows might have changed a captured table."""
 
@@ -39,6 +45,9 @@ class CapturedTables(Tables):
 
     def columns(self, database: str, table: str) -> Sequence[DeclaredColumn] | None:
         return self._tables.get((database, table))
+
+    def selects(self, database: str, table: str) -> Callable[[str], bool] | None:
+        return None
 
     def may_change_rows(self, statement: QueryEvent) -> bool:
         """Return True unless the statement neither changes nor names a captured table or database.

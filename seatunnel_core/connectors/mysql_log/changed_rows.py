@@ -140,7 +140,7 @@ class ChangedRows:
         if declared is None:
             return None
         found = table_map_of(shape, of_maria=self.of_maria)
-        logged = columns_of(found, declared, self._rules)
+        logged = columns_of(found, declared, self._rules, self._captured.selects(database, name))
         visible = tuple(column for column in logged if not column.hidden)
         schema = pa.schema([pa.field(column.name, column.arrow) for column in visible])
         key = None if found.key is None else tuple(logged[number].name for number in found.key)

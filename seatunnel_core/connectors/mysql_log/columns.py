@@ -83,15 +83,27 @@ class LogColumn:
     """True for the column of a functional index, which SELECT does not return."""
 
 
-def columns_of(table: TableMap, declared: Sequence[DeclaredColumn], rules: ValueRules) -> tuple[LogColumn, ...]:
-    """Return the columns of a table; ``declared`` is empty if the log must describe them completely.
+def columns_of(
+    table: TableMap,
+    declared: Sequence[DeclaredColumn],
+    rules: ValueRules,
+    selects: Callable[[str], bool] | None = None,
+) -> tuple[LogColumn, ...]:
+    """Return the columns of a table.
+
+    Args:
+        table: The table map in the log.
+        declared: The columns according to the database; empty if the log must describe them completely.
+        rules: The rules for representing values.
+        selects: Choice of the columns by name, all of which are declared; the log has to contain the names. ``None``
+            for all columns.
 
     Raises:
         TableShapeError: The declaration differs from the log, or neither describes the columns completely.
     """
     name = f"{table.database}.{table.table}"
     names = {each.name for each in declared}
-    hidden = [_is_hidden(raw.name, names) for raw in table.columns]
+    hidden = [_is_hidden(raw.name, names) or _is_unselected(name, raw, selects) for raw in table.columns]
     _require_count(name, table, declared, hidden)
     rest = iter(declared)
     found = []
@@ -118,6 +130,22 @@ def _require_count(name: str, table: TableMap, declared: Sequence[DeclaredColumn
         f"{name} has {logged} columns in the log{shown}, and {len(declared)} are declared: "
         f"{', '.join(each.name for each in declared)}{remedy}"
     )
+
+
+def _is_unselected(table: str, raw: RawColumn, selects: Callable[[str], bool] | None) -> bool:
+    """Return True if a column is not selected.
+
+    Raises:
+        TableShapeError: The log does not contain its name.
+    """
+    if selects is None:
+        return False
+    if raw.name is None:
+        raise TableShapeError(
+            f"the log does not name the columns of {table}, and some of them are not selected; run SET GLOBAL "
+            "binlog_row_metadata = 'FULL' on the server, and start a new job"
+        )
+    return not selects(raw.name)
 
 
 def _is_hidden(name: str | None, declared: set[str]) -> bool:

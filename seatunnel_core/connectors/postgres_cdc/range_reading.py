@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from attrs import define, field, frozen
 from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import emitted
-from seatunnel_core.connectors.change_data.messages import Messages
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -92,7 +93,7 @@ class RangeReader:
     _tables: Sequence[Captured]
     _range: LogRange
     _context: ReadContext
-    _messages: Messages | None = None
+    _emission: Emission = field(factory=Emission)
     _numbers: dict[tuple[str, str], int] = field(init=False)
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
@@ -123,6 +124,7 @@ class RangeReader:
                 [settings.publication],
                 wanted.start,
                 takes_over=bool(wanted.job),
+                selects=self._emission.rules.selects,
             ) as reader,
         ):
             if wanted.confirm <= wanted.start:
@@ -150,11 +152,9 @@ class RangeReader:
         keep = None if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
         origins = self._row_numbers.origins(schema.table, changes.transactions, _commits(batch))
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
-        if made is not None and self._messages is None:
-            yield made.batch
-        elif made is not None and self._messages is not None:
-            at = logged_at(self._settings.address.database, table.path, batch, changes, made.numbers)
-            yield from self._messages.changes(made.batch, table.found, at)
+        if made is not None:
+            at = partial(logged_at, self._settings.address.database, table.path, batch, changes, made.numbers)
+            yield from self._emission.changes(made.batch, table.found, at)
 
     def _number(self, table: LogTable, where: str) -> int | None:
         """Return the index of a table of the log; ``None`` if it is not captured.

@@ -24,9 +24,9 @@ from seatunnel_core.connector_api.source import (
 )
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
-from seatunnel_core.connectors.change_data import messages
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
 from seatunnel_core.connectors.jdbc.reading import only_shown
@@ -92,7 +92,7 @@ class PostgresCdcSource(Source):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._settings = Settings.of(options)
-        self._messages = messages.Messages.of(options, "postgresql")
+        self._emission = Emission.of(options, "postgresql")
         self._dialect = PostgreSQL(self._settings.session, self._settings.pool_size)
         self._tables: tuple[Captured, ...] = ()
         self._snapshot: HeldSnapshot | None = HeldSnapshot()
@@ -135,7 +135,7 @@ class PostgresCdcSource(Source):
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         self.require_input()
-        return (messages.TABLE,) if self._messages else tuple(each.found.schema() for each in self._tables_of_server())
+        return self._emission.schemas([each.found for each in self._tables_of_server()])
 
     def planned_reading(self) -> Sequence[str]:
         with self._connected() as connection:
@@ -147,7 +147,7 @@ class PostgresCdcSource(Source):
                 notes.append(f"the publication {name} {'exists' if exists else 'does not exist, and will be created'}")
                 notes.append(slot_note(slot_state(connection, self._settings.slot), self._settings.slot))
             notes += [note for table in found if (note := table.found.division_note()) is not None]
-        return [*notes, *messages.ignored_properties(self.options)]
+        return [*notes, *self._emission.notes]
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         """Return the schemas of the tables, and the splits that a poll has planned."""
@@ -337,7 +337,7 @@ class PostgresCdcSource(Source):
             else:
                 wanted = LogRange.of(split.body)
                 tables = in_order(self._tables, wanted.tables)
-                reader = RangeReader(self._settings, self._dialect, tables, wanted, context, self._messages)
+                reader = RangeReader(self._settings, self._dialect, tables, wanted, context, self._emission)
                 yield from reader.batches()
                 context.report_fact({"read": str(wanted.end), "committed_ms": reader.committed_ms})
 
@@ -346,7 +346,7 @@ class PostgresCdcSource(Source):
         rows = chunk_rows(self._dialect, table.found, body, body["snapshot"])
         batches = chunk_batches(table.found, rows, body["number"], f"{self._settings.address}, {where}", context)
         at = read_at(self._settings.address.database, table.path)
-        return messages.chunk_messages(self._messages, batches, table.found, at)
+        return self._emission.chunk(batches, table.found, at)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [described(split.body) for split in splits]
@@ -362,8 +362,8 @@ class PostgresCdcSource(Source):
         if not self._tables:
             chosen = chosen_tables(connection, self._settings)
             published = publication(connection, self._settings.publication) if self._settings.reads_log else None
-            tables = captured_tables(self._dialect, connection, self._settings, chosen, published)
-            messages.require_messages(self._messages, [table.found for table in tables])
+            tables = captured_tables(self._dialect, connection, self._settings, chosen, published, self._emission.rules)
+            self._emission.require_supported([table.found for table in tables])
             self._tables = tables
         return self._tables
 

@@ -1,15 +1,16 @@
 """Captured tables of a server, and the problems that prevent their capture."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.captured_table import captured_table
+from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.options import CONFIGURED_TABLE
 from seatunnel_core.connectors.change_data.table_choice import named
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -48,6 +49,8 @@ class Captured:
 
     path: TableName
     found: Found
+    masks: Mapping[str, str] = field(factory=dict)
+    """Names of the masks, by column."""
 
     @cached_property
     def name(self) -> str:
@@ -56,9 +59,10 @@ class Captured:
 
     @cached_property
     def shape(self) -> str:
-        """Short fingerprint of the columns and the key."""
+        """Short fingerprint of the columns, their masks and the key."""
         schema = self.found.schema()
         written = f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}"
+        written += f" {sorted(self.masks.items())}" if self.masks else ""
         return hashlib.sha256(written.encode()).hexdigest()[:12]
 
 
@@ -81,7 +85,12 @@ def _listed(connection: Any, settings: Settings) -> list[TablePath]:
 
 
 def captured_tables(
-    dialect: Dialect, connection: Any, settings: Settings, tables: Sequence[TableName], published: Publication | None
+    dialect: Dialect,
+    connection: Any,
+    settings: Settings,
+    tables: Sequence[TableName],
+    published: Publication | None,
+    rules: ColumnRules,
 ) -> tuple[Captured, ...]:
     """Return the tables with their columns and keys.
 
@@ -91,6 +100,7 @@ def captured_tables(
         settings: The settings of the job.
         tables: Tables to capture.
         published: The publication, which may publish only some columns and rows.
+        rules: Choice of the columns.
 
     Raises:
         SourceError: A table has no key, or cannot be read.
@@ -98,7 +108,8 @@ def captured_tables(
     listed = _listed(connection, settings)
     configured = {named(entry[CONFIGURED_TABLE], listed)[1:]: entry for entry in settings.configured}
     return tuple(
-        Captured(path=table, found=found) for table, found in _found(dialect, settings, tables, published, configured)
+        Captured(path=table, found=found, masks=rules.mask_names(found))
+        for table, found in _found(dialect, settings, tables, published, configured, rules)
     )
 
 
@@ -108,6 +119,7 @@ def _found(
     tables: Sequence[TableName],
     published: Publication | None,
     configured: dict[TablePath, Options],
+    rules: ColumnRules,
 ) -> Iterator[tuple[TableName, Found]]:
     with dialect.pool.lend() as connection:
         for table in tables:
@@ -119,6 +131,7 @@ def _found(
                 settings.jdbc,
                 configured=configured.get(table),
                 columns=None if known is None else known.columns,
+                rules=rules,
             )
             if known is not None and known.row_filter:
                 found = evolve(found, reading=evolve(found.reading, where=known.row_filter))

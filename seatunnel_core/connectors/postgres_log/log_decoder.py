@@ -12,7 +12,7 @@ from seatunnel_core.connectors.postgres_log.change_batch import (
 )
 from seatunnel_core.connectors.postgres_log.column_types import TypeCatalog, columns_of
 from seatunnel_core.connectors.postgres_log.errors import LogError, MalformedLogError
-from seatunnel_core.connectors.postgres_log.log_table import LogTable, log_table
+from seatunnel_core.connectors.postgres_log.log_table import LogTable, Selects, every_column, log_table
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.messages import (
     BEGIN,
@@ -44,7 +44,13 @@ class LogDecoder:
     """Converts the messages of one connection to batches, with at most one batch in memory."""
 
     def __init__(
-        self, catalog: TypeCatalog, start: Lsn, *, batch_rows: int = 65_536, batch_bytes: int = 32 << 20
+        self,
+        catalog: TypeCatalog,
+        start: Lsn,
+        *,
+        batch_rows: int = 65_536,
+        batch_bytes: int = 32 << 20,
+        selects: Selects = every_column,
     ) -> None:
         """Prepare to decode.
 
@@ -53,7 +59,9 @@ class LogDecoder:
             start: Position at which the stream starts.
             batch_rows: Number of row messages at which a batch ends, even inside a transaction.
             batch_bytes: Size of the row messages at which a batch ends, in bytes.
+            selects: Returns True for the columns to read, by schema and name of the table.
         """
+        self._selects = selects
         self._catalog, self._position = catalog, start.value
         self._batch_rows, self._batch_bytes = batch_rows, batch_bytes
         self._named: dict[int, TypeName] = {}
@@ -228,7 +236,7 @@ class LogDecoder:
             return self.batch(Reason.SHAPE)
         columns, delimiters = columns_of(relation, self._catalog, self._named)
         version = 1 if known is None else known[1].version + 1
-        self._relations[relation.oid] = relation, log_table(relation, columns, delimiters, version)
+        self._relations[relation.oid] = relation, log_table(relation, columns, delimiters, version, self._selects)
         return None
 
     def _truncate(self, found: Truncate) -> ChangeBatch:

@@ -1,6 +1,6 @@
 """Tables of the log, with the Arrow types of their columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 from attrs import field, frozen
@@ -8,6 +8,9 @@ from attrs import field, frozen
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.postgres_log.messages import Relation
 from seatunnel_core.connectors.postgres_log.values.converted import Convert, conversion
+
+Selects = Callable[[tuple[str, ...], str], bool]
+"""Function that returns True for the columns to read, by schema and name of the table."""
 
 IDENTITIES = {"d": "DEFAULT", "f": "FULL", "i": "INDEX", "n": "NOTHING"}
 """Names of replica identities, by their codes in the log."""
@@ -28,6 +31,8 @@ class LogColumn:
     """Type in rows, the same as in the source ``Jdbc``."""
 
     convert: Convert = field(repr=False, eq=False)
+    selected: bool = True
+    """True if rows have the column."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -44,6 +49,8 @@ class LogTable:
 
     columns: tuple[LogColumn, ...] = field(repr=False)
     schema: pa.Schema = field(repr=False)
+    """The selected columns."""
+
     version: int
     """Number of the schema version since the connection was opened, from 1."""
 
@@ -59,8 +66,28 @@ class LogTable:
         return f"{self.namespace}.{self.name}"
 
 
-def log_table(relation: Relation, columns: Sequence[Column], delimiters: Mapping[str, str], version: int) -> LogTable:
-    """Return the table for a message ``Relation``."""
+def every_column(table: tuple[str, ...], column: str) -> bool:
+    """Select all columns."""
+    return True
+
+
+def log_table(
+    relation: Relation,
+    columns: Sequence[Column],
+    delimiters: Mapping[str, str],
+    version: int,
+    selects: Selects = every_column,
+) -> LogTable:
+    """Return the table for a message ``Relation``.
+
+    Args:
+        relation: The message.
+        columns: The columns with the types of the source ``Jdbc``.
+        delimiters: Array delimiters by column, except for commas.
+        version: Number of the schema version.
+        selects: Returns True for the columns to read.
+    """
+    path = relation.namespace, relation.name
     found = tuple(
         LogColumn(
             name=column.name,
@@ -68,6 +95,7 @@ def log_table(relation: Relation, columns: Sequence[Column], delimiters: Mapping
             in_identity=logged.in_identity,
             arrow=column.arrow,
             convert=conversion(column.arrow, delimiters.get(column.name, ",")),
+            selected=selects(path, column.name),
         )
         for logged, column in zip(relation.columns, columns, strict=True)
     )
@@ -77,7 +105,7 @@ def log_table(relation: Relation, columns: Sequence[Column], delimiters: Mapping
         name=relation.name,
         identity=IDENTITIES[relation.identity],
         columns=found,
-        schema=pa.schema([pa.field(column.name, column.arrow) for column in found]),
+        schema=pa.schema([pa.field(column.name, column.arrow) for column in found if column.selected]),
         version=version,
         fingerprint=", ".join(f'"{column.name.replace(chr(34), chr(34) * 2)}" {column.declared}' for column in found),
     )

@@ -73,6 +73,9 @@ def _changes(
         images = images_of(buffer, where, [column.in_identity for column in table.columns])
     except LogError as error:
         raise type(error)(f"{table}: {error}") from None
+    selected = [number for number, column in enumerate(table.columns) if column.selected]
+    if len(selected) < len(table.columns):
+        images = RowImages(images.messages, images.kinds, tuple(images.columns[number] for number in selected))
     arrays, misfits = _converted(table, images)
     layouts, layout = _layouts(images)
     rows = pa.RecordBatch.from_arrays(arrays, schema=table.schema) if arrays else _without_columns(len(layout))
@@ -95,7 +98,8 @@ def _without_columns(rows: int) -> pa.RecordBatch:
 
 def _converted(table: LogTable, images: RowImages) -> tuple[list[pa.Array], dict[int, str]]:
     arrays, misfits = [], dict[int, str]()
-    for column, values in zip(table.columns, images.columns, strict=True):
+    columns = (column for column in table.columns if column.selected)
+    for column, values in zip(columns, images.columns, strict=True):
         where = f"{table}, column {column.name} ({column.declared})"
         try:
             array, wrong = column.convert(values)

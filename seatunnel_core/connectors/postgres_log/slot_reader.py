@@ -9,6 +9,7 @@ from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, Rea
 from seatunnel_core.connectors.postgres_log.column_types import ServerTypes
 from seatunnel_core.connectors.postgres_log.errors import LogConnectionError, SlotInUseError
 from seatunnel_core.connectors.postgres_log.log_decoder import KEEPALIVE, LogDecoder
+from seatunnel_core.connectors.postgres_log.log_table import Selects, every_column
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.replication import ReplicationConnection
 from seatunnel_core.connectors.postgres_log.server_sessions import session, terminate
@@ -42,6 +43,7 @@ class SlotReader:
         timeout_s: float = 60.0,
         wait_for_slot_s: float = 10.0,
         takes_over: bool = False,
+        selects: Selects = every_column,
     ) -> None:
         """Connect, and start the stream.
 
@@ -58,6 +60,7 @@ class SlotReader:
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
             takes_over: True to end a session with the same ``application_name`` that reads the slot, which is an
                 earlier attempt or a failed machine.
+            selects: Returns True for the columns to read, by schema and name of the table.
 
         Raises:
             SlotChangedError: The slot does not return all transactions from ``start`` on.
@@ -74,7 +77,9 @@ class SlotReader:
         except BaseException:
             self._log.close()
             raise
-        self._decoder = LogDecoder(ServerTypes(connection), start, batch_rows=batch_rows, batch_bytes=batch_bytes)
+        self._decoder = LogDecoder(
+            ServerTypes(connection), start, batch_rows=batch_rows, batch_bytes=batch_bytes, selects=selects
+        )
         self._received: Sequence[Any] = ()
         self._next = 0
         self._heard = self._told = time.monotonic()

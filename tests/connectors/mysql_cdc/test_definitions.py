@@ -2,8 +2,11 @@
 
 import pytest
 
+from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
+from seatunnel_core.connectors.mysql_log.change_batch import Statement, Transaction
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
+from seatunnel_core.connectors.mysql_log.statements import StatementKind
 from tests.connectors.mysql_cdc.tables import table
 
 
@@ -80,6 +83,46 @@ def test_statements_that_change_a_table(text: str) -> None:
 )
 def test_statements_that_change_nothing(text: str) -> None:
     assert names(text) == []
+
+
+@pytest.mark.parametrize(
+    ("clauses", "harmless"),
+    [
+        ("ADD COLUMN c int", True),
+        ("ADD c varchar(3) DEFAULT ',' AFTER a, DROP COLUMN IF EXISTS `d`", True),
+        ("CHANGE c d int, RENAME COLUMN e TO f, MODIFY g int, ALTER COLUMN h SET DEFAULT 1", True),
+        ("ADD COLUMN c int, ADD INDEX (c)", True),
+        ("DROP a", False),
+        ("DROP COLUMN A", False),
+        ("CHANGE c a int", False),
+        ("RENAME COLUMN id TO c", False),
+        ("ADD COLUMN (c int, d int)", False),
+        ("ADD COLUMN c int PRIMARY KEY", False),
+        ("ADD c int KEY", False),
+        ("ADD PRIMARY KEY (c)", False),
+        ("DROP PRIMARY KEY", False),
+        ("DROP PARTITION p", False),
+        ("ADD PARTITION (PARTITION p VALUES LESS THAN (9))", False),
+        ("ADD SYSTEM VERSIONING", False),
+        ("ADD COLUMN c int, RENAME TO other", False),
+        ("ORDER BY c", False),
+    ],
+)
+def test_columns_that_are_not_selected_may_change(clauses: str, harmless: bool) -> None:
+    """If the log has names. Such a statement ends a batch all the same, as rows have another layout after it."""
+    rules = ColumnRules(listed=((("orders",), frozenset({"id", "a"})),))
+    text = f"ALTER TABLE orders {clauses}"
+    transaction = Transaction(1, "bin.000001", 100, 1, b"", "bin.000001", 190)
+    statement = Statement(
+        kind=StatementKind.DEFINITION, database="shop", text=text, databases=None, transaction=transaction
+    )
+    named = Definitions([table("orders")], rules, logs_names=True)
+    assert named.changes(statement) == ([] if harmless else ["shop.orders"])
+    assert named.concerned_by(QueryEvent(database="shop", text=text, databases=None))
+    assert Definitions([table("orders")], rules).changes(statement) == ["shop.orders"]
+    other_case = ColumnRules(listed=((("orders",), frozenset({"ID", "A"})),))
+    assert Definitions([table("orders")], other_case, logs_names=True).changes(statement) == named.changes(statement)
+    assert Definitions([table("orders")], logs_names=True).changes(statement) == ["shop.orders"]
 
 
 def test_the_database_of_the_session_counts() -> None:

@@ -1,0 +1,214 @@
+"""Selected and masked columns of captured tables, from the options."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.masks import Asterisks, Mask, SaltedHash, Truncation
+from seatunnel_core.connectors.change_data.options import (
+    CONFIGURED_COLUMNS,
+    CONFIGURED_TABLE,
+    DEBEZIUM,
+    TABLE_CONFIG,
+)
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
+
+INCLUDED, EXCLUDED = "column.include.list", "column.exclude.list"
+_OF_COLUMNS = re.compile(r"column\.(mask|truncate|include|exclude|whitelist|blacklist)\b.*", re.DOTALL)
+"""Properties of Debezium that choose or change columns. To ignore one would emit values that the user hides."""
+
+_ASTERISKS = re.compile(r"column\.mask\.with\.(\d{1,5})\.chars")
+_TRUNCATION = re.compile(r"column\.truncate\.to\.(\d{1,9})\.chars")
+_HASH = re.compile(r"column\.mask\.hash\.v2\.(SHA-?256)\.with\.salt\.(.+)", re.IGNORECASE | re.DOTALL)
+_SALT = re.compile(r"(\.with\.salt)\..*", re.DOTALL)
+
+
+@frozen(kw_only=True)
+class MaskRule:
+    """A mask, and the columns that it applies to."""
+
+    shown: str
+    """Property that declares it, without a salt."""
+
+    columns: re.Pattern[str]
+    mask: Mask
+
+
+@frozen(kw_only=True)
+class ColumnRules:
+    """Choice and masks of the columns of all tables. Columns are named as by Debezium: with the path of their table."""
+
+    listed: tuple[tuple[TablePath, frozenset[str]], ...] = ()
+    """Selected columns of single tables, by path or the end of a path."""
+
+    included: re.Pattern[str] | None = None
+    excluded: re.Pattern[str] | None = None
+    masks: tuple[MaskRule, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, options: Options) -> "ColumnRules":
+        """Return the rules in the options.
+
+        Raises:
+            UsageError: A property is invalid or not supported, or two contradict each other.
+        """
+        entries: Sequence[Options] = options[TABLE_CONFIG] or ()
+        listed = ((parts_of(each[CONFIGURED_TABLE]), each[CONFIGURED_COLUMNS]) for each in entries)
+        given: Mapping[str, str] = options[DEBEZIUM] or {}
+        if given.get(INCLUDED) and given.get(EXCLUDED):
+            raise UsageError(f"option 'debezium': remove {INCLUDED} or {EXCLUDED}; only one of them is allowed")
+        return cls(
+            listed=tuple((path, frozenset(columns)) for path, columns in listed if columns),
+            included=_pattern(INCLUDED, given[INCLUDED]) if given.get(INCLUDED) else None,
+            excluded=_pattern(EXCLUDED, given[EXCLUDED]) if given.get(EXCLUDED) else None,
+            masks=tuple(_masks(given)),
+        )
+
+    def restricts(self, path: TablePath) -> bool:
+        """Return True if some columns of a table may not be selected."""
+        return self.included is not None or self.excluded is not None or self._listed(path) is not None
+
+    def selects(self, path: TablePath, column: str) -> bool:
+        """Return True if a column is selected; a later column of the table may be, too."""
+        listed, name = self._listed(path), _name(path, column)
+        if listed is not None and column not in listed:
+            return False
+        if self.included is not None and not self.included.fullmatch(name):
+            return False
+        return self.excluded is None or not self.excluded.fullmatch(name)
+
+    def selection(self, found: Found) -> Found:
+        """Return a table with its selected columns only.
+
+        Raises:
+            SourceError: A listed column does not exist, or a column of the key is not selected.
+        """
+        path = path_of(found)
+        for name in self._listed(path) or ():
+            found.column(name, CONFIGURED_COLUMNS.key)
+        selected = tuple(column for column in found.columns if self.selects(path, column.name))
+        missing = set(found.schema().primary_key) - {column.name for column in selected}
+        if missing:
+            raise SourceError(
+                f"the table {found.reading.name}: the column {min(missing)} is part of the key and is not selected, "
+                "so rows cannot be told apart in the log; select it"
+            )
+        return evolve(found, columns=selected)
+
+    def require_valid(self, tables: Sequence[Found]) -> None:
+        """Check that each mask has a column, and can be applied to all of them.
+
+        Raises:
+            SourceError: A mask has no column, or a column of a key or of a wrong type; or a column has two masks.
+        """
+        unused = {rule.shown for rule in self.masks}
+        for found in tables:
+            for column in found.columns:
+                rules = self._rules(path_of(found), column.name)
+                unused -= {rule.shown for rule in rules}
+                where = f"{found.reading.name}, column {column.name} ({column.declared})"
+                if len(rules) > 1:
+                    raise SourceError(f"{where}: {' and '.join(rule.shown for rule in rules)} both apply; remove one")
+                if rules and column.name in found.schema().primary_key:
+                    raise SourceError(f"{where}: {rules[0].shown} applies to a column of the key; exclude the column")
+                if rules and (problem := rules[0].mask.problem(column.arrow)):
+                    raise SourceError(f"{where}: {rules[0].shown} cannot be applied: {problem}")
+        if unused:
+            raise SourceError(f"option 'debezium': {min(unused)} matches no selected column of the captured tables")
+
+    def shown(self, found: Found) -> Found:
+        """Return a table with the types of its emitted rows: masked columns are text."""
+        masks = self._masks(found)
+        columns = (
+            evolve(column, arrow=pa.string(), declared="text") if column.name in masks else column
+            for column in found.columns
+        )
+        return evolve(found, columns=tuple(columns)) if masks else found
+
+    def mask_names(self, found: Found) -> dict[str, str]:
+        """Return the masks of a table by column, without salts, to recognize a change of the options."""
+        rules = {column.name: self._rules(path_of(found), column.name) for column in found.columns}
+        return {name: of_column[0].shown for name, of_column in rules.items() if of_column}
+
+    def masked(self, batch: Batch, found: Found) -> Batch:
+        """Return rows of a table with its masks applied."""
+        masks = self._masks(found)
+        if not masks:
+            return batch
+        rows = batch.rows
+        columns = [
+            masks[name].applied(values) if name in masks else values
+            for name, values in zip(rows.schema.names, rows.columns, strict=True)
+        ]
+        return evolve(batch, rows=pa.RecordBatch.from_arrays(columns, schema=self.shown(found).schema().columns))
+
+    def _masks(self, found: Found) -> Mapping[str, Mask]:
+        if not self.masks:
+            return {}
+        rules = {column.name: self._rules(path_of(found), column.name) for column in found.columns}
+        return {name: of_column[0].mask for name, of_column in rules.items() if of_column}
+
+    def _rules(self, path: TablePath, column: str) -> list[MaskRule]:
+        return [rule for rule in self.masks if rule.columns.fullmatch(_name(path, column))]
+
+    def _listed(self, path: TablePath) -> frozenset[str] | None:
+        """Return the columns of the table's entry in ``table-names-config``; ``None`` without one."""
+        for written, columns in self.listed:
+            parts = min(len(written), len(path))
+            if written[-parts:] == path[-parts:]:
+                return columns
+        return None
+
+
+EVERY_COLUMN = ColumnRules()
+"""Rules that select all columns and mask none."""
+
+
+def path_of(found: Found) -> TablePath:
+    """Return the path of a captured table."""
+    assert found.reading.path is not None, "a captured table has a path"
+    return found.reading.path
+
+
+def is_rule(name: str) -> bool:
+    """Return True if a property of Debezium chooses or changes columns."""
+    return _OF_COLUMNS.fullmatch(name) is not None
+
+
+def _name(path: TablePath, column: str) -> str:
+    return ".".join((*path, column))
+
+
+def _pattern(name: str, written: str) -> re.Pattern[str]:
+    """Return the pattern of comma-separated regular expressions, of which one needs to match the whole name."""
+    parts = [part.strip() for part in re.split(r"(?<!\\),", written) if part.strip()]
+    try:
+        return re.compile("|".join(f"(?:{re.compile(part).pattern})" for part in parts), re.IGNORECASE)
+    except re.error as error:
+        raise UsageError(f"option 'debezium': {name} = {written!r} is not a regular expression: {error}") from None
+
+
+def _masks(given: Mapping[str, str]) -> Iterator[MaskRule]:
+    for name, written in given.items():
+        if not is_rule(name) or name in (INCLUDED, EXCLUDED):
+            continue
+        shown = _SALT.sub(r"\1.***", name)
+        mask: Mask
+        if found := _ASTERISKS.fullmatch(name):
+            mask = Asterisks(int(found[1]))
+        elif found := _TRUNCATION.fullmatch(name):
+            mask = Truncation(int(found[1]))
+        elif found := _HASH.fullmatch(name):
+            mask = SaltedHash(found[2])
+        else:
+            raise UsageError(
+                f"option 'debezium': {shown} is not supported; {INCLUDED}, {EXCLUDED}, column.mask.with.N.chars, "
+                "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT are"
+            )
+        yield MaskRule(shown=shown, columns=_pattern(shown, written), mask=mask)
