@@ -1,8 +1,11 @@
-"""Selected and masked columns of captured tables, from the options."""
+"""Selected and masked columns of captured tables, and filters of their rows, from the options."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
@@ -12,10 +15,12 @@ from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.masks import Asterisks, Mask, SaltedHash, Truncation
 from seatunnel_core.connectors.change_data.options import (
     CONFIGURED_COLUMNS,
+    CONFIGURED_FILTER,
     CONFIGURED_TABLE,
     DEBEZIUM,
     TABLE_CONFIG,
 )
+from seatunnel_core.connectors.change_data.row_filter import RowFilter
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
@@ -27,6 +32,9 @@ _ASTERISKS = re.compile(r"column\.mask\.with\.(\d{1,5})\.chars")
 _TRUNCATION = re.compile(r"column\.truncate\.to\.(\d{1,9})\.chars")
 _HASH = re.compile(r"column\.mask\.hash\.v2\.(SHA-?256)\.with\.salt\.(.+)", re.IGNORECASE | re.DOTALL)
 _SALT = re.compile(r"(\.with\.salt)\..*", re.DOTALL)
+
+
+_Entry = TypeVar("_Entry")
 
 
 @frozen(kw_only=True)
@@ -47,6 +55,9 @@ class ColumnRules:
     listed: tuple[tuple[TablePath, frozenset[str]], ...] = ()
     """Selected columns of single tables, by path or the end of a path."""
 
+    filters: tuple[tuple[TablePath, RowFilter], ...] = ()
+    """Filters of the rows of single tables, likewise."""
+
     included: re.Pattern[str] | None = None
     excluded: re.Pattern[str] | None = None
     masks: tuple[MaskRule, ...] = field(default=(), repr=False)
@@ -60,11 +71,13 @@ class ColumnRules:
         """
         entries: Sequence[Options] = options[TABLE_CONFIG] or ()
         listed = ((parts_of(each[CONFIGURED_TABLE]), each[CONFIGURED_COLUMNS]) for each in entries)
+        filters = ((parts_of(each[CONFIGURED_TABLE]), each[CONFIGURED_FILTER]) for each in entries)
         given: Mapping[str, str] = options[DEBEZIUM] or {}
         if given.get(INCLUDED) and given.get(EXCLUDED):
             raise UsageError(f"option 'debezium': remove {INCLUDED} or {EXCLUDED}; only one of them is allowed")
         return cls(
             listed=tuple((path, frozenset(columns)) for path, columns in listed if columns),
+            filters=tuple((path, RowFilter.parse(text)) for path, text in filters if text),
             included=_pattern(INCLUDED, given[INCLUDED]) if given.get(INCLUDED) else None,
             excluded=_pattern(EXCLUDED, given[EXCLUDED]) if given.get(EXCLUDED) else None,
             masks=tuple(_masks(given)),
@@ -84,10 +97,10 @@ class ColumnRules:
         return self.excluded is None or not self.excluded.fullmatch(name)
 
     def selection(self, found: Found) -> Found:
-        """Return a table with its selected columns only.
+        """Return a table with its selected columns only, and with the part of its filter that the server can check.
 
         Raises:
-            SourceError: A listed column does not exist, or a column of the key is not selected.
+            SourceError: A listed column does not exist, or a column of the key or the filter is not selected.
         """
         path = path_of(found)
         for name in self._listed(path) or ():
@@ -99,7 +112,13 @@ class ColumnRules:
                 f"the table {found.reading.name}: the column {min(missing)} is part of the key and is not selected, "
                 "so rows cannot be told apart in the log; select it"
             )
-        return evolve(found, columns=selected)
+        found = evolve(found, columns=selected)
+        row_filter = self.row_filter(found)
+        if row_filter is None:
+            return found
+        row_filter.require_valid(found)
+        where = row_filter.sql(found.reading.dialect.quoted)
+        return evolve(found, reading=evolve(found.reading, where=where)) if where else found
 
     def require_valid(self, tables: Sequence[Found]) -> None:
         """Check that each mask has a column, and can be applied to all of them.
@@ -131,10 +150,31 @@ class ColumnRules:
         )
         return evolve(found, columns=tuple(columns)) if masks else found
 
-    def mask_names(self, found: Found) -> dict[str, str]:
-        """Return the masks of a table by column, without salts, to recognize a change of the options."""
+    def row_filter(self, found: Found) -> RowFilter | None:
+        """Return the filter of a table; ``None`` if all rows are captured."""
+        return _of_table(self.filters, path_of(found))
+
+    def kept(self, rows: pa.RecordBatch, misfits: Collection[int], found: Found) -> npt.NDArray[np.bool_] | None:
+        """Return which rows the filter of a table keeps; ``None`` for all.
+
+        Args:
+            rows: Rows as they were read or logged.
+            misfits: Indexes of rows with values that rows cannot represent. They are kept, so that they are reported.
+            found: The table.
+        """
+        row_filter = self.row_filter(found)
+        if row_filter is None:
+            return None
+        kept: npt.NDArray[np.bool_] = row_filter.met(rows).to_numpy(zero_copy_only=False).copy()
+        kept[list(misfits)] = True
+        return kept
+
+    def recorded(self, found: Found) -> dict[str, str]:
+        """Return the filter and the masks of a table, without salts, to recognize a change of the options."""
         rules = {column.name: self._rules(path_of(found), column.name) for column in found.columns}
-        return {name: of_column[0].shown for name, of_column in rules.items() if of_column}
+        row_filter = self.row_filter(found)
+        filtered = {} if row_filter is None else {"": row_filter.text}
+        return filtered | {name: of_column[0].shown for name, of_column in rules.items() if of_column}
 
     def masked(self, batch: Batch, found: Found) -> Batch:
         """Return rows of a table with its masks applied."""
@@ -159,11 +199,16 @@ class ColumnRules:
 
     def _listed(self, path: TablePath) -> frozenset[str] | None:
         """Return the columns of the table's entry in ``table-names-config``; ``None`` without one."""
-        for written, columns in self.listed:
-            parts = min(len(written), len(path))
-            if written[-parts:] == path[-parts:]:
-                return columns
-        return None
+        return _of_table(self.listed, path)
+
+
+def _of_table(entries: Sequence[tuple[TablePath, _Entry]], path: TablePath) -> _Entry | None:
+    """Return the entry of a table, whose path or the end of it is given."""
+    for written, entry in entries:
+        parts = min(len(written), len(path))
+        if written[-parts:] == path[-parts:]:
+            return entry
+    return None
 
 
 EVERY_COLUMN = ColumnRules()

@@ -1,13 +1,15 @@
-"""Form in which a source emits captured rows: masked, and as rows or as messages."""
+"""Form in which a source emits captured rows: filtered, masked, and as rows or as messages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+import pyarrow as pa
+from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
+from seatunnel_core.connectors.change_data.emitted import Flags
 from seatunnel_core.connectors.change_data.messages import TABLE, Messages, ignored_properties
 from seatunnel_core.connectors.jdbc.reading import Found
 
@@ -55,7 +57,11 @@ class Emission:
             found: Their table.
             where: The block ``source`` of their messages, without ``ts_ms``.
         """
-        for batch in batches:
+        for read in batches:
+            kept = self.rules.kept(read.rows, (), found)
+            batch = read if kept is None else _filtered(read, kept)
+            if not batch.rows.num_rows:
+                continue
             masked = self.rules.masked(batch, found)
             if self.messages is None:
                 yield masked
@@ -75,3 +81,10 @@ class Emission:
             yield masked
         else:
             yield from self.messages.changes(masked, self.rules.shown(found), where())
+
+
+def _filtered(batch: Batch, kept: Flags) -> Batch:
+    """Return the kept rows of a chunk."""
+    mask = pa.array(kept)
+    origins = None if batch.origins is None else batch.origins.filter(mask)
+    return evolve(batch, rows=batch.rows.filter(mask), origins=origins)

@@ -17,6 +17,14 @@ from seatunnel_core.rows.kind import RowKind
 Flags = npt.NDArray[np.bool_]
 
 
+def both(one: Flags | None, other: Flags | None) -> Flags | None:
+    """Return where both flags are true; ``None`` means that all are."""
+    if one is None or other is None:
+        return other if one is None else one
+    joined: Flags = one & other
+    return joined
+
+
 class Changes(Protocol):
     """Changed rows of a table, as the decoders of the logs return them."""
 

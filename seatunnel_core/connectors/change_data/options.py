@@ -56,9 +56,15 @@ CONFIGURED_SPLIT_COLUMN = Option(
 CONFIGURED_COLUMNS: Option[tuple[str, ...]] = Option(
     "columns", LIST(), doc="Columns to capture, with those of the key. By default all of them."
 )
+CONFIGURED_FILTER = Option(
+    "filter",
+    STRING,
+    doc="Condition of the rows to capture: comparisons of columns with integers, IN, IS NULL and IS NOT NULL, joined "
+    "by AND. An update that changes whether a row meets it becomes an insert or a delete.",
+)
 TABLE_CONFIG: Option[tuple[Options, ...]] = Option(
     "table-names-config",
-    ENTRIES(CONFIGURED_TABLE, CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN, CONFIGURED_COLUMNS),
+    ENTRIES(CONFIGURED_TABLE, CONFIGURED_KEY, CONFIGURED_SPLIT_COLUMN, CONFIGURED_COLUMNS, CONFIGURED_FILTER),
     doc="Settings of single tables.",
 )
 SPLIT_SIZE = Option(

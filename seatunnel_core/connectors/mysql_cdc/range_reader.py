@@ -12,7 +12,7 @@ from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
-from seatunnel_core.connectors.change_data.emitted import Flags, emitted
+from seatunnel_core.connectors.change_data.emitted import Flags, both, emitted
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
@@ -100,7 +100,8 @@ class RangeReader:
             require_shape(schema.table, changes.rows.schema, schema.columns, str(first.begin))
             keep = self._wanted(changes, end, transactions)
             if window is not None:
-                keep = _both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
+                keep = both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
+            keep = both(keep, self.emission.rules.kept(changes.rows, changes.misfits, found))
             origins = numbers.origins(schema.table, changes.transactions, commits)
             made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES, origins)
             if made is not None:
@@ -143,11 +144,3 @@ def _milliseconds(transaction: Transaction, *, round_up: bool = True) -> int:
     """Return the first or last millisecond of the second of the commit, because most servers log seconds only."""
     micros = transaction.commit_micros
     return transaction.timestamp * 1000 + 999 * round_up if micros is None else micros // 1000
-
-
-def _both(one: Flags | None, other: Flags | None) -> Flags | None:
-    """Return the conjunction of two masks; ``None`` stands for all rows."""
-    if one is None or other is None:
-        return other if one is None else one
-    joined: Flags = one & other
-    return joined

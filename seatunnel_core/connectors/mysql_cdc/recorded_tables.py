@@ -16,7 +16,7 @@ def recorded(tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs
 
     Args:
         tables: The tables.
-        rules: Masks of the columns.
+        rules: Masks of the columns, and filters of the rows.
         logs_names: True if the log contains the names of columns. Otherwise the positions of all columns count.
     """
     found = {each.reading.name: _record(each, rules, logs_names=logs_names) for each in tables}
@@ -49,7 +49,8 @@ def same_tables(
             )
         if now.get("masks") != then.get("masks"):
             raise SourceChangedError(
-                f"the masks of {name} have changed since the job started; restore them, or start a new job"
+                f"the masks or the filter of {name} have changed since the job started; restore them, or start a new "
+                "job"
             )
         if "all" in now and now["all"] != then.get("all"):
             raise SourceChangedError(
@@ -84,7 +85,7 @@ def _record(table: Found, rules: ColumnRules, *, logs_names: bool) -> dict[str, 
     return {
         "columns": [[column.name, column.declared, column.collation] for column in table.columns],
         **({"all": every} if every and not logs_names else {}),
-        **({"masks": masks} if (masks := rules.mask_names(table)) else {}),
+        **({"masks": masks} if (masks := rules.recorded(table)) else {}),
         "key": [*table.schema().primary_key],
         "split": None if split is None else [split.name, split.order],
     }

@@ -13,7 +13,7 @@ from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
-from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.connectors.change_data.emitted import both, emitted
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
 from seatunnel_core.connectors.change_data.shape import require_shape
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -147,9 +147,11 @@ class RangeReader:
         schema = table.found.schema()
         if self._shapes.get(number) is not changes.table:
             require_shape(table.name, changes.table.schema, schema.columns, where)
+            self._require_filtered(table, changes.table, where)
             self._shapes[number] = changes.table
         seen = self._marks(connection, number)
         keep = None if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
+        keep = both(keep, self._emission.rules.kept(changes.rows, changes.misfits, table.found))
         origins = self._row_numbers.origins(schema.table, changes.transactions, _commits(batch))
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
         if made is not None:
@@ -170,6 +172,15 @@ class RangeReader:
                 "job"
             )
         return number
+
+    def _require_filtered(self, table: Captured, logged: LogTable, where: str) -> None:
+        """Raise ``SourceChangedError`` if old rows of the log do not have the columns of the table's filter."""
+        missing = set(table.filtered) - set(logged.key)
+        if missing:
+            raise SourceChangedError(
+                f"{where}: the replica identity of {table.name} was changed, and old rows do not have the column "
+                f"{min(missing)} of its filter; run ALTER TABLE … REPLICA IDENTITY FULL, and start a new job"
+            )
 
     def _marks(self, connection: Any, number: int) -> SeenRows | None:
         if number not in self._seen:

@@ -50,7 +50,10 @@ class Captured:
     path: TableName
     found: Found
     masks: Mapping[str, str] = field(factory=dict)
-    """Names of the masks, by column."""
+    """Names of the masks, by column, and the filter with an empty name."""
+
+    filtered: tuple[str, ...] = ()
+    """Columns of the filter."""
 
     @cached_property
     def name(self) -> str:
@@ -108,7 +111,12 @@ def captured_tables(
     listed = _listed(connection, settings)
     configured = {named(entry[CONFIGURED_TABLE], listed)[1:]: entry for entry in settings.configured}
     return tuple(
-        Captured(path=table, found=found, masks=rules.mask_names(found))
+        Captured(
+            path=table,
+            found=found,
+            masks=rules.recorded(found),
+            filtered=() if (row_filter := rules.row_filter(found)) is None else row_filter.columns,
+        )
         for table, found in _found(dialect, settings, tables, published, configured, rules)
     )
 
@@ -134,7 +142,8 @@ def _found(
                 rules=rules,
             )
             if known is not None and known.row_filter:
-                found = evolve(found, reading=evolve(found.reading, where=known.row_filter))
+                both = f"({found.reading.where}) AND ({known.row_filter})" if found.reading.where else known.row_filter
+                found = evolve(found, reading=evolve(found.reading, where=both))
             yield table, found
 
 
@@ -150,10 +159,12 @@ def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool
     for table in tables:
         (_, whole, columns), *partitions = run(connection, _IDENTITIES, table.path)
         key = table.found.schema().primary_key
-        wanted = "all columns" if full or whole == "f" else f"its key ({', '.join(key)})"
+        needed = tuple(dict.fromkeys((*key, *table.filtered)))
+        filtered = " and the columns of its filter" if table.filtered else ""
+        wanted = "all columns" if full or whole == "f" else f"its key{filtered} ({', '.join(needed)})"
         shown = ".".join(map(quoted_name, table.path))
         for name, identity, having in ((shown, whole, columns), *partitions):
-            if identity == "f" or (wanted != "all columns" and set(key) <= set(having)):
+            if identity == "f" or (wanted != "all columns" and set(needed) <= set(having)):
                 continue
             of = table.name if name == shown else f"the partition {name} of {table.name}"
             problems.append(f"old rows of {of} do not have {wanted}; run ALTER TABLE {name} REPLICA IDENTITY FULL")
@@ -177,7 +188,8 @@ def in_order(tables: Sequence[Captured], known: Sequence[tuple[str, str]]) -> tu
         if by_name[name].shape != shape:
             now = ", ".join(f"{each.name} {each.type}" for each in by_name[name].found.schema().columns)
             raise SourceChangedError(
-                f"the columns of {name} have changed since the job started; now they are {now}. Start a new job"
+                f"the columns, masks or filter of {name} have changed since the job started; now they are {now}. Start "
+                "a new job"
             )
         found.append(by_name[name])
     return tuple(found)

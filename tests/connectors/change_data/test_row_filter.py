@@ -1,0 +1,98 @@
+"""Filters of rows, without a server."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+from attrs import evolve
+
+from seatunnel_core.connector_api.batch import Batch
+from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
+from seatunnel_core.connectors.change_data.emission import Emission
+from seatunnel_core.connectors.change_data.row_filter import RowFilter
+from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
+from seatunnel_core.connectors.jdbc.reading import Found
+from tests.connectors.mysql_cdc.tables import DIALECT, table
+
+NUMBERS = pa.array([1, 2, 3, None], pa.int16())
+TEXTS = pa.array(["x", None, None, "y"])
+ROWS = pa.RecordBatch.from_arrays([NUMBERS, TEXTS], names=["n", "my `t`"])
+
+
+@pytest.mark.parametrize(
+    ("text", "met", "sql"),
+    [
+        ("n = 2", [2], "`n` = 2"),
+        ("n <> 2", [1, 3], "`n` <> 2"),
+        ("n != 2 AND n > -1", [1, 3], "`n` != 2 AND `n` > -1"),
+        ("`n`>=2", [2, 3], "`n` >= 2"),
+        ('"n" < +2', [1], "`n` < 2"),
+        ("n <= 2", [1, 2], "`n` <= 2"),
+        ("n IN (3, 1 ,100000)", [1, 3], "`n` IN (3, 1, 100000)"),
+        ("n in(2)", [2], "`n` IN (2)"),
+        ("n = 999999999999", [], "`n` = 999999999999"),
+        ("n is null", [None], ""),
+        ("n IS NOT NULL and `my ``t``` is null", [2, 3], ""),
+        (" n > 1\nAND `my ``t``` IS NULL AND n < 3 ", [2], "`n` > 1 AND `n` < 3"),
+    ],
+)
+def test_conditions(text: str, met: Sequence[int | None], sql: str) -> None:
+    found = RowFilter.parse(text)
+    assert ROWS.filter(found.met(ROWS)).column("n").to_pylist() == met
+    assert found.sql(DIALECT.quoted) == sql
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n", "n =", "n = 1 OR n = 2", "n = 1 AND", "AND n = 1", "n = 'x'", "n = 1.5", "n = m", "1 = n", "n IN ()",
+        "n IN (1", "n IN 1", "n IS 1", "n IS NOT 1", "n = 1;", "n = 1 -- x", "n = 1 n = 2", "lower(n) = 1", "n + 1 = 2",
+        "n BETWEEN 1 AND 2", "n = 1e3", "n = 0x1", "n = 9999999999999999999", "NOT n = 1", "(n = 1)", "`n = 1",
+    ],
+)  # fmt: skip
+def test_other_conditions_are_rejected(text: str) -> None:
+    with pytest.raises(UsageError, match=r"option 'filter': .*, at .*: expected comparisons"):
+        RowFilter.parse(text)
+
+
+def rules(text: str) -> ColumnRules:
+    return ColumnRules(filters=((("people",), RowFilter.parse(text)),))
+
+
+def people() -> Found:
+    found = table("people")
+    more = (column_of("name", "varchar(20)"), column_of("big", "bigint unsigned"), column_of("flag", "tinyint(1)"))
+    return evolve(found, columns=(*found.columns, *more))
+
+
+def test_the_server_checks_what_it_can() -> None:
+    assert rules("a = 1 AND name IS NULL").selection(people()).where == "(`a` = 1)"
+    assert rules("name IS NULL").selection(people()).where == ""
+    assert rules("a = 1").row_filter(table("orders")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = 1", r"column name \(varchar\(20\)\): only integers are compared"),
+        ("big = 1", "only integers are compared"),
+        ("b = 1", "option 'filter': shop.people has no column 'b'"),
+    ],
+)
+def test_filters_that_do_not_fit_their_table(text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        rules(text).selection(people())
+
+
+def test_kept_rows() -> None:
+    found = table("people")
+    rows = pa.RecordBatch.from_pylist([{"id": n, "a": n} for n in range(4)], found.schema().columns)
+    assert EVERY_COLUMN.kept(rows, (), found) is None
+    kept = rules("a > 1").kept(rows, (0,), found)
+    assert kept is not None
+    assert kept.tolist() == [True, False, True, True]
+    batches = [Batch(table="shop.people", rows=rows), Batch(table="shop.people", rows=rows.slice(0, 2))]
+    emitted = list(Emission(rules=rules("a > 1")).chunk(iter(batches), found, {}))
+    assert [each.rows.column("id").to_pylist() for each in emitted] == [[2, 3]]
+    assert rules("a > 1").recorded(found) == {"": "a > 1"}
