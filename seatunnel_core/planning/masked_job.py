@@ -16,6 +16,7 @@ LONGEST = 64 * 1024
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
+_SALT = re.compile(r"(\bwith\.salt\.).*", re.DOTALL)
 _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 
 
@@ -39,14 +40,14 @@ def masked_job(text: str, name: str) -> str:
 
 def _entries(block: Block, keys: tuple[str, ...], depth: int) -> Iterator[str]:
     for entry in block:
-        yield from _written(_key(entry.key), entry.value, (*keys, entry.key), depth)
+        yield from _written(_key(entry.key, keys), entry.value, (*keys, entry.key), depth)
 
 
 def _written(head: str, value: Value, keys: tuple[str, ...], depth: int) -> Iterator[str]:
     margin = _INDENT * depth
     while head and isinstance(value, Block) and len(value.entries) == 1 and (keys[0] == "env" or depth > 1):
         (only,) = value.entries
-        head, value, keys = f"{head}.{_key(only.key)}", only.value, (*keys, only.key)
+        head, value, keys = f"{head}.{_key(only.key, keys)}", only.value, (*keys, only.key)
     if isinstance(value, Block):
         yield f"{margin}{head} {{" if head else f"{margin}{{"
         yield from _entries(value, keys, depth + 1)
@@ -63,7 +64,11 @@ def _written(head: str, value: Value, keys: tuple[str, ...], depth: int) -> Iter
         yield f"{margin}{head} = {_scalar(value, keys)}" if head else f"{margin}{_scalar(value, keys)}"
 
 
-def _key(key: str) -> str:
+def _key(key: str, above: tuple[str, ...]) -> str:
+    """Return a key as HOCON, without the salt that a property of Debezium has in its name."""
+    if ".with.salt." in f".{'.'.join(above)}.":
+        key = HIDDEN
+    key = _SALT.sub(rf"\1{HIDDEN}", key)
     return key if _PLAIN_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
 
 

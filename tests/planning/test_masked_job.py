@@ -32,6 +32,22 @@ def test_no_secret_is_shown(options: str) -> None:
     assert "hunter2" not in in_source(options)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "debezium { column.mask.hash.v2.SHA-256.with.salt.pepper = a }",
+        "debezium.column.mask.hash.v2.SHA-256.with.salt.pepper.and.pepper = a",
+        'debezium { "column.mask.hash.v2.SHA-256.with.salt.pepper\\nand.pepper" = a }',
+        'debezium { column.mask { hash.v2.SHA-256 { with.salt { pepper = a, "pepper 2" = b } } } }',
+    ],
+)
+def test_a_salt_in_a_key_is_not_shown(written: str) -> None:
+    """A property of Debezium has its salt in its name."""
+    found = in_source(written)
+    assert "pepper" not in found
+    assert "***" in found
+
+
 def test_names_of_variables_and_places_are_shown() -> None:
     found = in_source(
         'password = ${DB_PASSWORD}, token = "secret://vault/x", query = "select \'a\'", n = 3, l = [1, 2]'
