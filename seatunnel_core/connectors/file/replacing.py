@@ -20,7 +20,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from attrs import evolve, frozen
 
@@ -66,12 +66,10 @@ def refuse_unfit(layout: FileLayout) -> None:
 def require_replaceable(target: Target, folder: str) -> None:
     """Reject a folder that cannot be replaced, or in which another job stages."""
     staging = os.path.join(folder, STAGING)
-    try:
+    with target.errors("cannot be replaced", folder):
         target.files.require_replaceable(folder)
         if not target.files.is_folder(staging):
             return
-    except OSError as error:
-        raise target.failed("cannot be replaced", error, folder) from error
     raise SinkError(
         f"{target.who}: {staging} exists: another job stages rows there, or left staged rows, which would be lost "
         "with the old folder. End or resume that job, or remove the folder"
@@ -112,7 +110,7 @@ class Replacing:
 
     def expect(self, folders: Iterable[str]) -> None:
         """Mark folders below the target for replacement, even if they receive no file."""
-        with self._sink_errors("cannot be written"):
+        with self.target.errors("cannot be written", self._folder):
             for folder in folders:
                 noted = os.path.join(self._noted, folder)
                 if self._files.has_folders:
@@ -136,12 +134,8 @@ class Replacing:
     # -- after the last row -------------------------------------------------------------------------------------------
 
     def complete(self) -> None:
-        """Replace the marked folders and remove their old content, unless this is already done.
-
-        Raises:
-            SinkError: A folder cannot be replaced, or another engine has taken over the job.
-        """
-        with self._sink_errors("cannot be replaced"):
+        """Replace the marked folders and remove their old content, unless this is already done."""
+        with self.target.errors("cannot be replaced", self._folder):
             if self._files.exists(self._done):
                 self._remove_waiting()
                 return
@@ -251,7 +245,7 @@ class Replacing:
 
     def clear(self) -> None:
         """Remove the sink's leftovers after the end of the job."""
-        with self._sink_errors("cannot be cleaned up"):
+        with self.target.errors("cannot be cleaned up", self._folder):
             self._remove_waiting()
             if self._files.exists(self._done):
                 self._files.remove(self._done)
@@ -262,13 +256,6 @@ class Replacing:
             if self._files.is_folder(folder):
                 with suppress(FileNotFoundError):
                     self._files.remove_folder(folder)
-
-    @contextmanager
-    def _sink_errors(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise self.target.failed(what, error, self._folder) from error
 
 
 def _aside(folder: str) -> str:

@@ -13,8 +13,8 @@ a process that is suspended between the two may still complete one removal.
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from seatunnel_core.connector_api.errors import SinkError
@@ -52,7 +52,7 @@ class Fence:
         """Prevent earlier processes from moving entries out of the target. Pipelines wait for each other."""
         if self._context.process == 1:  # the first of the job
             return
-        with self._sink_errors("cannot be written"):
+        with self._target.errors("cannot be written", self._folder):
             for entry in self._fences():
                 if self._is_older(entry):
                     self._take_down(entry)
@@ -64,7 +64,7 @@ class Fence:
 
     def begin(self) -> None:
         """Create the fence. The caller must then check that it still owns the job."""
-        with self._sink_errors("cannot be written"):
+        with self._target.errors("cannot be written", self._folder):
             if self._files.has_folders:
                 self._files.make_staging(self._fence, self._target.root)
             else:
@@ -74,17 +74,10 @@ class Fence:
         """Remove the fences of an ended job. Without ``fences``, it has created none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
-        with self._sink_errors("cannot be cleaned up"):
+        with self._target.errors("cannot be cleaned up", self._folder):
             for entry in self._fences() if fences else ():
                 self._take_down(entry)
         self._files.remove_if_empty(self._folder)
-
-    @contextmanager
-    def _sink_errors(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise self._target.failed(what, error, self._folder) from error
 
     def _fences(self) -> list[Entry]:
         try:
@@ -138,10 +131,7 @@ class Fence:
         return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
 
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:
-        """Describe the number of files in the target from other jobs; empty if there are none or listing fails.
-
-        The arguments are those of ``existing``.
-        """
+        """Describe the number of files in the target from other jobs; empty if there are none or listing fails."""
         found, own = 0, self._own(expression, time_format)
         with suppress(OSError):  # Write permission does not imply permission to list.
             for _, entries in islice(self._files.folders(self._target.root, without=STAGING), _MOST_FOLDERS):

@@ -195,7 +195,7 @@ class FileSink(
         if self.options[opt.DATA_SAVE_MODE] == "APPEND_DATA" and not self._empties:
             self._note_files(fence)
             return
-        try:
+        with target.errors("cannot be emptied", self.layout.root):
             found = fence.existing(
                 any_folders(self.layout.template), self.layout.expression, self.options[opt.TIME_FORMAT]
             )
@@ -206,8 +206,6 @@ class FileSink(
                     f"{target.who}: {self.layout.root} contains {found[0].name!r} and data_save_mode is "
                     "ERROR_WHEN_DATA_EXISTS; empty the folder, choose another, or set APPEND_DATA"
                 )
-        except OSError as error:
-            raise target.failed("cannot be emptied", error, self.layout.root) from error
 
     def commit(self, committables: Sequence[Committable], context: SinkContext, *, may_be_committed: bool) -> None:
         target = self.target(context)

@@ -197,7 +197,9 @@ class FileSystem(MarkedStaging):
         walks = [Walk(pattern) for pattern in wanted]
         seen: set[str] = set()
         for walk in walks:
-            for version in self._versions_of(walk):
+            base = walk.pattern.base
+            versions = self.versions(base, walk, walk.pattern.begin()) if self.is_folder(base) else ()
+            for version in versions:
                 if version.path not in seen:
                     yield version
                 if len(walks) > 1:
@@ -210,11 +212,6 @@ class FileSystem(MarkedStaging):
                     walk.example,
                 )
         return any(walk.matched for walk in walks)
-
-    def _versions_of(self, walk: Walk) -> Iterator[FileVersion]:
-        base = walk.pattern.base
-        if self.is_folder(base):
-            yield from self.versions(base, walk, walk.pattern.begin())
 
     def versions(self, folder: str, walk: Walk, state: MatchState) -> Iterator[FileVersion]:
         """Yield the files in a folder that match the pattern of ``walk``."""
@@ -264,10 +261,6 @@ class FileSystem(MarkedStaging):
         """
 
     # -- a target -------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def is_folder(self, path: str) -> bool:
-        """Return True if there is a folder at ``path``, or a link to one."""
 
     @abstractmethod
     def exists(self, path: str) -> bool:
@@ -328,7 +321,6 @@ class FileSystem(MarkedStaging):
         return False
 
     def remove_if_empty(self, folder: str) -> bool:
-        """Remove an empty folder; return True if this call removed it. Never raises."""
         return False
 
     def sync_folder(self, folder: str) -> None:

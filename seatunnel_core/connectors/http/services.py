@@ -354,7 +354,7 @@ class Slack(ServiceSink):
 
     def bodies(self, rows: pa.RecordBatch) -> Iterator[str]:
         channel = {"channel": self.options[SLACK_CHANNEL]} if self.options[SLACK_TOKEN] else {}
-        for values in _values(rows):
+        for values in texts_of(rows, _text):
             yield json.dumps({**channel, "text": ",".join(values)}, ensure_ascii=False)
 
     def refusal(self, answer: Answer) -> tuple[str, bool] | None:
@@ -366,15 +366,11 @@ class Slack(ServiceSink):
         return (answer.text, said.get("error") == "ratelimited") if refused else None
 
 
-def _values(rows: pa.RecordBatch) -> Iterator[tuple[str, ...]]:
-    """Return the values of each row: strings unchanged, others as JSON."""
-    return texts_of(rows, _text)
-
-
 def _text(value: Any, kind: pa.DataType) -> str:
+    """Return a string unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else json_text(value, kind).strip('"')
 
 
 def _lines(rows: pa.RecordBatch) -> Iterator[str]:
-    for values in _values(rows):
+    for values in texts_of(rows, _text):
         yield "\n".join(f"{name}: {value}" for name, value in zip(rows.schema.names, values, strict=True))

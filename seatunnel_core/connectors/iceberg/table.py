@@ -253,7 +253,7 @@ class TargetTable:
     # -- sweeping and rollback --------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], below: int) -> int:
-        """Remove staged files without a checkpoint or snapshot, of epochs before ``below``, and return their number."""
+        """Remove staged files of epochs before ``below`` without a checkpoint or snapshot; return their number."""
         table = self.found()
         if table is None:
             return 0

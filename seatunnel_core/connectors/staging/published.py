@@ -26,20 +26,16 @@ class NamePattern:
 
 def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int:
     """Remove the files that ``retraction`` selects, durably, and return their number."""
-    try:
+    with target.errors("cannot be rolled back", target.root):
         found = _found(target, [pattern])
         return sum(_retract_in(target, folder, files, retraction) for folder, files in found)
-    except OSError as error:
-        raise target.failed("cannot be rolled back", error, target.root) from error
 
 
 def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
     """Yield the IDs of the committables with files in the target whose names match any of the patterns."""
-    try:
+    with target.errors("cannot be listed", target.root):
         for _, files in _found(target, patterns):
             yield from map(committable_id, files)
-    except OSError as error:
-        raise target.failed("cannot be listed", error, target.root) from error
 
 
 def _found(target: Target, patterns: Sequence[NamePattern]) -> Iterator[tuple[str, list[re.Match[str]]]]:

@@ -2,8 +2,8 @@
 
 import errno
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from attrs import field, frozen
@@ -88,9 +88,6 @@ class Target:
 
         A target that an earlier epoch prepared must still have the mark; the folder is never created a second time.
         Folders without marks, from older versions, are marked when the target is next prepared.
-
-        Raises:
-            SinkError: The folder cannot be created; the message contains the folder and the reason.
         """
         folder = self.staging(context.epoch)
         try:
@@ -116,10 +113,8 @@ class Target:
 
     def require(self, epoch: int) -> None:
         """Raise ``SinkError`` in a task unless the driver prepared the folder, which a task never creates."""
-        try:
+        with self.errors("cannot be read", self.root):
             found = self.files.is_prepared(self.staging(epoch))
-        except OSError as error:
-            raise self.failed("cannot be read", error, self.root) from error
         if not found:
             raise SinkError(self._lost(self.staging(epoch)))
 
@@ -165,6 +160,14 @@ class Target:
         found = SinkError(f"{self.who}: {error.filename or path} {what}: {error.strerror or error}")
         found.retryable = error.errno in _TRANSIENT
         return found
+
+    @contextmanager
+    def errors(self, what: str, path: str) -> Iterator[None]:
+        """Convert each ``OSError`` to the error that ``failed`` returns."""
+        try:
+            yield
+        except OSError as error:
+            raise self.failed(what, error, path) from error
 
     # -- check that tasks and driver see the same files ---------------------------------------------------------------
 
@@ -233,11 +236,7 @@ class Target:
         return os.path.dirname(target)
 
     def _absent(self, staged: str, target: str, receipt: Mapping[str, Any], *, may_be_committed: bool) -> None:
-        """Treat a missing staged file as published if it may have been committed before.
-
-        Raises:
-            CommitError: This is the first attempt, or the file system cannot decide.
-        """
+        """Raise ``CommitError`` for a missing staged file unless it was or may have been committed before."""
         if not may_be_committed:
             raise CommitError(f"{self.who}: the staged file {staged} is missing; it should have become {target}")
         if why := self.files.why_unknown(staged, target, receipt):
@@ -251,10 +250,8 @@ class Target:
         The empty folders of the epochs remain. The newest checkpoint may still refer to output that was published from
         them, and a restore after a kill treats a missing staged file as published only while its folder exists.
         """
-        try:
+        with self.errors("cannot be cleaned up", self._pipeline_folder):
             return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)
-        except OSError as error:
-            raise self.failed("cannot be cleaned up", error, self._pipeline_folder) from error
 
     def staged(self, below: int) -> int:
         """Return the number of files of this sink that are staged in epochs smaller than ``below``."""

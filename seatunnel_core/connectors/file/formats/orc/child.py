@@ -111,7 +111,7 @@ def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> 
 
 
 def microseconds(kind: pa.DataType) -> pa.DataType:
-    """Replace the units of timestamps in a type by microseconds, which rows have; ORC has nanoseconds."""
+    """Return a type with its timestamps in microseconds, as in rows; ORC has nanoseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     if pa.types.is_map(kind):
