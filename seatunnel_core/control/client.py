@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,18 +67,12 @@ def _ask(path: Path, request: Mapping[str, Any], timeout_s: float | None) -> dic
 
 
 def _exchange(path: Path, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any] | None:
-    with _connected(path) as connection:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_CONNECT_S)
+        connection.connect(str(path))
         connection.sendall(json.dumps(request).encode() + b"\n")
         connection.settimeout(timeout_s)
         with connection.makefile("rb") as lines:
             line = lines.readline()
     answer = stored.parse(line) if line else None
     return answer if isinstance(answer, dict) else None
-
-
-@contextlib.contextmanager
-def _connected(path: Path) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(_CONNECT_S)
-        connection.connect(str(path))
-        yield connection

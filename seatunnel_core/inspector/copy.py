@@ -161,8 +161,7 @@ class _Copy:
             if state is None and is_latest:
                 raise CopyError(
                     f"job {self.job.job_id} is not copied: it is running, and removed the checkpoint {info.ref} "
-                    "of pipeline "
-                    f"{info.pipeline_id} while it was read. Stop it, and copy again"
+                    f"of pipeline {info.pipeline_id} while it was read. Stop it, and copy again"
                 )
             return state
         except (CheckpointCorruptedError, UnsupportedFormatError) as error:

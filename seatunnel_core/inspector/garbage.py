@@ -12,7 +12,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,8 +154,8 @@ class _Search:
                     self._add_holding(holding, what)
 
     def unfinished(self) -> None:
-        held = inventory_of(self.storage).holdings() if self.whole else _all_holdings(self.jobs.values())
-        for holding in held:
+        held = (holding for job in self.jobs.values() for holding in job.holdings)
+        for holding in inventory_of(self.storage).holdings() if self.whole else held:
             if holding.kind is HoldingKind.UNFINISHED and self._old(holding.modified_at):
                 self._add_holding(holding, "unfinished write")
 
@@ -304,10 +304,6 @@ def _was_deleted(storage: CheckpointStorage, job_id: str) -> bool:
         return markers_only and storage.get_manifest(job_id) is None
     except (InvalidIdError, CheckpointCorruptedError):
         return False
-
-
-def _all_holdings(jobs: Iterable[JobSurvey]) -> Iterator[Holding]:
-    return (holding for job in jobs for holding in job.holdings)
 
 
 def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str, ...]:

@@ -31,8 +31,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
             f"{JCEKS} refers to a Java key store, which cannot be read here. Set {KEY_ID} and {SECRET}; their "
-            "values may "
-            "be ${A_VARIABLE} or file:///run/secrets/a-file"
+            "values may be ${A_VARIABLE} or file:///run/secrets/a-file"
         )
     names = [name.strip() for name in (configuration.get(PROVIDER) or DEFAULT).split(",") if name.strip()]
     makers = [_maker(name) for name in names]

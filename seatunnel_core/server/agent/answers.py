@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seatunnel_core.reporting.rest_text import failure_entry, milliseconds, moment, project_version, text_of
+from seatunnel_core.reporting.rest_text import milliseconds, moment, project_version, text_of
 from seatunnel_core.server.agent.table_figures import by_table
 from seatunnel_core.server.description import Description
 from seatunnel_core.server.scheduling.placing import Slots
@@ -130,11 +130,6 @@ def _attempt(number: int, host: str, started_at: float, ended_at: float | None, 
         "endTimestamp": None if ended_at is None else milliseconds(ended_at),
         "cause": cause,
     }
-
-
-def failures(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last failures of a job's pipelines, oldest first, from the values of ``RecentFailure.record``."""
-    return list(map(failure_entry, records))
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:

@@ -9,7 +9,6 @@ from seatunnel_core.clock import wall_clock
 from seatunnel_core.server.agent.dispatcher import Dispatcher
 from seatunnel_core.server.agent.leadership import Leadership
 from seatunnel_core.server.agent.pending import workers
-from seatunnel_core.server.description import Description
 from seatunnel_core.server.errors import DeposedError, RequestError, StateUnavailableError
 from seatunnel_core.server.scheduling.placing import Slots, has_tags, slots_of
 from seatunnel_core.server.state.records import DesiredState, JobRecord, JobState
@@ -102,10 +101,6 @@ class UserRequests:
         """Return the last failures of a running job's pipelines, as written by ``RecentFailure.record``."""
         hosted = self._dispatcher.hosted(job)
         return [] if hosted is None else list(hosted.failures)
-
-    def description(self, job: JobRecord) -> Description:
-        """Return the description of a running job."""
-        return self._dispatcher.description(job)
 
     def workers(self) -> dict[str, Any]:
         """Return the worker nodes; not available until the leader has made a decision."""

@@ -84,7 +84,7 @@ async def _text(agent: Agent, request: Request, _body: bytes) -> Any:
     job = _found(agent, str(request.path_params["job_id"]))
     if isinstance(job, EndedJob):
         return {"jobId": job.job_id, "text": answers.ended_details(job).get("text")}
-    return {"jobId": job.job_id, "text": agent.users.description(job).text or None}
+    return {"jobId": job.job_id, "text": agent.dispatcher.description(job).text or None}
 
 
 @ROUTES.get(

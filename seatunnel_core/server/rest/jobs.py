@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from seatunnel_core.reporting.rest_text import failure_entry
 from seatunnel_core.server.agent import answers
 from seatunnel_core.server.agent.agent import Agent
 from seatunnel_core.server.agent.pending import pending_jobs
@@ -31,7 +32,7 @@ def _running(agent: Agent, job: JobRecord) -> dict[str, Any]:
     users = agent.users
     return answers.running_job(
         job,
-        users.description(job),
+        agent.dispatcher.description(job),
         state=users.state_of(job),
         waits_for=users.waits_for(job),
         metrics=users.metrics_of(job),
@@ -169,7 +170,7 @@ async def _job_info(agent: Agent, request: Request, _body: bytes) -> Any:
 
 
 def _history(job: JobRecord | EndedJob, failures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"attemptHistory": answers.attempts(job), "failures": answers.failures(failures)}
+    return {"attemptHistory": answers.attempts(job), "failures": list(map(failure_entry, failures))}
 
 
 @ROUTES.get(

@@ -12,8 +12,8 @@ rejected. A change also has a number within its term, so that a change without a
 
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -126,11 +126,9 @@ class SqlStore(ClusterStore):
         """Condition that selects this cluster's row."""
         return self.clusters.c.name == self.name
 
-    @contextmanager
-    def change(self) -> Iterator[sa.Connection]:
-        """Yield a connection in a writing transaction."""
-        with self._database.transaction(writes=True) as connection:
-            yield connection
+    def change(self) -> AbstractContextManager[sa.Connection]:
+        """Open a connection in a writing transaction."""
+        return self._database.transaction(writes=True)
 
     def confirm(self, connection: sa.Connection) -> None:
         """Write a row, so that everything that was read in this transaction is durable once it commits.
