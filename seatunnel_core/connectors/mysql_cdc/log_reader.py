@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
+import numpy as np
 from attrs import define, field, frozen
 
 from seatunnel_core.capture_errors import CaptureSetupError, LogRemovedError
@@ -78,7 +79,7 @@ class LogReader:
         def is_last(transaction: Transaction) -> bool:
             nonlocal size
             size += max(0, transaction.end_offset - transaction.begin_offset)
-            return transaction.end >= end or (limit_bytes is not None and size >= limit_bytes)
+            return transaction.reaches(end) or (limit_bytes is not None and size >= limit_bytes)
 
         begin = start if isinstance(start, LogPosition) else LogPosition("", 4)
         decoder = LogDecoder(self.tables, begin, rules=self.rules, stop=is_last)
@@ -151,9 +152,11 @@ class Distributed:
 
     def check(self, batch: ChangeBatch) -> None:
         """Raise ``SourceError`` if a batch has a distributed transaction that may have changed captured tables."""
-        for changes in batch.changes:
-            self._with_rows.update(changes.transactions.tolist())
-        for each in batch.transactions:
+        unusual = [each for each in batch.transactions if each.outcome is not Outcome.COMMITTED]
+        if unusual:
+            for changes in batch.changes:
+                self._with_rows.update(np.unique(changes.transactions).tolist())
+        for each in unusual:
             name = str(each.xa)
             if each.outcome is Outcome.PREPARED and each.number not in self._with_rows:
                 self.prepared.add(name)
@@ -164,7 +167,7 @@ class Distributed:
                     f"the transaction at {each.begin} is distributed (XA), and may have changed captured tables. "
                     "Distributed transactions are not supported; start a new job after they have ended"
                 )
-        self._with_rows &= {each.number for each in batch.transactions if each.outcome is Outcome.OPEN}
+        self._with_rows &= {each.number for each in unusual if each.outcome is Outcome.OPEN}
 
     def _is_seen(self, each: Transaction) -> bool:
         return self.seen_from is not None and each.begin >= self.seen_from

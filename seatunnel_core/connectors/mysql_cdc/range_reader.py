@@ -1,6 +1,6 @@
 """Reader of a range of the log: yields the changed rows to emit, and reports its end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -58,7 +58,7 @@ class RangeReader:
             end = self._end_before(batch)
             ended = end < self.end
             yield from self._emitted(batch, end, window, numbers, context)
-            inside = [each for each in batch.transactions if each.begin < end]
+            inside = _before(end, batch.transactions)
             if inside:
                 committed = {"committed_ms": inside[-1].timestamp * 1000}
             is_beyond = len(inside) < len(batch.transactions)
@@ -110,6 +110,9 @@ class RangeReader:
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
         """Return a mask of the rows in transactions of the range since the requested time; ``None`` for all."""
+        found = tuple(transactions.values())
+        if "since_ms" not in self.body and len(_before(end, found)) == len(found):
+            return None
         wanted = {number for number, each in transactions.items() if self._is_wanted(each, end)}
         if len(wanted) == len(transactions):
             return None
@@ -138,6 +141,13 @@ class RangeReader:
 def _commit(transaction: Transaction) -> Commit:
     micros = transaction.commit_micros
     return Commit(transaction.timestamp * 1000 if micros is None else micros // 1000, transaction.begin.padded)
+
+
+def _before(end: LogPosition, transactions: Sequence[Transaction]) -> Sequence[Transaction]:
+    """Return the transactions that begin before a position; all are in the order of the log."""
+    if transactions and transactions[-1].begin < end:
+        return transactions
+    return [each for each in transactions if each.begin < end]
 
 
 def _milliseconds(transaction: Transaction, *, round_up: bool = True) -> int:

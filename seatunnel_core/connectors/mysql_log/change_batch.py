@@ -94,6 +94,12 @@ class Transaction:
         """Position after its last event. Valid once the transaction has ended."""
         return LogPosition(self.end_file, self.end_offset)
 
+    def reaches(self, position: LogPosition) -> bool:
+        """Return True if it ends at a position or later. Quicker than a comparison of ``end``."""
+        if self.end_file == position.file:
+            return self.end_offset >= position.offset
+        return self.end >= position
+
     @property
     def time(self) -> datetime:
         """Time of its first event on the server."""
