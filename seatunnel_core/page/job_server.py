@@ -33,7 +33,7 @@ logger = logging.getLogger("seatunnel.job")
 
 
 class JobPage:
-    """Server of the page of a started job, until ``close``; raise ``OSError`` if no loopback port is available."""
+    """Server of the page of a started job, until ``close``. Raises ``OSError`` if no loopback port is available."""
 
     def __init__(self, run: Shown) -> None:
         self.key = secrets.token_urlsafe(24)

@@ -14,7 +14,7 @@ PLANNED_OPTIONS = {
     "fixed for the whole job; stop with a savepoint, change the job, and resume with -r. See "
     "`seatunnel help java-parity`",
 }
-"""Remarks on unsupported SeaTunnel options, by the prefix of their names."""
+"""Notes on unsupported SeaTunnel options, by the prefix of their names."""
 
 
 @frozen(kw_only=True)

@@ -60,7 +60,7 @@ class HostProcess:
         """Highest term known to the process when it was adopted."""
 
         self.on_end: Callable[[str], object] = lambda _boot: None
-        """Callback for a process that has ended by itself or is killed as faulty, with its boot id."""
+        """Callback that gets the boot id of a process that has ended by itself or is killed as faulty."""
 
         self._config = config
         self._spark = spark

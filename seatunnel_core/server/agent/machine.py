@@ -52,7 +52,7 @@ class _Times:
 
 
 class Machine:
-    """Measures this process and its machine. Rates are averages since the previous call."""
+    """Measurements of this process and its machine. Rates are averages since the previous call."""
 
     def __init__(self, proc: Path = Path("/proc"), clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc

@@ -22,7 +22,7 @@ logger = logging.getLogger("seatunnel.cluster")
 
 
 class Members:
-    """Members during one term of this leader, lost after ``timeout_s`` of silence. New reports call ``on_news``."""
+    """Members during one term of this leader, lost after ``timeout_s`` of silence. New reports trigger ``on_news``."""
 
     def __init__(
         self, term: int, address: str, own: OwnHosts, peers: Peers, timeout_s: float, on_news: Callable[[], None]

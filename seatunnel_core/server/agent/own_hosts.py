@@ -57,7 +57,7 @@ class _Watched:
 
 
 class OwnHosts:
-    """Supervisor of this member's worker processes, which forwards orders to them. Status changes call ``on_news``."""
+    """Supervisor of this member's worker processes, which forwards orders to them. New statuses trigger ``on_news``."""
 
     def __init__(
         self,

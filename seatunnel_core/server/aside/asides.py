@@ -20,7 +20,7 @@ LIMIT_S = 60
 
 
 class Asides(LimitedRequests):
-    """Runs each request in a process of ``seatunnel_core.server.aside``."""
+    """Client that runs each request in a process of ``seatunnel_core.server.aside``."""
 
     limit_s = LIMIT_S
     at_once = 2

@@ -10,7 +10,7 @@ MOST_BYTES = 1 << 30
 
 
 class BoundedMemory:
-    """Context that limits memory allocations of this process on Linux; more than that raises ``ConfigError``.
+    """Context that limits memory allocations of this process on Linux. Raises ``ConfigError`` above the limit.
 
     All threads share the limit. Child processes would inherit it: start none within the context.
     """

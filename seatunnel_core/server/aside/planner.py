@@ -25,7 +25,7 @@ _LONGEST_ANSWER = 128 * 1024 * 1024
 
 
 class Planner(LimitedRequests):
-    """Plans jobs in sequence in one process, which starts with the first request and ends when idle."""
+    """Planning of jobs in sequence, in one process that starts with the first request and ends when idle."""
 
     limit_s = LIMIT_S
     at_once = 1

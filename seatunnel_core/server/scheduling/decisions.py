@@ -9,21 +9,21 @@ from seatunnel_core.server.state.records import DesiredState, EndedJob, JobRecor
 
 @frozen
 class Record:
-    """Store a job's record."""
+    """Change that stores a job's record."""
 
     job: JobRecord
 
 
 @frozen
 class End:
-    """Move a job to the history."""
+    """Change that moves a job to the history."""
 
     ended: EndedJob
 
 
 @frozen
 class Open:
-    """Order a member to start the dedicated worker process of a job."""
+    """Order to a member to start the dedicated worker process of a job."""
 
     member: str
     boot: str
@@ -32,7 +32,7 @@ class Open:
 
 @frozen
 class Start:
-    """Order a worker process to start a job. Idempotent."""
+    """Order to a worker process to start a job. Idempotent."""
 
     member: str
     host: str
@@ -41,7 +41,7 @@ class Start:
 
 @frozen
 class Stop:
-    """Order a worker process to stop a job."""
+    """Order to a worker process to stop a job."""
 
     member: str
     host: str
@@ -51,7 +51,7 @@ class Stop:
 
 @frozen
 class Forget:
-    """Order a worker process to drop an ended job that is no longer needed there."""
+    """Order to a worker process to drop an ended job."""
 
     member: str
     host: str
@@ -60,7 +60,7 @@ class Forget:
 
 @frozen
 class Close:
-    """Order a member to end a worker process that is no longer needed."""
+    """Order to a member to end a worker process that is no longer needed."""
 
     member: str
     host: str
@@ -69,7 +69,7 @@ class Close:
 
 @frozen
 class Kill:
-    """Order a member to kill a worker process in which a job does not end; its other jobs resume from checkpoints."""
+    """Order to a member to kill a worker process because of a job that does not end; other jobs resume elsewhere."""
 
     member: str
     host: str

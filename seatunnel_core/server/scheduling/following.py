@@ -93,7 +93,7 @@ def orders_to_orphans(view: View) -> list[Order]:
 
 
 def orphaned_jobs(view: View) -> dict[str, tuple[str, HostReport, HostedJob]]:
-    """Return the jobs without a record in any report, even an outdated one, with member and process, by stable keys."""
+    """Return the jobs in worker processes to which no record refers, even in outdated reports, by stable keys."""
     found = {}
     for address, member in view.members.items():
         for host in () if member.lost or member.report is None else member.report.hosts:
@@ -171,7 +171,7 @@ def _gone(record: JobRecord, *, seen: bool) -> str:
 
 
 def _late(view: View, record: JobRecord, host: HostReport) -> Order | None:
-    """Return the order to kill the worker process of a cancelled job that has not ended in time, else ``None``."""
+    """Return the order to kill the worker process of a cancelled job if the job has not ended in time."""
     stopping_s = view.stopping_s.get(record.job_id, 0.0)
     placed_s = view.placed_s.get(record.job_id, stopping_s)
     if record.wanted in CANCELLED and stopping_s > KILL_AFTER_S and placed_s > TAKE_OVER_S:
