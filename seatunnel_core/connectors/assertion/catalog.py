@@ -100,7 +100,6 @@ class CatalogRule:
     """All keys other than the primary key, in any order."""
 
     columns: tuple[ColumnRule, ...] | None = None
-    """All columns, in order."""
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``RuleError`` for a table that does not satisfy the rule."""

@@ -45,7 +45,6 @@ def above(values: pa.Array, most: Decimal) -> pa.Array:
 
 
 def _range(kind: pa.DataType) -> tuple[Decimal, Decimal]:
-    """Return the smallest and the largest value of a numeric type."""
     if pa.types.is_floating(kind):
         return Decimal("-inf"), Decimal("inf")
     if pa.types.is_decimal(kind):

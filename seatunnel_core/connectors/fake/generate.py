@@ -115,7 +115,6 @@ class Generator:
         return days.cast(pa.int32()).cast(kind)
 
     def _times(self, name: str, kind: pa.DataType, start: int, count: int, salt: int) -> pa.Array:
-        """Return times with the configured parts, in whole seconds."""
         if self.parts.of_times:
             seconds = self.parts.times(_draws(salt, start, count))
         else:
@@ -222,7 +221,6 @@ def counting(start: int, count: int, kind: pa.DataType) -> pa.Array:
 
 
 def _bits(salt: int, start: int, count: int) -> pa.Array:
-    """Return 64 pseudorandom bits for each position."""
     first = (start * 0x9E3779B97F4A7C15 + salt * 0xD1342543DE82EF95) & _MASK
     if not count:
         return pa.array([], _U64)

@@ -40,8 +40,6 @@ class FileLayout:
 
     template: str
     expression: str
-    """Pattern of file names."""
-
     mode: WriteMode
     style: FileStyle
     partition_by: tuple[str, ...]

@@ -36,7 +36,6 @@ SFTP_OPTIONS: tuple[Option[Any], ...] = (HOST, SFTP_PORT, USER, SFTP_PASSWORD, K
 
 
 def _server(protocol: str, options: Options, **own: Any) -> FileSystem:
-    """Return the file system of a source or a sink; ``own`` contains further arguments of fsspec's client."""
     host, port = options[HOST], options[FTP_PORT]
     given: Mapping[str, Any] = {"host": host, "port": port, "username": options[USER], "timeout": 30, **own}
     return FsspecFileSystem(

@@ -127,7 +127,6 @@ class Fence:
         return [entry for entry in every if not self._is_own(entry, own)]
 
     def _own(self, expression: str, time_format: str) -> re.Pattern[str]:
-        """Return a pattern for the prefix of file names that this job has published."""
         return re.compile(own_beginning(expression, time_format) + re.escape(self._target.job_id) + OWNER.pattern)
 
     def files_in_words(self, expression: str = "", time_format: str = "") -> str:

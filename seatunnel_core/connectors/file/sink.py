@@ -116,7 +116,6 @@ class FileSink(
 
     @property
     def _fenced(self) -> bool:
-        """True if files are removed under a fence."""
         return self._empties or (self.layout.mode.replaces and not self.files.has_folders)
 
     @property

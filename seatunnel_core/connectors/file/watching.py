@@ -78,7 +78,6 @@ class Watch:
     """True to treat the files of the first listing as already read."""
 
     most: int = MOST_FILES
-    """Maximum number of files in one poll."""
 
     def poll(self, listing: Iterable[FileVersion], memory: Memory, now_ms: int) -> "FolderChanges":
         """Compare a complete listing with the state, and return the changes."""

@@ -38,8 +38,6 @@ class FileSinkWriter(SinkWriter):
         most = layout.style.most_rows
         self._rows_per_file = most if single else min(layout.options[opt.BATCH_SIZE], most)
         self._open: OrderedDict[Destination, _OpenFile] = OrderedDict()
-        """Open files by folder and name pattern."""
-
         self._files: dict[str, list[Any]] = {}
         """Entries of the committable, by file name."""
 

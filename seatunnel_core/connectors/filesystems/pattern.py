@@ -117,7 +117,6 @@ class Walk:
     """Number of files skipped only because their name or a parent folder starts with ``_``."""
 
     example: str = ""
-    """Example of a skipped file."""
 
     def enter(self, state: MatchState, name: str) -> MatchState:
         """Return the match state inside a folder; record whether the pattern matches the folder itself."""

@@ -29,8 +29,6 @@ class Connection:
     """Options that contain the credentials, for messages."""
 
     url_option: str = opt.URL.key
-    """Option that contains the URL, for messages."""
-
     timeout_option: str = opt.SOCKET_TIMEOUT.key
     """Option that sets the response timeout, for messages."""
 

@@ -40,8 +40,6 @@ class RowIncrements:
 
     increment: Increment
     arrow: pa.DataType
-    """Type of the column."""
-
     key: tuple[str, ...]
     shown: str
     """The request, for messages."""
@@ -118,7 +116,6 @@ class RowIncrements:
         return Bounds(read=self._read, start=self.increment.start)
 
     def _marked(self, rows: pa.RecordBatch) -> Iterator[tuple[Any, str]]:
-        """Yield the value and the digest of each row."""
         columns = [rows.column(name).to_pylist() for name in (*self.key, self.increment.column)]
         for values in zip(*columns, strict=True):
             yield values[-1], digest(values)

@@ -121,7 +121,6 @@ class HttpWriter(SinkWriter):
                 self._send()
 
     def _send(self) -> None:
-        """Send the collected bodies as one request."""
         if not self._waiting:
             return
         if self._requests:

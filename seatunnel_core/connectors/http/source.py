@@ -115,7 +115,6 @@ class HttpSource(Source, OptionIncrements[RowIncrements | InferredIncrements]):
         return InferredIncrements(increment=increment, key=key, shown=request.shown, reads=reads, levels=content.levels)
 
     def _written(self) -> Request:
-        """Return the request described by the options."""
         return Request(
             method=self.options[opt.METHOD],
             url=checked_url(self.options[opt.URL]),

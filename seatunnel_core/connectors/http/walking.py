@@ -157,7 +157,6 @@ class Walk:
         return self.paging.by_link or (self.paging.follows and is_address(cursor, self.request.url))
 
     def _following(self, asked: Request, cursor: str) -> Request:
-        """Return the request for the next page."""
         return addressed(asked, cursor) if self._is_address(cursor) else self.paging.request(self.request, cursor)
 
     def _says_more(self, answer: Answer, where: str, *, is_first: bool, rows: int) -> bool | None:

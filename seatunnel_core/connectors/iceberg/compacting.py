@@ -55,13 +55,10 @@ class Compacted:
 
     named: str
     rewritten: int = 0
-    """Number of data files that were replaced."""
-
     deletes: int = 0
     """Number of delete files that were dropped; 0 if the table had none and is unchanged."""
 
     added: int = 0
-    """Number of new data files."""
 
 
 class _ChangedMeanwhileError(Exception):
@@ -70,8 +67,6 @@ class _ChangedMeanwhileError(Exception):
 
 @define
 class _NewFiles:
-    """Created files."""
-
     paths: list[str] = field(factory=list)
     may_be_committed: bool = False
     """True if a snapshot may refer to them."""
@@ -88,8 +83,6 @@ class Compacting:
 
     id: TableId
     catalog: "Callable[[], Catalog]" = field(repr=False)
-    """Function that opens the catalog."""
-
     _entries: ManifestEntries = field(factory=ManifestEntries, init=False, repr=False)
 
     def run(self) -> Compacted:
@@ -135,7 +128,6 @@ class Compacting:
         return table
 
     def _current(self, table: "Table") -> "list[ManifestEntry]":
-        """Return the entries of the current snapshot."""
         snapshot = table.current_snapshot()
         manifests = snapshot.manifests(table.io) if snapshot is not None else []
         return [entry for manifest in manifests for entry in self._entries.of(manifest, table.io)]
@@ -164,7 +156,6 @@ class Compacting:
         group: "Sequence[tuple[DataFile, Iterator[pa.RecordBatch]]]",
         created: _NewFiles,
     ) -> "Iterator[DataFile]":
-        """Write the rows of one partition."""
         staging = self._staging(table, folder)
         columns, file = arrow_columns(staging.schema), None
         try:

@@ -145,7 +145,6 @@ def _snapshots(table: "Table", after: int) -> "list[Snapshot]":
 
 
 def _own(table: "Table", context: SinkContext, after: int = 0) -> Iterator[dict[str, str]]:
-    """Yield the summaries of this sink's snapshots."""
     wanted = identity(context)
     del wanted[_EPOCH]
     for snapshot in _snapshots(table, after):

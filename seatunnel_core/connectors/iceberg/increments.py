@@ -94,7 +94,6 @@ class SnapshotIncrements:
         )
 
     def _number(self, text: str) -> int:
-        """Parse a snapshot ID from the state or from the user."""
         try:
             return int(text)
         except ValueError as error:

@@ -125,7 +125,6 @@ class Replacing:
             table.manage_snapshots().remove_branch(self.target.branch).commit()
 
     def _repeat(self, commit: Callable[[], None]) -> None:
-        """Commit; retry if another writer of the table commits first."""
         from pyiceberg.exceptions import CommitFailedException
 
         for _ in range(TRIES):

@@ -57,7 +57,6 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
             self._deleted_data_files = data
 
     def _dropped(self) -> set[DataFile]:
-        """Return the delete files that are dropped."""
         parent = self._parent_snapshot_id
         snapshot = self._transaction.table_metadata.snapshot_by_id(parent) if parent is not None else None
         manifests: list[Any] = snapshot.manifests(self._io) if snapshot is not None and self._whole else []
@@ -174,8 +173,6 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
     """Sequence number of the new files, which is that of the rewritten snapshot, so that later deletes apply."""
 
     _entries: Callable[[ManifestFile], list[ManifestEntry]]
-    """Function that reads a manifest."""
-
     _dropped: list[DataFile]
 
     @classmethod

@@ -55,8 +55,6 @@ class TargetTable:
     id: TableId
     context: SinkContext
     catalog: "Callable[[], Catalog]" = field(repr=False)
-    """Function that opens the catalog."""
-
     branch: str = MAIN
     """Branch for committed rows. It must exist, unless it is ``main``."""
 
@@ -197,7 +195,6 @@ class TargetTable:
                 )
 
     def _add(self, table: "Table", transaction: "Transaction", staged: Sequence[StagedFiles]) -> None:
-        """Add a snapshot with the files to a transaction."""
         counts: Counter[str] = Counter()
         for each in staged:
             counts[each.committable] += len(each.files)
@@ -355,7 +352,6 @@ def _remove(table: "Table", files: Sequence["DataFile"], summary: dict[str, str]
 
 
 def _delete(table: "Table", path: str) -> bool:
-    """Delete a file; return True if it existed."""
     files, _ = opened(table.io, data_folder(table))
     try:
         files.delete_file(path)

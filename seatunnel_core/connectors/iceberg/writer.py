@@ -157,7 +157,6 @@ class IcebergWriter(SinkWriter):
             self._bytes += len(self._io(file.table).new_input(file.path))
 
     def _fitted(self, batch: Batch, table: StagingTable) -> pa.RecordBatch:
-        """Return the rows with the columns, types and field IDs of the table."""
         rows, sources = batch.rows, _sources(table.schema, batch.rows.schema, table.case_sensitive)
         absent = [name for number, name in enumerate(rows.schema.names) if number not in sources.values()]
         require_no_values(rows, absent, f"{self._who}: {batch.table}")
@@ -196,7 +195,6 @@ class OpenFile:
         self._stream = io.new_output(path).create(overwrite=True)
         self._writer = pq.ParquetWriter(self._stream, columns, **_parquet_settings(table.properties))
         self.rows = 0
-        """Number of rows written."""
 
     @property
     def name(self) -> str:

@@ -39,8 +39,6 @@ class Cluster:
     """A Kafka cluster and the settings of its clients; picklable, without connections."""
 
     servers: str
-    """Value of the option ``bootstrap.servers``."""
-
     settings: Mapping[str, str] = field(repr=False)
     """The other settings of librdkafka."""
 

@@ -34,8 +34,6 @@ class Encoder(RowFormat):
     """Name of the topic, unless ``topic_column`` is set."""
 
     topic_column: str | None
-    """Column with the name of the topic."""
-
     key_columns: tuple[str, ...]
     partition: int | None
     assigned: tuple[str, ...]

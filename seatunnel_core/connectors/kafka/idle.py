@@ -15,8 +15,6 @@ class Idle(Generic[T]):
     """Idle clients of this process, by the cluster and settings with which they were opened."""
 
     most: int
-    """Maximum number of idle clients."""
-
     _lock: threading.Lock = field(init=False, factory=threading.Lock)
     _kept: list[tuple[Cluster, T]] = field(init=False, factory=list)
 

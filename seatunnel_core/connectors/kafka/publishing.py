@@ -47,8 +47,6 @@ class Mark:
 
     offset: int
     epoch: int
-    """Epoch of the engine that sent the transaction."""
-
     files: tuple[str, ...]
     """Names of the sent files; empty for the record with which an engine starts."""
 

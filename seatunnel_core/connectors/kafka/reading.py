@@ -45,7 +45,6 @@ _idle: Idle[_Consumer] = Idle(most=_MOST_IDLE)
 
 
 def _opened(cluster: Cluster) -> _Consumer:
-    """Return an idle consumer of the cluster, or open one."""
     found = _idle.take(cluster)
     if found is None:
         background = BackgroundErrors()

@@ -225,7 +225,6 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
 
     @contextmanager
     def _errors_wrapped(self, context: SinkContext, kind: Callable[[str], SinkError]) -> Iterator[None]:
-        """Convert errors of the cluster to ``kind``, and add the name of this sink."""
         who = f"pipeline {context.pipeline_id}, sink Kafka"
         try:
             yield

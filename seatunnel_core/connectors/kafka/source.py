@@ -37,7 +37,6 @@ from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 MOST_OFFSETS = 100_000
-"""Maximum number of offsets in a range."""
 
 LEAST_OFFSETS = 1_000
 """Number of offsets below which a partition is not divided, unless there is a rate limit."""
@@ -324,7 +323,6 @@ def _divided(bounds: Mapping[Place, tuple[int, int]], ids: Mapping[str, str], pl
 
 
 def _splits(ranges: Sequence[Range], more: Mapping[str, str]) -> tuple[Split, ...]:
-    """Return a split for each range, with ``more`` in its body."""
     return tuple(
         Split(
             index=index,

@@ -107,8 +107,6 @@ class DebeziumFormat:
 
 
 class _Envelopes:
-    """Encoder of the rows of one batch."""
-
     def __init__(
         self, form: DebeziumFormat, schema: TableSchema, source: Sequence[Mapping[str, Any]], ts_ms: int, snapshot: bool
     ) -> None:
@@ -188,7 +186,6 @@ class _Envelopes:
         return [f'{{"schema":{schema},"payload":{line.decode()}}}' for line in lines]
 
     def _envelope(self, topic: str, where: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the schema of a value."""
         row = _struct(self._schema.columns, f"{topic}.Value", optional=True)
         old = _struct(self._old_columns(), f"{topic}.Value", optional=True)
         source = {
@@ -325,7 +322,6 @@ def _digits(value: Decimal, scale: int) -> str:
 
 
 def _variable(values: pa.Array) -> pa.Array:
-    """Return decimals with the scale of each value."""
     found = [None if value is None else _with_scale(value) for value in values.to_pylist()]
     return pa.array(found, pa.struct([("scale", pa.int32()), ("value", pa.string())]))
 
@@ -337,7 +333,6 @@ def _with_scale(value: Decimal) -> dict[str, Any]:
 
 
 def _reversed(values: pa.Array) -> pa.Array:
-    """Return bits with their lowest byte first."""
     return pa.array([None if value is None else value[::-1] for value in values.to_pylist()], pa.binary())
 
 

@@ -68,8 +68,6 @@ class Decoder:
     schema: TableSchema
     format: str
     declared: bool
-    """True if the job declares columns."""
-
     delimiter: str = ","
     """Delimiter of the format ``text``: a regular expression or a string (``file/formats/delimited/delimiter.py``)."""
 

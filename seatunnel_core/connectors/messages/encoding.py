@@ -34,10 +34,7 @@ class RowFormat:
 
     format: str = "json"
     delimiter: str = ","
-    """Delimiter between the fields of ``text``."""
-
     null: str = ""
-    """String for null in ``text``."""
 
     def check(self, schema: TableSchema) -> None:
         """Raise ``SinkError`` unless the format can encode all columns."""

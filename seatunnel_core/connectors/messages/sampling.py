@@ -110,7 +110,6 @@ class Sampling:
 
 
 def _row(fitting: Fitting, value: bytes | None, where: str, context: ReadContext) -> dict[str, Any]:
-    """Return the values of a message; raise ``RowError`` if it does not match the columns."""
     if value is None:
         raise no_value(where)
     try:

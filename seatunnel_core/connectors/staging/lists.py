@@ -87,8 +87,6 @@ class ListSink(Sink, SupportsPublishedQuery):
     needs_order = True
 
     most_items: int
-    """Maximum number of items per request."""
-
     most_bytes: ClassVar[int] = 4_000_000
     """Maximum size of the items in a request, in bytes; a larger item is sent in a separate request."""
 

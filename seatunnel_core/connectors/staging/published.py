@@ -39,7 +39,6 @@ def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
 
 
 def _found(target: Target, patterns: Sequence[NamePattern]) -> Iterator[tuple[str, list[re.Match[str]]]]:
-    """Yield each folder with the matches of this sink's published files of this pipeline."""
     own = own_name(target, patterns)
     for folder, files in target.files.folders(target.root, without=STAGING):
         yield folder, [found for found in (own.match(file.name) for file in files) if found is not None]

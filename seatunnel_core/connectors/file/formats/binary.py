@@ -76,7 +76,6 @@ class Binary(SourceFormat):
         file.check()
 
     def _step(self, version: FileVersion) -> int:
-        """Return the number of bytes per row."""
         if not self.options[opt.COMPLETE_FILE]:
             return int(self.options[opt.CHUNK_SIZE])
         if version.size > _MOST_BYTES:
@@ -202,8 +201,6 @@ class _Copy:
     output: StagedOutput
     wants_receipt: bool
     parts: int = 0
-    """Number of parts written."""
-
     finished: bool = False
     receipts: list[Any] = field(factory=list)
     """Further entries of the file in the committable, after its names."""

@@ -119,7 +119,6 @@ def may_shorten(rows: pa.RecordBatch, lines: bytes) -> bool:
 
 
 def _floats(values: pa.Array) -> Iterator[pa.Array]:
-    """Yield the float arrays nested in an array."""
     if pa.types.is_struct(values.type):
         for part in values.flatten():
             yield from _floats(part)

@@ -252,7 +252,6 @@ def _column(column: pa.Field, values: pa.Array) -> pa.Array:
 
 
 def _cells(kind: pa.DataType) -> Callable[[Any], str]:
-    """Return the function that converts values of a type to cells."""
     if pa.types.is_nested(kind):
         return lambda value: _text(json_text(value, kind))
     for matches, cell in (

@@ -39,8 +39,6 @@ class JsonLinesReader:
 
     columns: pa.Schema
     texts: Texts
-    """Formats of dates and times."""
-
     fitting: Fitting | None = None
     """Converter from objects to rows, if the columns were inferred."""
 

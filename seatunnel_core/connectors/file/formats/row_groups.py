@@ -39,8 +39,6 @@ class Placed:
 
     rows: pa.RecordBatch
     first: int
-    """Number of the first row, from 1."""
-
     within: str = ""
     """Prefix of the row number, such as ``stripe 0, ``; empty if rows are numbered within the file."""
 
@@ -69,7 +67,6 @@ class RowGroups(SourceFormat):
 
     @property
     def _declared(self) -> bool:
-        """True if the job declares the types of the columns."""
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is not None
 
     # -- planning -------------------------------------------------------------------------------------------------
@@ -174,7 +171,6 @@ def _fit(array: pa.Array, column: pa.Field, *, declared: bool) -> pa.Array:
 
 
 def _bad_rows(rows: pa.RecordBatch, wanted: pa.Schema, *, declared: bool) -> dict[int, str]:
-    """Return the problem of each row that does not fit, by row index."""
     found: dict[int, str] = {}
     for array, column in zip(rows.columns, wanted, strict=True):
         for number, why in _misfits(array, column, 0, declared=declared):
@@ -198,7 +194,6 @@ def _misfits(array: pa.Array, column: pa.Field, start: int, *, declared: bool) -
 
 
 def _text(array: pa.Array) -> str:
-    """Return the only value of an array as a string."""
     return str(array.cast(pa.string())[0] if pa.types.is_temporal(array.type) else array[0])
 
 

@@ -48,7 +48,6 @@ def _chosen(name: str | None, names: Sequence[str]) -> str:
 
 @contextmanager
 def _xlsx(content: BinaryIO, wanted: str | None, texts: Container[int]) -> Iterator[Sheet]:
-    """Open a file, and yield the sheet's name and its rows."""
     import openpyxl
 
     with warnings.catch_warnings(action="ignore"):  # Ignored parts: filters, validations, pictures.

@@ -274,7 +274,6 @@ _Tokens = Sequence[_Token]
 
 
 def _around_slash(tokens: _Tokens) -> tuple[_Tokens, str, str, _Tokens]:
-    """Return the tokens before a fraction, the fraction's numerator and denominator, and the tokens after it."""
     slash = next(at for at, each in enumerate(tokens) if each.kind == "slash")
     first, last = slash, slash + 1
     while first and tokens[first - 1].kind == "digit":

@@ -33,7 +33,6 @@ class SourceFormat(ABC):
     """True if files declare the types of their columns, so that no types are inferred from values."""
 
     files: FileSystem = LocalFileSystem()
-    """File system of the files."""
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name

@@ -73,14 +73,10 @@ class FileWriter(ABC):
     """Writer of one file, which is complete only after ``close``."""
 
     suffix: ClassVar[str]
-    """File name extension, with its dot."""
-
     codecs: ClassVar[tuple[str, ...]] = tuple(SUFFIXES)
     """Values of ``compress_codec``, except ``none``."""
 
     default_codec: ClassVar[str] = "none"
-    """Codec if the job does not set one."""
-
     packs_itself: ClassVar[bool] = False
     """True if the format compresses its data itself, so that the stream must not be compressed."""
 
@@ -88,8 +84,6 @@ class FileWriter(ABC):
     """True if the files are text, with an encoding and date formats."""
 
     most_rows: ClassVar[int] = 2**62
-    """Maximum number of rows in a file."""
-
     keeps_names: ClassVar[bool] = False
     """True if the files are copies with the names in the rows."""
 

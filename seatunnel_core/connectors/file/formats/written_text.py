@@ -22,8 +22,6 @@ class Form:
     """A date or timestamp format."""
 
     whole: str
-    """Format for ``strftime``."""
-
     digits: int
     """Number of fractional-second digits at the end."""
 

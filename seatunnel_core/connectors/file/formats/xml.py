@@ -29,7 +29,6 @@ from seatunnel_core.rows.values import Converter
 
 PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
-"""Maximum number of characters of one row."""
 
 _OTHER_ENCODING = (
     ". If the file has another encoding than it declares, or than UTF-8 if it declares none, set it, for "
@@ -112,8 +111,6 @@ def _is_item(text: str) -> bool:
 
 
 class _Rows:
-    """Collector of rows while expat parses."""
-
     def __init__(self, tag: str, columns: Sequence[str], encoding: str | None, *, in_attributes: bool) -> None:
         self.tag = tag
         self._columns = frozenset(columns)
@@ -125,8 +122,6 @@ class _Rows:
         """Depth below the row element: 1 in the row, 2 in one of its values."""
 
         self._is_null = False
-        """True if the current value is marked as null."""
-
         self._texts: list[str] = []
         self._length = 0
         self._parser = expat.ParserCreate(encoding)
@@ -241,7 +236,6 @@ class XmlFileWriter(FileWriter):
 
 
 def _texts(column: pa.Field, array: pa.Array, style: FileStyle) -> list[str]:
-    """Return the attributes or elements of a column, one string per row; empty for null."""
     found = []
     for value in array.to_pylist():
         try:

@@ -23,8 +23,6 @@ class Connection:
     """A connection to a server, for one request at a time."""
 
     client: Any
-    """Connected fsspec client."""
-
     turn: Any = field(factory=threading.RLock)
     """Lock that is held from a request until its response."""
 

@@ -11,7 +11,6 @@ from seatunnel_core.connectors.file.formats.delimited.dialect import Dialect
 from seatunnel_core.connectors.filesystems.filesystem import OpenFile
 
 COUNTED_BYTES = 1 << 20
-"""Number of bytes read at a time when counting lines."""
 
 LONGEST_RECORD = 64 << 20
 """Maximum number of bytes held in memory while searching for the end of a record."""

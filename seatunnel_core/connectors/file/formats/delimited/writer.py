@@ -140,7 +140,6 @@ def _refuse(columns: pa.Schema, format: str) -> None:
 
 
 def _flat(rows: pa.RecordBatch, forms: Forms) -> pa.RecordBatch:
-    """Convert array, map and row columns to strings."""
     for place, column in enumerate(rows.schema):
         if pa.types.is_nested(column.type):
             try:
@@ -202,5 +201,4 @@ def _moments_as_text(array: pa.Array) -> pa.Array:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    """Return True if values of a type consist only of ``_SIGNS_OF_NUMBERS``."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind))

@@ -99,7 +99,6 @@ class _Counted:
 
 
 def _far_moments(descriptor: int, number: int, name: str, kind: pa.DataType) -> pa.Array:
-    """Return a timestamp column in microseconds."""
     import pyorc
 
     counted = (pyorc.TypeKind.TIMESTAMP, pyorc.TypeKind.TIMESTAMP_INSTANT, pyorc.TypeKind.DATE)

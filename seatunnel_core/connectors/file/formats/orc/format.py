@@ -88,7 +88,6 @@ class OrcFileWriter(FileWriter):
 
 
 def _held(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which a column is stored."""
     return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind
 
 
