@@ -29,7 +29,7 @@ def intervals_of(
     *,
     literal: Callable[[Any], str] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return for each key the index of its interval: the number of bounds that are not above it.
+    """Return for each key the index of its interval: the number of bounds less than or equal to it.
 
     Integers are compared here; all other keys by the database, as in the SELECT of a chunk.
 
@@ -40,7 +40,7 @@ def intervals_of(
         column: The split column.
         order: Key in ``dialect.orders`` of the order of the bounds.
         bounds: Lower bounds of all chunks but the first, in that order.
-        keys: Values of the column. Null lies in the first chunk.
+        keys: Values of the column. Null belongs to the first chunk.
         literal: Returns the SQL literal of a value of the column; by default its string in quotes.
     """
     if not bounds:

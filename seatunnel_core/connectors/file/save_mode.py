@@ -4,10 +4,10 @@
 
     <target>/.seatunnel/<job>/save-mode/<process>-<epoch>-<pipeline>-<sink>  the fence: a folder; an object in a bucket
 
-Each start creates its own fence and removes those of earlier processes, before it publishes anything. Entries to remove
-are first moved into the folder of the fence, which fails if that folder no longer exists: a suspended process that
-resumes can no longer move anything. A bucket has no folders to move into; the fence is checked before each removal, so
-a process that is suspended between the two may still complete one removal.
+Each start creates its own fence and removes the fences of earlier processes, before it publishes anything. Entries to
+remove are first moved into the folder of the fence, which fails if that folder no longer exists: a suspended process
+that resumes can no longer move anything. A bucket has no folders to move into; the fence is checked before each
+removal, so a process that is suspended between the two may still complete one removal.
 """
 
 import errno

@@ -36,7 +36,7 @@ class Paging:
 
     cursor_path: str
     follows: bool
-    """True to request a cursor as it is if it is an address."""
+    """True to request a cursor that is an address unchanged."""
 
     by_link: bool = False
     """True if the ``Link`` header contains the address of the next page."""

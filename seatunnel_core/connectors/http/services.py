@@ -60,7 +60,7 @@ class _Header:
 
 
 class ServiceSource(HttpSource):
-    """A source for one service, whose credential options become headers."""
+    """A source for one service. Its credential options become headers."""
 
     headers: ClassVar[Mapping[str, _Header]] = {}
     """Header templates of the service."""

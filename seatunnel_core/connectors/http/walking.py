@@ -1,4 +1,4 @@
-"""Traversal of pages up to the last one, with detection of services whose pages never end."""
+"""Traversal of pages up to the last one, with detection of endless pages."""
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b

@@ -267,7 +267,7 @@ def _refuse_nested_uuids(table: "Table", named: str) -> None:
 
 
 def _with_types(rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
-    """Convert rows from the engine's types to those of the files. Arrow does not convert strings to UUIDs."""
+    """Convert rows from the engine's types to the types of the files. Arrow does not convert strings to UUIDs."""
     found = [
         pa.array([text and uuid.UUID(text).bytes for text in array.to_pylist()], column.type)
         if column.type == pa.uuid()

@@ -129,7 +129,7 @@ def _may_name(manifest: "ManifestFile", known: "dict[int, Snapshot]") -> bool:
 
 
 def live_files(table: "Table", branch: str, chosen: Callable[[str], bool] = lambda _path: True) -> "list[DataFile]":
-    """Return the data files in a branch's newest snapshot whose paths ``chosen`` accepts."""
+    """Return the data files in a branch's newest snapshot that ``chosen`` accepts by path."""
     snapshot = table.snapshot_by_name(branch)
     manifests = snapshot.manifests(table.io) if snapshot is not None else ()
     entries = (entry for manifest in manifests for entry in manifest.fetch_manifest_entry(table.io))

@@ -1,4 +1,4 @@
-"""Incremental reads of a table: the snapshots after the last one that the previous job read.
+"""Incremental reads of a table: the snapshots after the last one of the previous job.
 
 The first job reads the whole table. Each later job reads the files that snapshots have added since. A snapshot that
 changes or removes rows is rejected, because the change would be missed.

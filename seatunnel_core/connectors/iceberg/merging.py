@@ -3,7 +3,7 @@
 A unit stages its rows and their keys. Its snapshot contains both, and Iceberg's readers skip rows of older snapshots
 with these keys (equality deletes). Rows that a later row of the same unit replaces are deleted by their positions in
 the unit's files (position deletes). Each unit has its own snapshot, all in one commit, so that rows of later units
-replace those of earlier units.
+replace rows of earlier units.
 """
 
 from collections.abc import Sequence

@@ -107,7 +107,7 @@ class MergingWriter(IcebergWriter):
 
 
 def _replaced(keys: pa.Table, last: pa.Table) -> pa.Table:
-    """Return the written rows whose keys occur again later in the unit."""
+    """Return the written rows with keys that occur again later in the unit."""
     if last.num_rows == keys.num_rows:
         return keys.slice(0, 0)
     newest = pc.is_in(keys[_NUMBER], value_set=last[f"{_NUMBER}_max"].combine_chunks())

@@ -80,7 +80,7 @@ class Replacing:
     # -- after the last one ---------------------------------------------------------------------------------------
 
     def replace(self) -> None:
-        """Replace the files of ``main`` with those of the branch in one commit, unless this is already done."""
+        """Replace the files of ``main`` with the files of the branch in one commit, unless this is already done."""
         table = self.target.found()
         if table is not None and self.target.branch not in table.metadata.refs:
             if not history.committed_ids(table, self.target.context):

@@ -170,7 +170,7 @@ class Rewrite(_FastAppendFiles):  # type: ignore[misc]
     """Paths of the dropped files."""
 
     _number: int
-    """Sequence number of the new files, which is that of the rewritten snapshot, so that later deletes apply."""
+    """Sequence number of the rewritten snapshot for the new files, so that later deletes apply."""
 
     _entries: Callable[[ManifestFile], list[ManifestEntry]]
     _dropped: list[DataFile]

@@ -46,7 +46,7 @@ class TableIds:
         return found
 
     def existing(self, catalog: "Callable[[], Catalog]") -> Iterator[TableId]:
-        """Yield the tables of the catalog whose names match. A single table without variables need not exist."""
+        """Yield the tables of the catalog with matching names. A single table without variables need not exist."""
         if self.one is not None:
             yield self.one
             return

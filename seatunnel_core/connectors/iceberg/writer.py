@@ -29,7 +29,7 @@ OPEN_FILES = 64
 """Maximum number of open files per unit; with more partitions, files are closed early and smaller files result."""
 
 _KEPT = 512
-"""Maximum number of tables whose schema-derived data a process caches."""
+"""Maximum number of tables for which a process caches data derived from the schema."""
 
 
 @frozen(kw_only=True)
@@ -55,7 +55,7 @@ class StagingTable:
 
     case_sensitive: bool
     properties: Mapping[str, str] = field(repr=False)
-    """Properties of the table, overridden by those of the job."""
+    """Properties of the table, overridden by the job's."""
 
     io_properties: Mapping[str, Any] = field(repr=False)
     """Properties of the file system, including credentials."""

@@ -61,7 +61,7 @@ class Cluster:
         return self._made(confluent_kafka.Consumer, {"group.id": "seatunnel", **more}, background)
 
     def producer(self, background: "BackgroundErrors", **more: Any) -> Any:
-        """Create an idempotent producer; the arguments are those of ``consumer``."""
+        """Create an idempotent producer; the arguments are as in ``consumer``."""
         import confluent_kafka
 
         more = {"partitioner": "murmur2_random", "linger.ms": 20, "enable.idempotence": True, **more}

@@ -16,7 +16,7 @@ _idle: Idle[Any] = Idle(most=4)
 
 
 def topic_ids(cluster: Cluster, topics: Iterable[str]) -> Mapping[str, str]:
-    """Return the IDs of topics; omit topics that do not exist or whose brokers have no IDs."""
+    """Return the IDs of topics; omit topics that do not exist or have no ID."""
     from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
     names, background = sorted(set(topics)), BackgroundErrors()

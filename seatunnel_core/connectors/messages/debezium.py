@@ -106,7 +106,7 @@ def _variable_decimal(value: Any, kind: pa.DataType, _: Schema) -> Any:
 
 
 def _unscaled(text: str, scale: int) -> Decimal:
-    """Return the number with the given scale whose digits are in base64, as Java's ``BigInteger`` writes them."""
+    """Return a number from its scale and its digits in base64, as Java's ``BigInteger`` writes them."""
     try:
         digits = base64.b64decode(text, validate=True)
     except ValueError:

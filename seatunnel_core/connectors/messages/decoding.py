@@ -52,7 +52,7 @@ ROW = "row"
 
 @frozen
 class Message:
-    """A message, for sources whose client has no message class."""
+    """A message, for sources with clients that have no message class."""
 
     where: str
     """Location of the message, for errors and notes."""
@@ -143,7 +143,7 @@ class Decoder:
         message: Any,
         unread: UnreadKeys | None,
     ) -> list[tuple[int, dict[str, Any], frozenset[str]]]:
-        """Return the rows of a message, each with its kind and the columns whose values the database did not log."""
+        """Return the rows of a message, each with its kind and its columns without a logged value."""
         value = self.value_of(message)
         where = self.place(message)
         if value is None:

@@ -24,7 +24,7 @@ DIVISIBLE = (OWN, "number", "binary", "bytes", MOMENT)
 
 
 def places_of(server: Server, found: Found, order: str, bounds: Sequence[str], keys: pa.Array) -> Places:
-    """Return for each key the number of bounds that are not above it; null has place 0.
+    """Return for each key the number of bounds less than or equal to it; null has place 0.
 
     The bounds are ascending. The server compares strings by the collation of the column.
     """

@@ -32,7 +32,7 @@ def retract(target: Target, pattern: NamePattern, retraction: Retraction) -> int
 
 
 def published(target: Target, patterns: Sequence[NamePattern]) -> Iterator[str]:
-    """Yield the IDs of the committables with files in the target whose names match any of the patterns."""
+    """Yield the IDs of the committables with files in the target that match any of the patterns."""
     with target.errors("cannot be listed", target.root):
         for _, files in _found(target, patterns):
             yield from map(committable_id, files)

@@ -31,7 +31,7 @@ _COPY_BYTES = 1 << 20
 
 
 class Archived(SourceFormat):
-    """A format whose files are inside archives."""
+    """A format with files inside archives."""
 
     def __init__(self, inner: SourceFormat, kind: str) -> None:
         self._inner = inner

@@ -31,7 +31,7 @@ MOST_DISTINCT = 0.2
 
 
 class Parquet(RowGroups):
-    """Format whose splits are runs of consecutive row groups."""
+    """Format with runs of consecutive row groups as splits."""
 
     group: ClassVar[str] = "row group"
 

@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _LOCAL = re.compile(r"\[\$-F[48]00\]|^mm-dd-yy$|^m/d/yy h:mm$", re.IGNORECASE)
-"""Date formats that depend on the machine's settings: the built-in formats 14 and 22, and those of Windows."""
+"""Date formats that depend on the machine's settings: the built-in formats 14 and 22, and the formats of Windows."""
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -112,7 +112,7 @@ class DelimitedReader:
         """Yield the rows of text with quotes.
 
         Arrow treats an unclosed quote as closed at the end of the text. To detect this, a marker row of empty values is
-        appended: an open quote absorbs the marker, whose last value is then not null.
+        appended: an open quote absorbs the marker, and then its last value is not null.
         """
         marked = not self.dialect.seekable or end == self.file.version.size
         if marked and len(self.names) == 1:
@@ -125,7 +125,7 @@ class DelimitedReader:
             yield from _unmarked(batches, self.names[-1]) if marked else batches
 
     def _replaced(self, text: bytes) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of whole lines whose delimiter has several characters."""
+        """Yield the rows of whole lines with a delimiter of several characters."""
         text, dialect = self.dialect.for_arrow(text)
         with pa.BufferReader(b"\n" + text) as stream:  # So that a byte-order mark in it is not removed.
             yield from self._parsed(stream, dialect, BLOCK_BYTES)

@@ -19,7 +19,7 @@ BATCH_ROWS = 65_536
 
 
 class Orc(RowGroups):
-    """Format whose splits are runs of consecutive stripes; a child process loads one stripe at a time."""
+    """Format with runs of consecutive stripes as splits; a child process loads one stripe at a time."""
 
     group: ClassVar[str] = "stripe"
 
