@@ -93,22 +93,18 @@ class StagingWriter(SinkWriter):
 
     def _close(self) -> None:
         path = self._path(self._names[-1])
-        try:
+        with self._target.errors("cannot be written", path):
             self._writer.close()
             sync_file(path)
             self._bytes += os.stat(path).st_size
-        except OSError as error:
-            raise self._target.failed("cannot be written", error, path) from error
         self._writer = None
 
     def finish(self) -> Staged:
         if self._writer is not None:
             self._close()
-        try:
+        with self._target.errors("cannot be written", self._target.root):
             if self._names:
                 self._target.make_durable(self._context.epoch)
-        except OSError as error:
-            raise self._target.failed("cannot be written", error, self._target.root) from error
         return Staged(
             body={"files": [[name, ""] for name in self._names]},
             rows=self._rows,
@@ -197,7 +193,6 @@ _idle: Idle[Sending] = Idle(most=4)
 
 
 def _opened(cluster: Cluster) -> Sending:
-    """Return an idle producer of the cluster, or open one."""
     found = _idle.take(cluster)
     if found is not None:
         found.background.clear()
