@@ -158,7 +158,7 @@ def _take(
 def _report_keys(
     path: str, value: Value, kind: OptionType[Any], keys: Keys, rules: BlockRules, problems: Problems
 ) -> bool:
-    """Report unknown keys in an option's blocks; return False if they are errors: the option is ``closed``."""
+    """Report unknown keys in an option's blocks; return False if the option is ``closed``, so they are errors."""
     right = True
     report = problems.error if kind.closed else problems.lenient
     if isinstance(value, Items):

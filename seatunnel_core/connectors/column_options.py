@@ -1,4 +1,4 @@
-"""Options of sinks whose values are column names."""
+"""Checks of sink options that contain column names."""
 
 from collections.abc import Iterable
 

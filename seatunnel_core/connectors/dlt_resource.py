@@ -173,7 +173,6 @@ class DltRows:
                 f"{self.place}: expected a resource or a source of dlt, found {type(found).__name__}; decorate a "
                 "function that creates one with @dlt.source, or use the source PythonFunction for a function that "
                 "yields rows"
-                ""
             )
         return True
 
@@ -249,14 +248,12 @@ def _without_effect(hints: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"write_disposition = {disposition} of the resource has no effect: the sink's write_mode determines "
             "the handling of existing rows"
-            ""
         )
     typed = [name for name, hint in hints.get("columns", {}).items() if hint.get("data_type")]
     if typed:
         yield (
             f"type hints of the resource have no effect ({', '.join(typed)}): types come from the values, or from "
             "schema"
-            ""
         )
 
 

@@ -146,7 +146,6 @@ class WriteMode:
             raise SinkError(
                 f"option 'keep_history': the rows of {schema.table} are elements of those of {schema.root}, whose "
                 "versions cannot be kept; set nesting = columns in the source, or remove keep_history"
-                ""
             )
         if not replaces:
             raise SinkError(

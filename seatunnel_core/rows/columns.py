@@ -75,7 +75,7 @@ def with_outputs(schema: TableSchema, outputs: Iterable[pa.Field]) -> TableSchem
 
 
 def with_fields(columns: pa.Schema, outputs: Iterable[pa.Field]) -> pa.Schema:
-    """Return the columns with further ones, as in ``with_outputs``."""
+    """Return the columns with ``outputs`` appended, or in place of columns of the same name."""
     for output in outputs:
         at = columns.get_field_index(output.name)
         columns = columns.append(output) if at < 0 else columns.set(at, output)
@@ -129,7 +129,7 @@ def each_absent(
 
 
 def renamed_absent(batch: Batch, names: Mapping[str, str]) -> dict[str, pa.BooleanArray]:
-    """Return the masks of the remaining columns, given their new names by old name."""
+    """Return the masks of absent values of the remaining columns; ``names`` are the new names by old name."""
     return {names[name]: mask for name, mask in batch.absent.items() if name in names}
 
 

@@ -134,9 +134,9 @@ class SeenValues:
                 raise RowError(f"key {self.path!r}: its numbers need more than 76 digits; convert them to strings")
         if found is not None:
             return found
-        (one, first), (other, second) = min(
-            (pair for pair in combinations(sorted(self.kinds.items(), key=_second), 2) if _clash(*pair)), key=_later
-        )
+        by_row = sorted(self.kinds.items(), key=lambda kind: kind[1])
+        clashing = (pair for pair in combinations(by_row, 2) if _clash(*pair))
+        (one, first), (other, second) = min(clashing, key=lambda pair: pair[1][1])
         raise RowError(
             f"row {second}, key {self.path!r}: {_a(other)}, and row {first} has {_a(one)} there; use one type in "
             "all rows, or declare the column"
@@ -207,14 +207,6 @@ def _places(rows: Sequence[Any]) -> dict[str, int]:
 
 _Kind = tuple[str, int]
 """A kind and its first row."""
-
-
-def _second(kind: _Kind) -> int:
-    return kind[1]
-
-
-def _later(pair: tuple[_Kind, _Kind]) -> int:
-    return pair[1][1]
 
 
 def _clash(one: _Kind, other: _Kind) -> bool:

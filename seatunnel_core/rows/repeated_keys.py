@@ -13,7 +13,7 @@ class RepeatedKeyError(ValueError):
 
 
 class RepeatedKeys(dict[str, Any]):
-    """An object with the last value of each key."""
+    """A JSON object with duplicate keys; it contains the last value of each key."""
 
     def __init__(self, values: Mapping[str, Any], repeated: Collection[str]) -> None:
         super().__init__(values)

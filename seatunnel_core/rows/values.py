@@ -43,7 +43,7 @@ def plain(value: Any, kind: pa.DataType) -> Any:
 
 
 def converter(kind: pa.DataType) -> Converter:
-    """Return a function that converts each value of a type like ``plain``."""
+    """Return a function that converts values to a type, as ``plain`` does."""
     convert = _unchecked(kind)
 
     def checked(value: Any) -> Any:
@@ -84,7 +84,7 @@ def row_converter(
 
 
 class _MismatchError(ValueError):
-    """An error with a complete message."""
+    """Conversion error with a complete message."""
 
 
 def _shown(value: Any) -> str:

@@ -161,7 +161,7 @@ class Increments:
         return {part: self._joined(conditions) for part, conditions in found.items()}
 
     def kept(self, part: str, window: Window, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows of a part that the job delivers."""
+        """Return the rows of a part that belong to the window."""
         if part == NEW:
             return rows
         fresh = window.fresh

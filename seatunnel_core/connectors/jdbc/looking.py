@@ -129,7 +129,7 @@ def look_at_keys(dialect: Dialect, connection: Any, path: TablePath, names: Sequ
 
 
 def _require(dialect: Dialect, connection: Any, path: TablePath, columns: Sequence[str], rights: Sequence[str]) -> None:
-    """Run EXPLAIN for statements that need the permissions; a missing one raises the driver's exception."""
+    """Check permissions with EXPLAIN; a missing permission raises the driver's exception."""
     if not columns:
         return
     table, listed = dialect.quoted(*path), ", ".join(map(dialect.quoted, columns))

@@ -165,11 +165,7 @@ class Target:
         )
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
-        """Return a SELECT for the key of a row that must not be inserted again; ``None`` if an insert may replace rows.
-
-        The SELECT returns at most one row. With ``also_there``, it considers the target in addition to the staging
-        table.
-        """
+        """Return a SELECT for a key that is inserted although it exists; ``None`` if an insert may replace rows."""
         if self.upserts or not self.keys:
             return None
         require_windows(dialect.address, "write enable_upsert = true, or use MySQL 8")

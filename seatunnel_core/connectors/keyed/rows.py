@@ -96,7 +96,7 @@ class KeyedRows:
         return {name: self._plain(name, value) for name, value in texts.items()}
 
     def _of_value(self, content: bytes) -> dict[str, Any]:
-        """Return the JSON object in a value, or the value column if there is none or the column is binary."""
+        """Return the JSON object in a value; any other value, or one for a binary column, becomes the value column."""
         if self._value is None or self._value not in self._binary:
             try:
                 row = parsed(content)

@@ -186,7 +186,7 @@ class Growth:
     def _losses(
         self, path: TablePath, column: TableColumn, held: pa.DataType, arrow: pa.DataType, declared: str
     ) -> tuple[str, str]:
-        """Return ``unless`` and ``lost`` for a change."""
+        """Return the fields ``unless`` and ``lost`` of a ``Change``."""
         name, table = self.database.quoted(column.name), self.database.quoted(*path)
         if of.is_nested(held):
             back = f"CAST(CAST({name} AS {declared}) AS {column.declared})"

@@ -40,11 +40,10 @@ _log = logging.getLogger(__name__)
 
 
 class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPublishedQuery):
-    """Tasks stage rows as Parquet.
+    """Table sink with tasks that stage rows as Parquet files, and a driver that loads them.
 
-    The driver moves them to tables and records this in the same transaction, so that a commit that is repeated after a
-    kill is recognised. A subclass declares ``TABLE``, ``FILE_STAGED_OPTIONS`` and the options of its database, and
-    creates the database.
+    The driver records a commit in the transaction that loads its rows, so that a repeated commit is recognised. A
+    subclass declares ``TABLE``, ``FILE_STAGED_OPTIONS`` and the options of its database, and creates the database.
     """
 
     isolates_bad_rows = True

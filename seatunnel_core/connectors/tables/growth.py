@@ -100,7 +100,7 @@ def wider(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
 
 
 def _struct(held: pa.DataType, come: pa.DataType) -> pa.DataType | None:
-    """Return the struct with the fields of both: those of ``held``, followed by those that it lacks."""
+    """Return the struct with the fields of ``held``, followed by the other fields of ``come``."""
     arrives = {part.name: part.type for part in come}
     fields = {part.name: wider(part.type, arrives.get(part.name, part.type)) for part in held}
     fields |= {name: kind for name, kind in arrives.items() if name not in fields}

@@ -33,7 +33,7 @@ class DriverState:
 
 
 class TableSink(AddingSink, SupportsSaveMode):
-    """A sink with write modes and save modes. Pickled for tasks without its options and driver state."""
+    """A sink with write modes and save modes. Its pickle omits the options and the driver's state."""
 
     guarantee = Guarantee.EXACTLY_ONCE
     defers_save_mode = True

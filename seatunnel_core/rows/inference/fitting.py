@@ -36,7 +36,7 @@ class Fitting:
         known: Iterable[str] = (),
         child_tables: bool = False,
     ) -> None:
-        """Prepare for a schema.
+        """Create a converter for the columns of a schema.
 
         ``sample`` describes the rows used for inference, for messages; ``known`` are columns that are not read. If
         ``child_tables``, the contract's ``tables`` applies to unknown lists.

@@ -130,13 +130,13 @@ def _remains(one: Any, other: Any, kind: pa.DataType) -> Any:
     if isinstance(one, int):
         return abs(one) % abs(other) * (1 if one >= 0 else -1)
     with decimal.localcontext(prec=400):  # enough for the quotient of a large and a small double
-        found = _as_written(one) % _as_written(other)
+        found = displayed(one) % displayed(other)
     if pa.types.is_floating(kind):
         return float(found)
     return int(found) if pa.types.is_integer(kind) else rounded_decimal(f"{found:f}", kind)
 
 
-def _as_written(number: decimal.Decimal | float) -> decimal.Decimal:
+def displayed(number: decimal.Decimal | float) -> decimal.Decimal:
     """Return a number as a decimal with its displayed digits, like Java's ``BigDecimal.valueOf``."""
     return decimal.Decimal(repr(number) if isinstance(number, float) else number)
 

@@ -163,7 +163,6 @@ class PostgreSQL(Dialect):
             raise ValueError(
                 f"{written!r} is in the database {parts[0]}, but url opens {self.address.database}, and a "
                 "PostgreSQL connection has only one database"
-                ""
             )
         return parts[-2:]
 

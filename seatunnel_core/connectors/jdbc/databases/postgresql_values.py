@@ -119,7 +119,7 @@ def _of_type(name: str, modifier: int, base: str, kind: str, declared: str) -> C
 
 
 def without_length(declared: str) -> str:
-    """Return a declared type without its length; ``bit`` and ``character`` become ``varying``: their default is 1."""
+    """Remove the length from a declared type; ``bit`` and ``character``, with default length 1, become ``varying``."""
     varying = re.sub(r"\b(bit|character)(\(\d+\)|(?=\[|$))", r"\1 varying", declared)
     return re.sub(r"\([^)]*\)", "", varying)
 

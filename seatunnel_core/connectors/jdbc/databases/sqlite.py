@@ -174,7 +174,7 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return SQLAlchemy's type; decimals of more than 15 digits are strings, time zones raise ``TypeError``."""
+        """Return SQLAlchemy's type, a string type for more than 15 digits; raise ``TypeError`` for time zones."""
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError("it has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)

@@ -1,7 +1,6 @@
 """Conditional functions and UUID."""
 
 from functools import reduce
-from typing import Any
 
 import pyarrow.compute as pc
 
@@ -40,13 +39,9 @@ def _first_known(call: Call) -> Value:
     if kind == NULL:
         return nothing()
     if not any(each.fails for each in values[1:]):
-        return call.make(_coalesced, kind, values, fails=False)
+        return call.make(pc.coalesce, kind, values, fails=False)
     known = [Value(sql=f"({each.sql} IS NOT NULL)", type=BOOLEAN, fails=each.fails) for each in values[:-1]]
     return case(known, values[:-1], values[-1])
-
-
-def _coalesced(*columns: Any) -> Any:
-    return pc.coalesce(*columns)
 
 
 @function("NULLIF", least=2)

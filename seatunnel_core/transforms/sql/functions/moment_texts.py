@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_core.transforms.sql.arithmetic import displayed
 from seatunnel_core.transforms.sql.call import Call, function
 from seatunnel_core.transforms.sql.engine_function import ArrowFunction, by_row
 from seatunnel_core.transforms.sql.functions.java_format import DAYS, MONTHS, Pattern, pattern
@@ -185,13 +186,9 @@ def to_char(call: Call) -> Value:
         return _written(call, _checked(call, lambda: moment_writer(text)), None)
     if is_number(kind):
         _checked(call, lambda: write_number(decimal.Decimal(0), text))
-        return call.make(by_row(lambda number: write_number(_exact(number), text), STRING), STRING, [call.args[0]])
+        return call.make(by_row(lambda number: write_number(displayed(number), text), STRING), STRING, [call.args[0]])
     return call.text(0)
 
 
 _CAPITALIZED = re.compile("Day|Dy|Month|Mon")
 """Elements of Oracle's formats that contain lower-case letters; other lower-case letters indicate Java's format."""
-
-
-def _exact(number: Any) -> decimal.Decimal:
-    return decimal.Decimal(repr(number) if isinstance(number, float) else number)
