@@ -193,7 +193,7 @@ def test_values_keep_their_types(tmp_path: Path) -> None:
 
 def test_what_would_not_be_right_is_refused(tmp_path: Path) -> None:
     cases = {
-        "dynamic": "has a table for each row (table_name is a function)",
+        "dynamic": "chooses the table of each row (table_name is a function)",
         "marked": "marks an item with TableNameMeta, for a separate table or columns",
         "incremental": "the resource 'incremental' keeps state in dlt",
         "remembers": "the resource keeps state in dlt",
