@@ -11,6 +11,7 @@ from attrs import field, frozen
 from seatunnel_core.capture_errors import CaptureSetupError, LogRemovedError
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connectors.jdbc.databases.mysql import MySQL
+from seatunnel_core.connectors.mysql_cdc import retention
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 _LOGS_REPLICATED = ("log_slave_updates", "log_replica_updates")
@@ -24,6 +25,7 @@ _SETTINGS = (
     "binlog_row_metadata",
     "gtid_mode",
     "server_uuid",
+    *retention.SETTINGS,
     *_LOGS_REPLICATED,
 )
 _ON = ("1", "ON")

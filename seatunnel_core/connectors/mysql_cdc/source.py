@@ -48,6 +48,7 @@ from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import later_tables, recorded, same_tables
+from seatunnel_core.connectors.mysql_cdc.retention import Retention
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
 from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
@@ -123,9 +124,17 @@ class MySQLCdcSource(Source):
         return self._emission.schemas(self._look())
 
     def planned_reading(self) -> Sequence[str]:
+        warnings = self._warnings()
+        assert self._state is not None
+        found = Retention.of(self._state.settings)
+        return warnings if found.warning() else [*warnings, found.note()]
+
+    def _warnings(self) -> list[str]:
+        """Return the sentences that ``--check`` and the first poll of a job show."""
         paths = [path_of(each) for each in self._look()]
-        warning = cascades(self._server, paths)
-        notes = [*([_LOCKS] if self._locks_rows else []), *([] if warning is None else [warning])]
+        assert self._state is not None
+        shown = [cascades(self._server, paths), Retention.of(self._state.settings).warning()]
+        notes = [*([_LOCKS] if self._locks_rows else []), *(each for each in shown if each is not None)]
         return [*notes, *self._emission.notes]
 
     @property
@@ -154,7 +163,7 @@ class MySQLCdcSource(Source):
         self._require_same(progress, self._state)
         if progress.stop is None:
             progress = evolve(progress, until_ms=self.options[opt.STOP_TIMESTAMP])
-        warnings: list[str | None] = [] if cursor else [*self.planned_reading()]
+        warnings: list[str | None] = [] if cursor else [*self._warnings()]
         if self._planner is None:
             captured = same_tables(names, tables, rules, logs_names=logs_names)
             warnings.append(later_tables(captured, tables))

@@ -48,6 +48,7 @@ SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE'), pg_catalog.has_table_pri
 """
 
 
+_KEPT = "SELECT pg_catalog.pg_size_bytes(pg_catalog.current_setting('max_slot_wal_keep_size', true))"
 _SYSTEM = "SELECT (pg_catalog.pg_control_system()).system_identifier::text"
 
 
@@ -206,3 +207,15 @@ def slot_note(state: SlotState | None, name: str) -> str:
         return f"the replication slot {name} does not exist, and will be created"
     kept = "" if state.retained_bytes is None else f"; the server keeps {state.retained_bytes:,} bytes of log for it"
     return f"the replication slot {name} exists{kept}"
+
+
+def limit_note(connection: Any) -> str | None:
+    """Return a sentence on the limit of the log that the server keeps for a slot; ``None`` without a limit."""
+    ((limit,),) = run(connection, _KEPT)
+    if limit is None or limit < 0:
+        return None
+    return (
+        f"the server keeps at most {limit:,} bytes of log for a slot (max_slot_wal_keep_size): a job that is stopped "
+        "while the server writes more cannot be resumed. ALTER SYSTEM SET max_slot_wal_keep_size = -1 and SELECT "
+        "pg_reload_conf() remove the limit"
+    )

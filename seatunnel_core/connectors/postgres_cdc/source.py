@@ -46,7 +46,7 @@ from seatunnel_core.connectors.postgres_cdc.published_tables import (
     require_published,
 )
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
-from seatunnel_core.connectors.postgres_cdc.server import LogEnd, log_end, problems_of, slot_note, system_id
+from seatunnel_core.connectors.postgres_cdc.server import LogEnd, limit_note, log_end, problems_of, slot_note, system_id
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.splits import described, split_of
 from seatunnel_core.connectors.postgres_cdc.tables import (
@@ -146,6 +146,7 @@ class PostgresCdcSource(Source):
                 exists = publication(connection, name) is not None
                 notes.append(f"the publication {name} {'exists' if exists else 'does not exist, and will be created'}")
                 notes.append(slot_note(slot_state(connection, self._settings.slot), self._settings.slot))
+                notes += filter(None, [limit_note(connection)])
             notes += [note for table in found if (note := table.found.division_note()) is not None]
         return [*notes, *self._emission.notes]
 

@@ -86,6 +86,26 @@ def test_missing_rights_are_named_with_their_statements(captured: CapturedPostgr
     ]
 
 
+def test_a_limit_of_the_log_is_reported(captured: CapturedPostgres) -> None:
+    """The limit is larger than the disk, so that slots of other tests keep their log."""
+
+    def notes() -> list[str]:
+        return [each for each in source(captured, "a").planned_reading() if "max_slot_wal_keep_size" in each]
+
+    assert notes() == []
+    try:
+        captured.run(DATABASE, "ALTER SYSTEM SET max_slot_wal_keep_size = '1TB'")
+        captured.run(DATABASE, "SELECT pg_reload_conf()")
+        wait_until(notes, 30, "the new setting")
+        (note,) = notes()
+        assert note.startswith("the server keeps at most 1,099,511,627,776 bytes of log for a slot")
+        assert "ALTER SYSTEM SET max_slot_wal_keep_size = -1 and SELECT pg_reload_conf()" in note
+    finally:
+        captured.run(DATABASE, "ALTER SYSTEM RESET max_slot_wal_keep_size")
+        captured.run(DATABASE, "SELECT pg_reload_conf()")
+    wait_until(lambda: not notes(), 30, "the old setting")
+
+
 def test_nothing_is_created_by_a_check(captured: CapturedPostgres) -> None:
     (schema,) = source(captured, "a").planned_schemas()
     assert schema.columns.names == ["id", "name"], "the log does not have generated columns"
