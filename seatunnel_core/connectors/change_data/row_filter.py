@@ -17,7 +17,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 
 _OPTION = "filter"
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|[^\W\d]\w*)|(?P<number>[+-]?\d{1,18}(?![\w.]))"
+    r"\s*(?:(?P<name>`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|[^\W\d]\w*)|(?P<number>[+-]?\d{1,18})"
     r"|(?P<symbol><=|>=|<>|!=|[=<>(),]))"
 )
 _COMPARISONS: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
@@ -92,8 +92,7 @@ class RowFilter:
         """Raise ``SourceError`` if a column is not selected, or a comparison needs an integer."""
         for each in self.conditions:
             column = found.column(each.column, _OPTION)
-            is_compared = of.is_integer(column.arrow) and not of.is_uint64(column.arrow)
-            if not is_compared and not each.tests_null:
+            if not each.tests_null and not of.is_integer(column.arrow):
                 raise SourceError(
                     f"option {_OPTION!r}: {found.reading.name}, column {column.name} ({column.declared}): only "
                     "integers are compared; filter the rows in a transform, or in the target"
