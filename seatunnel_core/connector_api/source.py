@@ -145,6 +145,9 @@ class Source(ABC):
     ordered: ClassVar[bool] = False
     """True if rows must reach the sinks in the order of the splits (protocol rule R13)."""
 
+    has_origins: bool = False
+    """True if all batches have ``origins``: the time and position of each row in a log."""
+
     waits: bool | None = None
     """True if ``read`` mostly waits for a network or a clock. Splits are then read concurrently in as many threads as
     the source's parallelism, each by its own unpickled copy of the source. If False, the time to read a split is

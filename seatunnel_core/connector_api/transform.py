@@ -27,6 +27,9 @@ class Transform(ABC):
     """True if ``apply`` keeps ``Batch.absent``: absent values stay marked. If False, rows with such values are rejected
     before they reach it."""
 
+    needs_origins: bool = False
+    """True if ``apply`` needs ``Batch.origins``, which only a source with ``has_origins`` provides."""
+
     example: ClassVar[str] = ""
     """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
     options."""

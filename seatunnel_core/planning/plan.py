@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from seatunnel_core.config.document import Position
 from seatunnel_core.config.engine import StorageConfig
 from seatunnel_core.config.option import Options
 from seatunnel_core.config.problem import Problem
@@ -52,6 +53,9 @@ class PlannedTransform:
 
     views: tuple[str, ...] = ()
     """View names of the inputs in queries, in the same order: their ``plugin_output`` if set."""
+
+    position: Position | None = None
+    """Position in the job file; ``None`` if the job has no file."""
 
 
 @frozen(kw_only=True)

@@ -28,6 +28,7 @@ from seatunnel_core.planning.declared_columns import refuse_columns
 from seatunnel_core.planning.guarantee import refuse_more_than_promised
 from seatunnel_core.planning.lost_facts import refuse_lost_facts
 from seatunnel_core.planning.lost_input import refuse_endless_input, refuse_lost_input
+from seatunnel_core.planning.missing_origins import refuse_missing_origins
 from seatunnel_core.planning.plan import (
     PlannedJob,
     PlannedPipeline,
@@ -77,6 +78,7 @@ _RULES = (
     refuse_lost_input,
     refuse_endless_input,
     refuse_lost_facts,
+    refuse_missing_origins,
     refuse_mixed_modes,
     refuse_lost_increments,
     refuse_unfit_modes,
@@ -359,7 +361,8 @@ def _transform(name: str, plugins: Mapping[str, _Made], inputs: tuple[str, ...])
     plugin = plugins[name].plugin
     assert isinstance(plugin, Transform | DataFrameTransform)
     views = tuple(plugins[each].node.output or each for each in inputs)
-    return PlannedTransform(name=name, transform=plugin, inputs=inputs, views=views)
+    position = plugins[name].node.position
+    return PlannedTransform(name=name, transform=plugin, inputs=inputs, views=views, position=position)
 
 
 def _sink(name: str, made: _Made, ordinal: int, inputs: tuple[str, ...]) -> PlannedSink:

@@ -50,6 +50,7 @@ class Metadata(Transform):
             with findings.part("option 'metadata_fields': "):
                 _refuse_unknown(key)
         findings.raise_all()
+        self.needs_origins = not _LOGGED.keys().isdisjoint(self._names)
         columns = list(self._names.values())
         if len(set(columns)) < len(columns):
             raise UsageError("option 'metadata_fields': two columns have the same name")

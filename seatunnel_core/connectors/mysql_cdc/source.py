@@ -99,6 +99,7 @@ class MySQLCdcSource(Source):
         if address.kind != "mysql":
             raise UsageError("option 'url': expected jdbc:mysql://host:3306/database, or jdbc:mariadb://…")
         self._emission = Emission.of(options, self.connector)
+        self.has_origins = self._emission.messages is None
         # Messages contain moments, which a zone with summer time would make ambiguous.
         self._zone: str = options[opt.SERVER_ZONE] if self._emission.messages is None else "UTC"
         zoned = tuple(sorted({**dict(address.properties), "serverTimezone": self._zone}.items()))

@@ -93,6 +93,7 @@ class PostgresCdcSource(Source):
         super().__init__(options)
         self._settings = Settings.of(options)
         self._emission = Emission.of(options, "postgresql")
+        self.has_origins = self._emission.messages is None
         self._dialect = PostgreSQL(self._settings.session, self._settings.pool_size)
         self._tables: tuple[Captured, ...] = ()
         self._snapshot: HeldSnapshot | None = HeldSnapshot()

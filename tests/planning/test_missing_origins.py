@@ -1,0 +1,49 @@
+"""A transform that needs times or positions of changes is rejected after sources that have none."""
+
+import pytest
+
+from seatunnel_core.config.file import parse
+from seatunnel_core.config.job_file import read_job
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.config.variables import Variables
+from seatunnel_core.errors import JobError
+from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.registry import lookup
+from tests.planning.test_lost_input import ENGINE
+
+FAKE = "FakeSource { row.num = 1, schema { fields { id = bigint } } }"
+CDC = """MySQL-CDC {{
+    url = "jdbc:mysql://h/shop", username = "u", password = "p", table-names = ["shop.a"]{more}
+}}"""
+
+
+def plan(source: str, metadata: str) -> None:
+    text = f"env {{ job.mode = STREAMING }}\nsource {{ {source} }}\ntransform {{\n  Metadata {{ {metadata} }}\n}}\n"
+    problems = Problems()
+    job = read_job(
+        parse(f"{text}sink {{ Console {{ }} }}", "job.conf", Variables({}, {}), problems), "job.conf", problems
+    )
+    plan_job(job, lookup, ENGINE, reads_input=False)
+
+
+@pytest.mark.parametrize("key", ["EventTime", "Position"])
+def test_a_source_without_a_log_is_rejected_with_the_place_of_the_transform(key: str) -> None:
+    message = r"job\.conf:4:3: the transform 'Metadata.*' needs .* rows of the source 'FakeSource.*' have neither"
+    with pytest.raises(JobError, match=message):
+        plan(FAKE, f"metadata_fields {{ {key} = x }}")
+
+
+def test_an_entry_for_a_table_is_rejected_too() -> None:
+    entry = "table_transform = [{ table_path = default, metadata_fields { Position = x } }]"
+    with pytest.raises(JobError, match=r"the transform 'Metadata-.*' needs the time or position"):
+        plan(FAKE, entry)
+
+
+def test_messages_of_a_log_are_rejected() -> None:
+    with pytest.raises(JobError, match="only change data sources that emit rows provide them"):
+        plan(CDC.format(more=", format = COMPATIBLE_DEBEZIUM_JSON"), "metadata_fields { EventTime = x }")
+
+
+def test_rows_of_a_log_and_other_metadata_are_accepted() -> None:
+    plan(CDC.format(more=""), "metadata_fields { EventTime = x, Position = y }")
+    plan(FAKE, "metadata_fields { Table = x }")
