@@ -37,10 +37,7 @@ Matches = Iterable[re.Match[str]]
 def tokens(
     text: str, base: int, *, comments: bool = False, counted: Callable[[Matches], Matches] = iter
 ) -> list[Token]:
-    """Return the tokens of a text that starts at the offset ``base``; the last one has the kind ``end``.
-
-    ``counted`` passes the matches through, and raises an error if there are too many.
-    """
+    """Return the tokens of a text that starts at the offset ``base``; ``counted`` checks their number."""
     found = [
         (kind, match[kind], base + match.start())
         for match in counted(_TOKEN.finditer(text))

@@ -29,10 +29,7 @@ def files_in_words(found: int) -> str:
 
 
 def additions(sink: Sink, rows: int, table_rows: Mapping[str, int]) -> tuple[str, ...]:
-    """Return a sentence for each target with existing content, such as ``6 rows added to 1 existing file``.
-
-    ``table_rows`` is empty if rows are not counted by table, as with a single table.
-    """
+    """Return a sentence for each target with existing content, such as ``6 rows added to 1 existing file``."""
     if not isinstance(sink, AddingSink) or not sink.adds_to:
         return ()
     found = {table: (table_rows.get(table, 0) if table and table_rows else rows) for table in sink.adds_to}

@@ -47,10 +47,7 @@ def construct(
     streaming: bool,
     rejected: frozenset[str],
 ) -> Plugin | None:
-    """Return the plugin of a block, or report the mistakes in its options.
-
-    If options were already ``rejected``, only report mistakes in other options.
-    """
+    """Return the plugin of a block, or report mistakes in its options, except those ``rejected`` before."""
     made: Plugin | None = None
 
     def make(options: Options) -> None:

@@ -14,10 +14,7 @@ _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
-    """Report each invalid column of a schema, at its position; return the keys of the options with such a column.
-
-    ``what`` describes the block in messages: ``"the source LocalFile"``.
-    """
+    """Report each invalid column of a schema; return the keys of their options. ``what`` describes the block."""
     wrong: set[str] = set()
     for option in declared:
         schema = written.get(option.key) if option.type is SCHEMA else None
@@ -31,10 +28,7 @@ def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, p
 
 
 def _columns(schema: Block) -> Iterator[tuple[dict[str, object], Position]]:
-    """Yield a schema of one column, and its position, for each column with a name and a type.
-
-    The plugin reports other problems of the schema.
-    """
+    """Yield a schema of one column, and its position, for each column with a name and a type."""
     fields, columns = schema.get("fields"), schema.get("columns")
     if isinstance(fields, Block):
         for entry in fields:

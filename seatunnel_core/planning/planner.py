@@ -249,10 +249,7 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 
 
 def _lacks_variable(written: Block, problems: Problems) -> bool:
-    """Return True if a block has a variable without a value, which was reported.
-
-    Placeholders of requests look the same, but are not reported.
-    """
+    """Return True if a block has a reported variable without a value; placeholders of requests are not reported."""
     has_one = any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
     return has_one and _reported_variable(problems)
 
@@ -263,10 +260,7 @@ def _reported_variable(problems: Problems) -> bool:
 
 
 def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
-    """Return the node of a block and its plugin, and report their mistakes.
-
-    If the plugin is not found, the node has only the common options.
-    """
+    """Return the node of a block, and report its mistakes; for an unknown plugin, it has only common options."""
     plugin_class = _class(block, registry, problems)
     identifier = plugin_class.identifier if plugin_class else block.identifier
     what = f"the {block.kind.value} {identifier}"

@@ -120,10 +120,7 @@ def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> l
 
 
 def _is_pending(states: VertexStates | str | None, sink: str) -> bool | None:
-    """Return True if the save mode of a sink is pending; ``None`` if the states do not contain the sink.
-
-    If the states cannot be read, it may have been applied already, so it is not pending.
-    """
+    """Return True if the save mode of a sink is known to be pending; ``None`` if the states lack the sink."""
     if isinstance(states, str):
         return False
     if states is None or sink not in states.sinks:

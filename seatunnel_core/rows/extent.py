@@ -23,10 +23,7 @@ BEYOND = "is outside the years 1 to 9999 or the 24 hours of a day, which rows do
 
 
 def beyond(values: pa.Array) -> pa.Array | None:
-    """Return a mask of the values that are out of range; ``None`` if all are in range.
-
-    An array is out of range if one of its elements is.
-    """
+    """Return a mask of values out of range, including arrays with such an element; ``None`` if there are none."""
     if of.is_list(values.type):
         return _beyond_in_lists(values)
     limits = _limits(values.type)

@@ -62,10 +62,7 @@ def converter(kind: pa.DataType) -> Converter:
 def row_converter(
     columns: pa.Schema, converters: Callable[[pa.DataType], Converter] = converter
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return a function that converts the values of a row by name; a missing value is null.
-
-    The function raises ``ValueError`` with the name of the column.
-    """
+    """Return a function that converts a row, or raises ``ValueError`` with the column; a missing value is null."""
     read = [(column.name, column.nullable, converters(column.type)) for column in columns]
 
     def convert_row(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,10 +100,7 @@ def _unchecked(kind: pa.DataType) -> Converter:
 
 
 def number_text(text: str) -> str:
-    """Return a number without surrounding whitespace; raise ``ValueError`` for a form that only Python accepts.
-
-    Examples are ``1_000`` and digits of other scripts.
-    """
+    """Return a number without whitespace; raise ``ValueError`` for forms that only Python accepts: ``1_000``."""
     text = text.strip()
     if "_" in text or not text.isascii():
         raise ValueError("it is not a number")

@@ -41,10 +41,7 @@ def with_tables(declared: Iterable[Option[Any]]) -> tuple[Option[Any], ...]:
 def transform_of(
     plugin: type[Transform] | type[DataFrameTransform], options: Options
 ) -> Transform | DataFrameTransform:
-    """Return the transform that a job configures; raise ``UsageError`` if its options conflict.
-
-    ``options`` are those of ``with_tables`` and those of every transform, which also apply to the entries.
-    """
+    """Return the transform for the options of ``with_tables``; raise ``UsageError`` if they conflict."""
     entries: tuple[Options, ...] = options[TABLE_TRANSFORM] or ()
     everywhere = options[TABLE_MATCH] == TABLE_MATCH.default
     if everywhere and not entries:

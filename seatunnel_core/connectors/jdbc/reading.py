@@ -156,10 +156,7 @@ class Found:
             first += each.rows.num_rows
 
     def bodies(self, connection: Any, planning: PlanningContext, more: str = "") -> list[tuple[Mapping[str, Any], int]]:
-        """Return the bodies of the splits, each with its estimated number of rows.
-
-        ``more`` is a further condition. If no row meets it, there are no splits.
-        """
+        """Return the bodies of the splits with their estimated rows; none if no row meets the condition ``more``."""
         reading, options = self.reading, self.reading.options
         rows = self._counted(connection, more) if more else max(1, self._rows(connection))
         if not rows:

@@ -41,10 +41,7 @@ class TableSaveMode:
         return f"{self._digest}/{self.ledger.context.pipeline_id}/{self.ledger.context.sink_ordinal}"
 
     def may_act(self, connection: Any) -> bool:
-        """Return True if no other sink of the job has prepared the table.
-
-        It is also True if this sink applied its save mode before it was killed.
-        """
+        """Return True if no other sink of the job has prepared the table; this sink may have done so before."""
         return not self._reached(connection) - {self._digest, self._own}
 
     def note(self, connection: Any, *, acted: bool) -> None:

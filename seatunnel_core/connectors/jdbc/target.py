@@ -209,10 +209,7 @@ class Target:
 
 
 def require_filling(dialect: Dialect) -> None:
-    """Raise ``SinkError`` if the server lacks the window functions that fill in absent values.
-
-    A connection must have been opened before.
-    """
+    """Raise ``SinkError`` if the server, to which a connection was opened, cannot fill in absent values."""
     require_windows(dialect.address, "use MySQL 8, or let the source log whole rows (binlog_row_image = FULL)")
 
 

@@ -42,10 +42,7 @@ class Entries:
     format: RowFormat
 
     def check(self, schema: TableSchema, *, value: str, field: str) -> None:
-        """Raise ``SinkError`` if a column is missing or the format cannot represent a column.
-
-        ``value`` and ``field`` are the names of the options for the value and the field.
-        """
+        """Raise ``SinkError`` if a column in the options ``value`` or ``field`` is missing or of a wrong type."""
         require_columns(value, filter(None, [self.value]), schema)
         require_columns(field, filter(None, [self.field]), schema)
         if not self.by_column and not self.value:

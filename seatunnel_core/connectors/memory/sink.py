@@ -83,10 +83,7 @@ class MemorySink(Sink, SupportsConclude):
         self._kept.expected = committed_rows
 
     def collected(self) -> dict[str, pa.Table]:
-        """Return the rows of all completed checkpoints by table; raise ``UsageError`` if some were lost.
-
-        Rows that an earlier process has committed are lost.
-        """
+        """Return the committed rows by table; raise ``UsageError`` if rows of an earlier process were lost."""
         kept = self._kept
         assert kept is not None, "internal error: rows were requested outside the driver"
         with kept.lock:

@@ -55,10 +55,7 @@ class Family:
     quoted: Callable[[str], str] = field(repr=False)
 
     def replaced(self, staged: Iterable[str]) -> Iterator[str]:
-        """Yield the statements that delete the children of rows with staged keys.
-
-        ``staged`` are FROM items of the staged rows, one for each table or file that contains some.
-        """
+        """Yield the statements that delete the children of rows with keys in ``staged``, a list of FROM items."""
         same = " AND ".join(f"seatunnel_staged.{name} = seatunnel_root.{name}" for name in map(self.quoted, self.key))
         known = " OR ".join(f"EXISTS (SELECT 1 FROM {each} seatunnel_staged WHERE {same})" for each in staged)
         yield from self.removed(known)

@@ -25,10 +25,7 @@ def require_key(named: str, columns: Collection[str], names: Sequence[str], rows
 
 
 def removal(ask: Callable[[str], Sequence[Any]], table: str, keys: str, names: Sequence[str]) -> str | None:
-    """Return the statement that deletes rows whose key was not collected; ``None`` if it would delete all rows.
-
-    Rows with null in the key are kept. All names are quoted.
-    """
+    """Return the statement that deletes rows with absent, non-null keys; ``None`` if it would delete all rows."""
     same = " AND ".join(f"{table}.{name} = seatunnel_keys.{name}" for name in names)
     known = f"EXISTS (SELECT 1 FROM {keys} AS seatunnel_keys WHERE {same})"
     if ask(f"SELECT 1 FROM {table} LIMIT 1") and not ask(f"SELECT 1 FROM {table} WHERE {known} LIMIT 1"):

@@ -58,10 +58,7 @@ class Fitting:
 
 
 def written_values(batch: Batch, name: str, values: pa.Array) -> pa.Array:
-    """Return the values of a column with a placeholder for each null that is not written to the table.
-
-    These are the nulls of deleted and old rows, and those of absent values.
-    """
+    """Return the values with a placeholder for nulls that are not written: in deleted and old rows, or absent."""
     unwritten = batch.absent.get(name)
     if batch.kinds is not None:
         old = pc.is_in(batch.kinds, pa.array([RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value], pa.int8()))

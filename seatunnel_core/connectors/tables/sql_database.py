@@ -150,10 +150,7 @@ class SqlDatabase(TableDatabase):
     # -- staged rows ------------------------------------------------------------------------------------------------
 
     def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
-        """Return a FROM item for the rows of files with equal columns, including the column ``FILE``.
-
-        By default the files are loaded into a temporary table.
-        """
+        """Return a FROM item for the rows of files; by default, load the files into a temporary table."""
         import pyarrow.parquet as pq
 
         table = f"seatunnel_staged_{hashlib.sha256(repr([part.file for part in parts]).encode()).hexdigest()[:16]}"
@@ -180,10 +177,7 @@ class SqlDatabase(TableDatabase):
         return FILE
 
     def merge(self, table: str, rows: str, columns: Sequence[str], key: Sequence[str]) -> Iterator[str]:
-        """Yield the statements that merge rows into a table.
-
-        ``rows`` is a subquery of rows with their kinds, one row per key.
-        """
+        """Yield the statements that merge ``rows``, a subquery with one row per key, into a table."""
         source, listed = f"({rows}) AS seatunnel_rows", ", ".join(map(self.quoted, columns))
         same = " AND ".join(f"{table}.{name} = seatunnel_rows.{name}" for name in map(self.quoted, key))
         yield self.delete(table, source, f"{same} AND seatunnel_rows.{KIND} IN (1, 3)")

@@ -12,10 +12,7 @@ _AT_ONCE = 4096
 
 
 def look(lines: Iterable[bytes], levels: int = DEEPEST) -> Shape:
-    """Return the shape of the rows in JSON lines, inspecting ``levels`` levels below the rows.
-
-    Lines without a JSON object are ignored; they are rejected when rows are read.
-    """
+    """Return the shape of rows in JSON lines, down to ``levels`` below them; lines without an object are ignored."""
     shape, lines = Shape(), iter(lines)
     while some := list(islice(lines, _AT_ONCE)):
         shape.see(_objects(some), levels + 1)

@@ -83,10 +83,7 @@ class Statement:
 
 
 def read(text: str) -> Statement:
-    """Parse a statement; raise ``UsageError`` unless it is a single SELECT over one table.
-
-    Its expressions are checked later, with the columns.
-    """
+    """Parse a statement, except its expressions; raise ``UsageError`` unless it is a SELECT over one table."""
     try:
         parsed = [each for each in sqlglot.parse(text, read=SeaTunnel) if each is not None]
     except sqlglot.errors.SqlglotError as error:

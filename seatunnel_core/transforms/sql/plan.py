@@ -48,10 +48,7 @@ class Plan:
         return self.engine.run(rows, kinds)
 
     def announced(self, schema: TableSchema) -> TableSchema:
-        """Return the output table of the statement.
-
-        The table has no key if a column of the key is omitted or changed, or if rows multiply.
-        """
+        """Return the output table; it has no key if a column of the key is omitted or changed, or rows multiply."""
         return with_names(schema, self.columns, {} if self.explodes else self.passed)
 
 
