@@ -166,7 +166,9 @@ def staged_file(server: OssStandIn, folder: str) -> tuple[OssFileSink, Any, str]
 def test_what_is_gone_without_a_copy_is_an_error_that_names_both(server: OssStandIn, bucket: Any, folder: str) -> None:
     made, committable, key = staged_file(server, folder)
     bucket.delete_object(f"{folder[1:]}/.seatunnel/job/1/1/{key.rpartition('/')[2]}")
-    with pytest.raises(CommitError, match=rf"and oss://{BUCKET}/{key} no longer exist:.*missing_staged = published"):
+    with pytest.raises(
+        CommitError, match=rf"and its target oss://{BUCKET}/{key} no longer exist.*missing_staged = published"
+    ):
         commit(made, [committable], place(), may_be_committed=True)
     commit(sink(server, folder, missing_staged="published"), [committable], place(), may_be_committed=True)
 

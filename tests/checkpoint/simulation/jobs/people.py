@@ -161,6 +161,7 @@ class People:
             "restoring checkpoint",
             "cannot be restored",
             "does not exist",
+            "no manifest of it",
             "has no savepoint",
             "no free slot",
             "Undo that change",

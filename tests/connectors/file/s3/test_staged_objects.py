@@ -127,7 +127,9 @@ def staged_key(folder: str, key: str) -> str:
 def test_what_is_gone_without_a_copy_is_an_error_that_names_both(server: S3Server, folder: str) -> None:
     made, committable, key = staged_file(server, folder)
     server.client().delete_object(Bucket=BUCKET, Key=staged_key(folder, key))
-    with pytest.raises(CommitError, match=rf"and s3://{BUCKET}/{key} no longer exist:.*missing_staged = published"):
+    with pytest.raises(
+        CommitError, match=rf"and its target s3://{BUCKET}/{key} no longer exist.*missing_staged = published"
+    ):
         commit(made, [committable], place(), may_be_committed=True)
     commit(sink(server, folder, missing_staged="published"), [committable], place(), may_be_committed=True)
 
