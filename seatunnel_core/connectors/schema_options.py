@@ -21,24 +21,29 @@ SCHEMA_SAMPLE = Option(
     "schema_sample",
     within(1, 10**9),
     unit="rows",
-    doc="For json without schema: number of rows to infer columns and types from. For files, the first rows of "
-    "each; if unset, all rows. For other sources, the first rows; if unset, there is one column, content.",
+    doc=(
+        "For json without schema: number of rows from which columns and types are inferred. For files, the first rows "
+        "of each file; by default all rows. For other sources, the first rows; by default there is one column, "
+        "content."
+    ),
 )
 SCHEMA_CONTRACT = Option(
     "schema_contract",
     CONTRACT,
     default=SchemaContract(),
     doc="For json without schema: handling of later rows with a field that is not a column (columns), a list "
-    "that is not a child table (tables), or a value of another type (data_type). evolve and freeze: fail; "
-    "discard_row: skip the row; discard_value: drop the field. What is dropped is counted and reported. A "
-    "single word applies to all three.",
+    "that is not a child table (tables), or a value of another type (data_type). evolve and freeze fail; discard_row "
+    "skips the row; discard_value drops the field. Skipped rows and dropped fields are counted and reported. A single "
+    "word applies to all three.",
 )
 NESTING = Option(
     "nesting",
     ENUM(KEEP, COLUMNS, TABLES),
     default=KEEP,
-    doc="Handling of objects and lists in json rows: keep reads them as rows and arrays; columns makes a column "
-    "a__b of each field of an object; tables does too, and makes a child table of each list.",
+    doc=(
+        "Handling of objects and lists in json rows: keep reads them as rows and arrays; columns reads each field of "
+        "an object as a column a__b; tables also reads each list as a child table."
+    ),
 )
 MAX_NESTING = Option(
     "max_nesting",
@@ -50,7 +55,7 @@ COLUMN_NAMES = Option(
     "column_names",
     ENUM("written", "safe"),
     default="written",
-    doc="Naming of json columns: unchanged, or in small letters, digits and _ alone.",
+    doc="Naming of json columns: unchanged, or converted to lower-case letters, digits and _.",
 )
 INFERENCE: tuple[Option[Any], ...] = (SCHEMA_SAMPLE, SCHEMA_CONTRACT, NESTING, MAX_NESTING, COLUMN_NAMES)
 """All inference options, in the order of the reference pages."""

@@ -22,15 +22,19 @@ DATA_SOURCE = Option(
 OPTIONS = Option("options", MAP, secret=True, doc="Options of the format.")
 PATH = Option("path", STRING, doc="Argument of load, for formats that read files or tables by path.")
 SCHEMA = Option(
-    "schema", STRING, doc="Columns in Spark's notation, id BIGINT, name STRING; by default the format's own."
+    "schema",
+    STRING,
+    doc=("Columns in Spark's notation, such as id BIGINT, name STRING; by default the columns of the format."),
 )
 TABLE = Option("table", STRING, doc="Name of the table; by default plugin_output, else default.")
 REPLAYABLE = Option(
     "replayable",
     BOOLEAN,
     default=False,
-    doc="True if reading again gives the same rows, which only you can know. If false, a failure may duplicate "
-    "or lose rows.",
+    doc=(
+        "True to state that reading again returns the same rows; the engine cannot check this. If false, a failure "
+        "may duplicate or lose rows."
+    ),
 )
 
 

@@ -146,15 +146,19 @@ _PHASES = (
 FAMILIES: tuple[Family, ...] = (
     _counter("SourceReceivedCount", "Rows read.", lambda each: each.rows_read),
     _counter("SourceReceivedBytes", "Bytes read.", lambda each: each.bytes_read),
-    _gauge("SourceReceivedQPS", "Rows read per second, recently.", lambda each: each.rows_read_per_second),
+    _gauge("SourceReceivedQPS", "Rows read per second, over the last minute.", lambda each: each.rows_read_per_second),
     _gauge(
-        "SourceReceivedBytesPerSeconds", "Bytes read per second, recently.", lambda each: each.bytes_read_per_second
+        "SourceReceivedBytesPerSeconds",
+        ("Bytes read per second, over the last minute."),
+        lambda each: each.bytes_read_per_second,
     ),
     _counter("SinkWriteCount", "Rows staged for sinks; a row for two sinks counts twice.", lambda e: e.rows_written),
     _counter("SinkWriteBytes", "Bytes staged for sinks.", lambda each: each.bytes_written),
-    _gauge("SinkWriteQPS", "Rows staged per second, recently.", lambda each: each.rows_written_per_second),
+    _gauge("SinkWriteQPS", "Rows staged per second, over the last minute.", lambda each: each.rows_written_per_second),
     _gauge(
-        "SinkWriteBytesPerSeconds", "Bytes staged per second, recently.", lambda each: each.bytes_written_per_second
+        "SinkWriteBytesPerSeconds",
+        ("Bytes staged per second, over the last minute."),
+        lambda each: each.bytes_written_per_second,
     ),
     _counter("SinkCommittedCount", "Rows published by sinks.", lambda each: each.rows_committed),
     _counter("SinkCommittedBytes", "Bytes published by sinks.", lambda each: each.bytes_committed),
@@ -233,18 +237,18 @@ FAMILIES: tuple[Family, ...] = (
     _gauge("seatunnel_checkpoint_last_size_bytes", "The size of the last one.", lambda each: each.checkpoint_bytes),
     _of_sources(
         "seatunnel_source_lag_bytes",
-        "Size of the log that a source has not read yet. Grows while tables are read for the first time.",
+        "Size of the log that a source has not read yet. It grows during the initial snapshot.",
         lambda each: each.lag_bytes,
     ),
     _of_sources(
         "seatunnel_source_lag_seconds",
-        "Time by which the source is behind the end of the log, in seconds; 0 at the end.",
+        "Lag of the source behind the end of the log, in seconds; 0 at the end.",
         lambda each: each.lag_seconds,
     ),
     _of_snapshots("seatunnel_snapshot_tables", "Tables of the initial snapshot.", lambda each: each.tables),
     _of_snapshots("seatunnel_snapshot_tables_done", "Completely read tables.", lambda each: each.tables_done),
     _of_snapshots("seatunnel_snapshot_chunks_done", "Completely read chunks of tables.", lambda e: e.chunks_done),
-    Family("cluster_info", "gauge", "1, for the jobs of one user on one machine.", ("cluster", "master")),
+    Family("cluster_info", "gauge", "Always 1: the jobs of one user on one machine.", ("cluster", "master")),
     Family("cluster_time", "gauge", "Current time of this machine, in milliseconds since 1970.", ("cluster",)),
     Family("node_count", "gauge", "Processes that run jobs.", ("cluster",)),
     Family(

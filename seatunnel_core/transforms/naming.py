@@ -15,9 +15,11 @@ SUFFIX = Option("suffix", STRING, doc="Suffix added to the name.")
 REPLACEMENTS = Option(
     "replacements_with_regex",
     LIST(BLOCK(dict.fromkeys(("replace_from", "replace_to", "is_regex")))),
-    doc="Replacements as a list of { replace_from, replace_to, is_regex = true }: the parts of a name that match "
-    "replace_from, or with is_regex = false an equal name, become replace_to, regardless of convert_case. The last "
-    "matching entry applies.",
+    doc=(
+        "Replacements as a list of { replace_from, replace_to, is_regex = true }: the parts of a name that match "
+        "replace_from (with is_regex = false, the whole name) are replaced with replace_to, regardless of "
+        "convert_case. The last matching entry applies."
+    ),
 )
 NAMING = (CASE, PREFIX, SUFFIX, REPLACEMENTS)
 

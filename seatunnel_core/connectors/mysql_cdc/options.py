@@ -29,18 +29,24 @@ STARTUP_POS = Option(
     "startup.specific-offset.pos",
     within(4, 2**63 - 1),
     unit="bytes",
-    doc="Offset in the file, for startup.mode = specific. A transaction has to start there.",
+    doc="Offset in the file, for startup.mode = specific. It must be the start of a transaction.",
 )
 STARTUP_GTIDS = Option(
     "startup.specific-offset.gtid-set",
     STRING,
-    doc="Rejected: a start is a file and an offset.",
+    doc="Rejected: the start is set by a file and an offset.",
 )
 STARTUP_SKIP_EVENTS = Option(
-    "startup.specific-offset.skip-events", within(0, 2**31 - 1), default=0, doc="Only 0: a start is a transaction."
+    "startup.specific-offset.skip-events",
+    within(0, 2**31 - 1),
+    default=0,
+    doc=("Only 0: the start must be the beginning of a transaction."),
 )
 STARTUP_SKIP_ROWS = Option(
-    "startup.specific-offset.skip-rows", within(0, 2**31 - 1), default=0, doc="Only 0: a start is a transaction."
+    "startup.specific-offset.skip-rows",
+    within(0, 2**31 - 1),
+    default=0,
+    doc=("Only 0: the start must be the beginning of a transaction."),
 )
 STARTUP_TIMESTAMP = Option(
     "startup.timestamp",
@@ -115,7 +121,9 @@ def require_supported(options: Options) -> None:
         raise UsageError(f"option {STARTUP_GTIDS.key!r}: not supported; write {STARTUP_FILE.key} and .pos instead")
     for skipped in (STARTUP_SKIP_EVENTS, STARTUP_SKIP_ROWS):
         if options[skipped]:
-            raise UsageError(f"option {skipped.key!r}: a start inside of a transaction is not supported; remove it")
+            raise UsageError(
+                f"option {skipped.key!r}: a start inside a transaction is not supported; remove this option"
+            )
     for mode, value, needed in (
         (STARTUP_MODE, "specific", (STARTUP_FILE, STARTUP_POS)),
         (STARTUP_MODE, "timestamp", (STARTUP_TIMESTAMP,)),

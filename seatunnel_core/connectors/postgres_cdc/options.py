@@ -32,21 +32,26 @@ STARTUP = Option(
     "startup.mode",
     ENUM("initial", "snapshot-only", "latest", "earliest", "committed-offset"),
     default="initial",
-    doc="initial reads the tables and then their changes; snapshot-only ends after the tables. latest reads changes "
+    doc="initial reads the tables and then their changes; snapshot-only reads only the tables. latest reads changes "
     "from now on, earliest from the start of the slot, and committed-offset only if the slot exists.",
 )
 STOP = Option(
     "stop.mode",
     ENUM("never", "latest"),
     default="never",
-    doc="latest ends the job at the position of the log at which the tables had been read, or the job started.",
+    doc=(
+        "latest ends the job at the log position reached when the tables had been read or, without a snapshot, when "
+        "the job started."
+    ),
 )
 REQUIRE_FULL = Option(
     "require-replica-identity-full",
     BOOLEAN,
     default=False,
-    doc="True to reject tables without REPLICA IDENTITY FULL. Only sinks that need the old values of updated and "
-    "deleted rows need it; without it, these are null outside of the key.",
+    doc=(
+        "True to reject tables without REPLICA IDENTITY FULL. It is needed only if a sink uses the old values of "
+        "updated and deleted rows; without it, old values outside the key are null."
+    ),
 )
 
 SOURCE_OPTIONS: tuple[Option[Any], ...] = (

@@ -48,9 +48,11 @@ TARGET_CONTRACT = Option(
         shape={"anyOf": [json_shape.BLOCK, json_shape.TEXT]},
     ),
     default=TargetContract(),
-    doc="Handling of rows with a column that an existing table lacks (columns), or with a type that its column does "
-    "not hold (data_type). freeze: fail before the first row. evolve: add the column, with null in older rows, or "
-    "widen its type if that changes no value; otherwise fail. A single word applies to both.",
+    doc=(
+        "Handling of rows with a column that an existing table lacks (columns), or with a type that the column of the "
+        "table cannot store (data_type). freeze: fail before the first row. evolve: add the column, with null in "
+        "existing rows, or widen its type if this changes no value; otherwise fail. A single word applies to both."
+    ),
 )
 
 EXACT = 2**53

@@ -28,7 +28,7 @@ def made(**more: Any) -> MySQLCdcSource:
     [
         ({"format": "COMPATIBLE_DEBEZIUM_JSON", "debezium": {"tombstones.on.delete": "x"}}, "expected true or false"),
         ({"startup__specific_offset__gtid_set": "a:1-5"}, "gtid-set.*not supported; write startup"),
-        ({"startup__specific_offset__skip_events": 3}, "skip-events.*inside of a transaction"),
+        ({"startup__specific_offset__skip_events": 3}, "skip-events.*inside a transaction"),
         ({"startup__mode": "specific"}, "startup.specific-offset.file.*required for startup.mode = specific"),
         ({"startup__mode": "timestamp"}, "startup.timestamp.*required for startup.mode = timestamp"),
         ({"startup__timestamp": 5}, "startup.timestamp.*allowed only with startup.mode = timestamp"),
