@@ -19,6 +19,23 @@ class CaptureSetupError(SourceError):
     code = "CAPTURE-SETUP"
 
 
+class ColumnsChangedError(SourceChangedError):
+    """The columns of a captured table have changed.
+
+    What the engine did: it wrote all changes before the position in the message, and stopped with a checkpoint there.
+    It wrote no later change.
+
+    Retried: no, because the target does not have the new columns yet.
+
+    What to do: change the columns of the target in the same way, for example with the same ALTER TABLE. Then resume the
+    job with the command that it printed (`seatunnel -r JOB_ID`): it reads the new columns, and continues at that
+    position.
+    """
+
+    code = "COLUMNS-CHANGED"
+    stops_cleanly = True
+
+
 class LogRemovedError(SourceChangedError):
     """The server has removed a part of its binary log that the job has not read.
 

@@ -60,6 +60,10 @@ class SeaTunnelError(Exception):
     ends_job = False
     """True to stop the other pipelines of the job with a last checkpoint. Such an error is never retried."""
 
+    stops_cleanly = False
+    """True if an error of a poll ends the pipeline with a last checkpoint, which has the cursor of the poll before. A
+    resumed job then continues from that cursor, with nothing left to publish."""
+
     findings: tuple[str, ...] = ()
     """Independent findings if the message joins several, one per line. Use ``each_of`` to read them."""
 

@@ -103,6 +103,9 @@ class Enumerate:
     total: int | None = None
     """Number of splits of the frozen enumeration; ``None`` if it does not exist yet."""
 
+    memory: Mapping[str, Any] = field(factory=dict, repr=False)
+    """Restored cursor of an unbounded source, as JSON values; empty if there is none."""
+
 
 @frozen(kw_only=True)
 class Poll:

@@ -26,6 +26,7 @@ __all__ = [
     "SupportsPublishedQuery",
     "SupportsReplicationSlot",
     "SupportsRestoreCheck",
+    "SupportsRestoredSchemas",
     "SupportsRollback",
     "SupportsSaveMode",
     "can_roll_back",
@@ -111,6 +112,26 @@ class SupportsFacts(Protocol):
 
         Called in the driver before a poll. Must be a pure function: after a crash it is called again with an older
         cursor and the facts that were reported since.
+        """
+
+
+@runtime_checkable
+class SupportsRestoredSchemas(Protocol):
+    """Unbounded source with tables that may have other columns when a job is resumed."""
+
+    @abstractmethod
+    def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
+        """Return the schemas of the rows that are read from a cursor on.
+
+        Called in the driver before ``open``, each time a pipeline starts from a checkpoint with a cursor.
+
+        Args:
+            cursor: The restored cursor.
+            schemas: The schemas that ``enumerate`` returned when the job started.
+
+        Raises:
+            SourceChangedError: The rows from the cursor on have several schemas, or their schema is unknown.
+            SourceError: The system cannot be read.
         """
 
 

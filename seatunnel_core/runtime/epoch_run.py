@@ -79,14 +79,14 @@ class EpochRun:
         self._heard = False
         """True if an event has arrived since the last sample; otherwise no row has moved."""
         self._units = UnitRuns(work, shared, self.notices, self._metrics, self.deliver, self._when_spark_runs)
-        polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
+        self._polling = SourcePolling(work.sources, shared, self.notices, self.deliver, self._when_spark_runs)
         planner = Planner(
             *(work, shared, lambda: self._epoch, self._units.take, self.deliver, self._when_spark_runs),
             warned=self._metrics.warned,
         )
-        self._actions = self._action_table(planner, polling)
+        self._actions = self._action_table(planner)
 
-    def _action_table(self, planner: Planner, polling: SourcePolling) -> Mapping[type[Command], Callable[[Any], None]]:
+    def _action_table(self, planner: Planner) -> Mapping[type[Command], Callable[[Any], None]]:
         """Return the handler of each command and notice."""
         return {
             commands.ClaimEpoch: self._claim_epoch,
@@ -98,7 +98,7 @@ class EpochRun:
             commands.CancelTimer: self._cancel_timer,
             commands.PrepareSinks: self._prepare_sinks,
             commands.Enumerate: planner.enumerate,
-            commands.Poll: polling.poll,
+            commands.Poll: self._polling.poll,
             commands.RunUnit: self._units.run,
             commands.CancelUnits: self._units.cancel,
             commands.Commit: self._commit,
@@ -384,7 +384,7 @@ class EpochRun:
 
     def _end(self, command: commands.EndPipeline) -> None:
         self._metrics.sample(self.progress())
-        self._owner.epoch_ended(self, command)
+        self._owner.epoch_ended(self, self._polling.end(command))
 
 
 def _answered(build: Callable[[int, T], Event], value: T, now: int) -> Event:

@@ -6,10 +6,12 @@ from functools import partial
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.connector_api.source import PollResult
+from seatunnel_core.errors import SeaTunnelError
 from seatunnel_core.reporting.notices import Notices
 from seatunnel_core.runtime.shared import SharedResources
 from seatunnel_core.runtime.source_io import SourceIO
 from seatunnel_core.spark.failure import failure_of
+from seatunnel_core.work.failure import Failure
 
 
 class SourcePolling:
@@ -32,6 +34,8 @@ class SourcePolling:
         self._notices = notices
         self._deliver = deliver
         self._when_spark_runs = when_spark_runs
+        self._stopped_by: Failure | None = None
+        """Failure of a poll that ends the pipeline with a last checkpoint."""
 
     def poll(self, command: commands.Poll) -> None:
         """Poll a source, and deliver the discovered splits or the failure."""
@@ -73,8 +77,18 @@ class SourcePolling:
 
         return found
 
+    def end(self, command: commands.EndPipeline) -> commands.EndPipeline:
+        """Return the end of the pipeline: a failure if a poll has stopped it."""
+        if self._stopped_by is None or command.outcome is not commands.Outcome.STOPPED:
+            return command
+        return commands.EndPipeline(outcome=commands.Outcome.FAILED, failure=self._stopped_by)
+
     def _failed(self, command: commands.Poll, error: Exception) -> None:
         failure = failure_of(error)
+        if isinstance(error, SeaTunnelError) and error.stops_cleanly:
+            self._stopped_by = failure
+            self._deliver(lambda now: events.StopRequested(now_ms=now))
+            return
         if failure.retryable:  # other errors end the pipeline, which reports them
             self._notices.warned(command.source, (failure.message,))
         self._deliver(lambda now: events.PollFailed(now_ms=now, source=command.source, failure=failure))

@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 
 from attrs import Factory, evolve, field, frozen
 
-from seatunnel_core.connector_api.capabilities import SupportsFacts
+from seatunnel_core.connector_api.capabilities import SupportsFacts, SupportsRestoredSchemas
 from seatunnel_core.connector_api.errors import SourceError
 from seatunnel_core.connector_api.source import (
     DiscoveredObject,
@@ -67,12 +68,24 @@ class SourceIO:
         return retried(lambda: source.source.discover(_planning(source)))
 
     def enumerate(
-        self, source_name: str, attachment: str | None, items: Sequence[DiscoveredObject]
+        self,
+        source_name: str,
+        attachment: str | None,
+        items: Sequence[DiscoveredObject],
+        cursor: PollCursor,
     ) -> tuple[Enumeration, str]:
-        """Return the frozen enumeration of a source, and the name of its attachment (R12). ``items`` need Spark."""
+        """Return the frozen enumeration of a source, and the name of its attachment (R12). ``items`` need Spark.
+
+        Only the schemas of a restored enumeration may differ from the
+        frozen ones, if the source implements ``SupportsRestoredSchemas``.
+        """
         source = self._source(source_name)
         if attachment is not None:
             enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
+            if cursor and isinstance(source.source, SupportsRestoredSchemas):
+                whole = self._parts.whole(source_name, cursor)
+                restored_schemas = partial(source.source.restored_schemas, whole, enumeration.schemas)
+                enumeration = evolve(enumeration, schemas=tuple(retried(restored_schemas)))
             self.upstream.enumerated(source_name, enumeration.splits)
             return enumeration, attachment
         planning = _planning(source)

@@ -86,7 +86,7 @@ class Planner:
 
     def _plan(self, command: commands.Enumerate, items: Sequence[DiscoveredObject]) -> Then:
         source, attachment = command.source, command.attachment
-        enumeration, stored = self._work.sources.enumerate(source, attachment, items)
+        enumeration, stored = self._work.sources.enumerate(source, attachment, items, command.memory)
         self._work.sources.open(source, restored=attachment is not None)
         done = _Enumerated(command, enumeration, stored)
         if self._work.on_frames and self._work.plans_together:

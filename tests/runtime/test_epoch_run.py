@@ -89,7 +89,7 @@ class WorkWithASource:
     def discover(self, source_name: str) -> tuple[()]:
         return ()
 
-    def enumerate(self, source_name: str, attachment: str | None, items: Any) -> tuple[Enumeration, str]:
+    def enumerate(self, source_name: str, attachment: str | None, items: Any, cursor: Any) -> tuple[Enumeration, str]:
         return Enumeration(schemas=(), splits=()), "frozen"
 
     def open(self, source_name: str, *, restored: bool) -> None:

@@ -174,7 +174,9 @@ class SourceVertex:
     def _plan(self) -> None:
         """Request the enumeration of the source, even if all is emitted: units in flight need its schemas."""
         self._awaiting_enumeration = True
-        self._wiring.do(Enumerate(source=self.spec.name, attachment=self.state.attachment, total=self.state.total))
+        state = self.state
+        memory = state.memory or {}
+        self._wiring.do(Enumerate(source=self.spec.name, attachment=state.attachment, total=state.total, memory=memory))
 
     def _learn(self, facts: tuple[Fact, ...]) -> None:
         """Keep the facts for the next poll, and poll at once even during a pause."""

@@ -66,7 +66,7 @@ class Reading:
             if doubled:
                 raise SourceError(f"the query has two columns {doubled[0]!r}; rename one with AS")
         if self.options[opt.INT_NARROWING]:
-            columns = tuple(_narrowed(column) for column in columns)
+            columns = tuple(narrowed(column) for column in columns)
         if self.where:
             everything = f"SELECT * FROM {self.relation} WHERE ({self.where})"
             self.dialect.columns(connection, everything)
@@ -100,7 +100,8 @@ def _column(table: str, columns: Sequence[Column], name: str, option: str) -> Co
     )
 
 
-def _narrowed(column: Column) -> Column:
+def narrowed(column: Column) -> Column:
+    """Return a column as ``int_type_narrowing`` reads it."""
     return evolve(column, arrow=pa.bool_()) if column.declared == "tinyint(1)" else column
 
 

@@ -62,6 +62,13 @@ _COLUMN = re.compile(
 _KEY = re.compile(r"\b(?:PRIMARY|KEY|PARTITION|PARTITIONING|SYSTEM|PERIOD|CONSTRAINT|ENGINE|TABLESPACE)\b", _FLAGS)
 """Words with which such a clause may change more than the column."""
 
+_ONLY_COLUMNS = re.compile(
+    rf"(ADD\s*\(|(?:ADD|DROP)\s+(?:COLUMN\b|(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|CONSTRAINT)\b){_NAME})"
+    rf"|(?:MODIFY|CHANGE)\b|RENAME\s+COLUMN\b|ALTER\s+(?:COLUMN\b|{_NAME}))",
+    _FLAGS,
+)
+"""Clauses of ALTER TABLE that change columns, and nothing else of the rows."""
+
 _OTHER_ENGINE = re.compile(r"\bENGINE\b(?!\s*=?\s*[`\"]?InnoDB\b)", _FLAGS)
 _PARENTHESES = re.compile(r"\([^()]*\)")
 
@@ -104,6 +111,11 @@ class Definitions(CapturedTables):
     def changes(self, statement: Statement) -> list[str]:
         """Return the captured tables whose rows or columns the statement may have changed."""
         return sorted(set(self._changed(statement.text, statement.database.lower(), self._is_harmless)))
+
+    def describes(self, table: str) -> bool:
+        """Return True if the log or the record of the tables describes each version of a table completely."""
+        path = self._paths[table]
+        return path in self._by_name or not self._rules.restricts(path)
 
     def _changed(
         self, text: str, database: str, is_harmless: Callable[[str, str], bool] | None = None
@@ -152,6 +164,18 @@ class Definitions(CapturedTables):
         key = (parts[0], parts[1]) if len(parts) > 1 else (database, parts[0])
         if key in self._captured_names:
             yield self._captured_names[key]
+
+
+def only_changes_columns(text: str) -> bool:
+    """Return True if a statement that concerns a captured table changes its columns, and neither rows nor its name."""
+    found = _ALTER.match(_TOKEN.sub(_without_text, text))
+    if found is None or found[1]:
+        return False
+    return all(_is_harmless(each) or _is_of_columns(each) for each in _clauses(found[3]))
+
+
+def _is_of_columns(clause: str) -> bool:
+    return _ONLY_COLUMNS.match(clause) is not None and not _OTHER_ENGINE.search(_PARENTHESES.sub("", clause))
 
 
 def _without_text(token: re.Match[str]) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.mysql_cdc.progress import Progress, WindowChunk
@@ -48,10 +49,15 @@ class Planner:
         """Plan the next splits.
 
         Raises:
+            ColumnsChangedError: Columns of a captured table were changed.
             SourceChangedError: A captured table was redefined, or the log no longer has the next events.
         """
-        if progress.stopped:
+        if progress.stopped and not progress.changed:
             raise SourceChangedError(progress.stopped)
+        if progress.is_reported:
+            raise ColumnsChangedError(progress.stopped)
+        if progress.stopped:  # the last checkpoint must contain the change
+            return Planned(progress=evolve(progress, is_reported=True), again_ms=0)
         if progress.reading is not None or not progress.is_window_read:
             return Planned(
                 progress=progress

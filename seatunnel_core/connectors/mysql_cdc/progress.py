@@ -82,6 +82,15 @@ class Progress:
     stopped: str = ""
     """Message about the change of a captured table's definition at which reading stopped."""
 
+    changed: tuple[str, ...] = ()
+    """Tables with changed columns, at whose change reading stopped; empty if the job cannot be resumed after it."""
+
+    is_reported: bool = False
+    """True if the change was returned to the engine, so that the next poll stops the pipeline."""
+
+    defined: LogPosition | None = None
+    """Position up to which the recorded columns contain the changes of columns; ``None`` without a resumed change."""
+
     def cursor(self) -> dict[str, Any]:
         """Return the progress as JSON values."""
         return {
@@ -97,6 +106,9 @@ class Progress:
             "prepared": [*self.prepared],
             "committed_ms": self.committed_ms,
             "stopped": self.stopped,
+            "changed": [*self.changed],
+            "is_reported": self.is_reported,
+            "defined": None if self.defined is None else str(self.defined),
         }
 
     @classmethod
@@ -116,6 +128,9 @@ class Progress:
             prepared=tuple(stored.texts(cursor, "prepared")),
             committed_ms=stored.number(cursor, "committed_ms") if "committed_ms" in cursor else 0,
             stopped=stored.text(cursor, "stopped"),
+            changed=tuple(stored.texts(cursor, "changed")) if "changed" in cursor else (),
+            is_reported=bool(cursor.get("is_reported")),
+            defined=None if cursor.get("defined") is None else position_of(stored.text(cursor, "defined")),
         )
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
@@ -134,7 +149,14 @@ class Progress:
             return evolve(found, reading=None)
         read = position_of(stored.text(fact, "read"))
         stop = read if fact.get("ended") else self.stop
-        return evolve(found, log=read, reading=None, stop=stop, stopped=stored.text(fact, "stopped"))
+        changed = tuple(stored.texts(fact, "changed")) if "changed" in fact else ()
+        stopped = stored.text(fact, "stopped")
+        return evolve(found, log=read, reading=None, stop=stop, stopped=stopped, changed=changed)
+
+    @property
+    def is_copying(self) -> bool:
+        """True until the log is read up to the marks of the last chunks."""
+        return self.start is not None or bool(self.window) or self.reading == self.log
 
     @property
     def is_window_read(self) -> bool:

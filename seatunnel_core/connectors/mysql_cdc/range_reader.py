@@ -14,10 +14,10 @@ from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import Flags, both, emitted
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
-from seatunnel_core.connectors.change_data.shape import require_shape
+from seatunnel_core.connectors.change_data.shape import CONTINUE, START_ANEW, require_shape
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
-from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, only_changes_columns
 from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.message_source import logged_at
 from seatunnel_core.connectors.mysql_cdc.server import FULL_IMAGES, Server
@@ -42,6 +42,8 @@ class RangeReader:
     end: LogPosition
     body: Mapping[str, Any] = field(repr=False)
     emission: Emission = field(factory=Emission)
+    defined: LogPosition | None = None
+    """Position up to which the captured tables contain changes of columns; ``None`` without a resumed change."""
 
     def batches(self, context: ReadContext) -> Iterator[Batch]:
         """Yield the changed rows.
@@ -51,7 +53,8 @@ class RangeReader:
         """
         window = WindowFilter.of(self.body)
         limit = LIMIT_BYTES if window is None else None
-        read, stopped, ended, committed = self.start, "", False, dict[str, int]()
+        read, ended, committed = self.start, False, dict[str, int]()
+        stopped, changed = "", list[str]()
         numbers = RowNumbers()
         distributed = Distributed(set(stored.texts(self.body, "prepared")))
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
@@ -63,13 +66,13 @@ class RangeReader:
                 committed = {"committed_ms": inside[-1].timestamp * 1000}
             is_beyond = len(inside) < len(batch.transactions)
             read = max([end, *(each.end for each in inside)]) if is_beyond else batch.position
-            stopped = self._redefined(batch, end)
+            stopped, changed = self._redefined(batch, end, is_copying=window is not None)
             if stopped or is_beyond:
                 break
         prepared = sorted(distributed.prepared)
         if window is None:
             found = {"read": str(max(read, self.start)), "stopped": stopped, "prepared": prepared, "ended": ended}
-            context.report_fact({**found, **committed})
+            context.report_fact({**found, **committed, **({"changed": changed} if changed else {})})
         elif stopped:
             raise SourceChangedError(stopped)
         else:
@@ -122,20 +125,29 @@ class RangeReader:
         since_ms = stored.number(self.body, "since_ms") if "since_ms" in self.body else 0
         return transaction.begin < end and _milliseconds(transaction) >= since_ms
 
-    def _redefined(self, batch: ChangeBatch, end: LogPosition) -> str:
-        """Return a message if the statement at the end of the batch redefined captured tables, else ``""``."""
-        if batch.statement is None or not self._is_wanted(batch.statement.transaction, end):
-            return ""
+    def _redefined(self, batch: ChangeBatch, end: LogPosition, *, is_copying: bool) -> tuple[str, list[str]]:
+        """Return a message if the statement that ends the batch redefined captured tables, else ``""``.
+
+        The second value is the tables of which it only changed columns, so that a resumed job can continue.
+        """
+        statement = batch.statement
+        if statement is None or not self._is_wanted(statement.transaction, end):
+            return "", []
         definitions = self.log.tables
         assert isinstance(definitions, Definitions)
-        changed = definitions.changes(batch.statement)
-        if not changed:
-            return ""
-        return (
-            f"the statement at {batch.statement.transaction.begin} changes {', '.join(changed)} in a way that is not "
-            f"captured: {' '.join(batch.statement.text.split())[:200]!r}. No later change was read. Change the target "
-            "in the same way, and start a new job"
+        tables = definitions.changes(statement)
+        of_columns = only_changes_columns(statement.text)
+        begin = statement.transaction.begin
+        if not tables or (of_columns and self.defined is not None and begin < self.defined):
+            return "", []
+        goes_on = of_columns and not is_copying and self.emission.messages is None
+        goes_on = goes_on and all(map(definitions.describes, tables))
+        message = (
+            f"the statement at {begin} changes {'columns of ' if of_columns else ''}{', '.join(tables)}"
+            f"{'' if goes_on else ' in a way that is not captured'}: {' '.join(statement.text.split())[:200]!r}. No "
+            f"later change was read. {CONTINUE if goes_on else START_ANEW}"
         )
+        return message, tables if goes_on else []
 
 
 def _commit(transaction: Transaction) -> Commit:

@@ -4,10 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from attrs import evolve
+
 from seatunnel_core import stored
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
-from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
+from seatunnel_core.connectors.jdbc.reading import Found, narrowed
 from seatunnel_core.connectors.mysql_cdc.definitions import logged_columns
 
 
@@ -26,10 +29,26 @@ def recorded(tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs
 def same_tables(
     record: bytes, tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False
 ) -> list[Found]:
-    """Return the tables that were captured when the job started, without later ones.
+    """Return the tables that were in a record, without later ones.
 
     Raises:
         SourceChangedError: A table was removed, or has other columns, another key or another split column.
+    """
+    found = known_tables(record, tables, rules, logs_names=logs_names)
+    for name, columns in changed_columns(record, found).items():
+        raise SourceChangedError(
+            f"columns of {name} have changed since the job started: {', '.join(columns)}; start a new job"
+        )
+    return found
+
+
+def known_tables(
+    record: bytes, tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False
+) -> list[Found]:
+    """Return the tables of a record, in its order, with the columns that they have now.
+
+    Raises:
+        SourceChangedError: A table was removed, or has another key or another split column.
     """
     known = {each.reading.name: each for each in tables}
     found = []
@@ -40,19 +59,13 @@ def same_tables(
                 f"the table {name} is no longer captured: it was dropped, or the options changed; start a new job"
             )
         now = _record(table, rules, logs_names=logs_names)
-        if now["columns"] != then["columns"]:
-            both = (*now["columns"], *then["columns"])
-            changed = [column[0] for column in both if column not in now["columns"] or column not in then["columns"]]
-            raise SourceChangedError(
-                f"columns of {name} have changed since the job started: {', '.join(dict.fromkeys(changed))}; start a "
-                "new job"
-            )
         if now.get("masks") != then.get("masks"):
             raise SourceChangedError(
                 f"the masks or the filter of {name} have changed since the job started; restore them, or start a new "
                 "job"
             )
-        if "all" in now and now["all"] != then.get("all"):
+        is_same = now["columns"] == then["columns"]
+        if is_same and "all" in now and now["all"] != then.get("all"):
             raise SourceChangedError(
                 f"columns of {name} that are not selected may have changed since the job started, and the log does not "
                 "contain the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' on the server, or start a "
@@ -66,6 +79,26 @@ def same_tables(
                 )
         found.append(table)
     return found
+
+
+def changed_columns(record: bytes, tables: Sequence[Found]) -> dict[str, list[str]]:
+    """Return the names of changed columns by table, only for tables that have some."""
+    found, recorded_ones = {}, stored.parse(record)
+    for table in tables:
+        now, then = _columns(table), recorded_ones[table.reading.name]["columns"]
+        changed = [column[0] for column in (*now, *then) if column not in now or column not in then]
+        if now != then:
+            found[table.reading.name] = [*dict.fromkeys(changed)] or ["their order"]
+    return found
+
+
+def with_recorded_columns(record: bytes, table: Found, *, int_narrowing: bool) -> Found:
+    """Return a table with its columns in a record. Only changes in the log can be read with it."""
+    columns = [column_of(*each) for each in stored.parse(record)[table.reading.name]["columns"]]
+    if int_narrowing:
+        columns = [narrowed(column) for column in columns]
+    former = None if table.table is None else evolve(table.table, columns=tuple(columns))
+    return evolve(table, columns=tuple(columns), table=former)
 
 
 def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | None:
@@ -83,12 +116,16 @@ def _record(table: Found, rules: ColumnRules, *, logs_names: bool) -> dict[str, 
     split, columns = table.split_column, logged_columns(table)
     every = [[column.name, column.declared] for column in columns] if len(columns) > len(table.columns) else []
     return {
-        "columns": [[column.name, column.declared, column.collation] for column in table.columns],
+        "columns": _columns(table),
         **({"all": every} if every and not logs_names else {}),
         **({"masks": masks} if (masks := rules.recorded(table)) else {}),
         "key": [*table.schema().primary_key],
         "split": None if split is None else [split.name, split.order],
     }
+
+
+def _columns(table: Found) -> list[list[str]]:
+    return [[column.name, column.declared, column.collation] for column in table.columns]
 
 
 def _shown(part: Sequence[str] | None) -> str:

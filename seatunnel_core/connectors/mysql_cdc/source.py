@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 from attrs import evolve
@@ -27,7 +26,7 @@ from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import options as shared
 from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
-from seatunnel_core.connectors.change_data.chunks import ROW_BYTES, Chunks, ChunkStart
+from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
 from seatunnel_core.connectors.jdbc import options as jdbc
@@ -38,21 +37,28 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Piece
 from seatunnel_core.connectors.mysql_cdc import options as opt
 from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, capture_progress
+from seatunnel_core.connectors.mysql_cdc.changed_columns import ResumedColumns, defined_tables, resumed_columns
 from seatunnel_core.connectors.mysql_cdc.chunk_places import DIVISIBLE
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, path_of
+from seatunnel_core.connectors.mysql_cdc.job_start import first_progress
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
-from seatunnel_core.connectors.mysql_cdc.log_stream import begun_s
 from seatunnel_core.connectors.mysql_cdc.message_source import read_at
 from seatunnel_core.connectors.mysql_cdc.planning import Planned, Planner
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.range_reader import RangeReader
-from seatunnel_core.connectors.mysql_cdc.recorded_tables import later_tables, recorded, same_tables
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import (
+    changed_columns,
+    known_tables,
+    later_tables,
+    recorded,
+    same_tables,
+)
 from seatunnel_core.connectors.mysql_cdc.retention import Retention
 from seatunnel_core.connectors.mysql_cdc.server import Marking, Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.splits import described, split_of, start_of
 from seatunnel_core.connectors.mysql_cdc.stepped_chunks import SteppedChunks
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
-from seatunnel_core.connectors.mysql_cdc.times import first_file
 from seatunnel_core.connectors.mysql_log.columns import ValueRules
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -61,6 +67,7 @@ _LOCKS = (
     "the server has no GTIDs, so each chunk of a table is read with LOCK IN SHARE MODE: writers of its rows wait until "
     "it is read. Set gtid_mode = ON to read without locks"
 )
+_ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_columns": None}
 _SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 
 
@@ -111,10 +118,15 @@ class MySQLCdcSource(Source):
         self._planner: Planner | None = None
         self._observed: Observed | None = None
         self._oldest: LogPosition | None = None
+        self._columns: ResumedColumns | None = None
+        """Columns of a resumed job that its cursor does not have yet."""
+
+        self._defined: LogPosition | None = None
+        """Position up to which the tables contain changes of columns; ``None`` without a resumed change."""
 
     def __getstate__(self) -> dict[str, Any]:
         tables = tuple(_for_tasks(each) for each in self._tables)
-        return {**self.__dict__, "options": None, "_planner": None, "_observed": None, "_tables": tables, "_jdbc": None}
+        return {**self.__dict__, "options": None, "_jdbc": None, "_tables": tables, **_ONLY_IN_DRIVER}
 
     # -- planning -------------------------------------------------------------------------------------------------
 
@@ -149,19 +161,44 @@ class MySQLCdcSource(Source):
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
         schemas = self.planned_schemas()
-        splits = (
-            Split(index=index, weight_bytes=body.get("rows", 1) * ROW_BYTES, rows=body.get("rows", 1), body=body)
-            for index, body in enumerate(inspected)
-        )
+        splits = [split_of(index, body) for index, body in enumerate(inspected)]
         return Enumeration(schemas=schemas, splits=tuple(splits))
+
+    def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
+        """Return the schemas of the rows from the cursor on; columns of tables may have changed there."""
+        if self._emission.messages is not None:
+            return schemas
+        self._planner, self._columns = None, None
+        progress, record = Progress.of(cursor), cursor["tables"]
+        tables = self._look_again()
+        assert self._state is not None
+        rules, logs_names = self._emission.rules, self._state.logs_names
+        self._defined = progress.defined
+        known = known_tables(record, tables, rules, logs_names=logs_names)
+        if progress.changed or changed_columns(record, known):
+            tables, end = defined_tables(self._server, self._state, self._look_again)
+            known = known_tables(record, tables, rules, logs_names=logs_names)
+            self._columns = resumed_columns(
+                self._server, known, progress, record, end, rules, logs_names=logs_names, int_narrowing=self._narrowing
+            )
+            known, self._defined = self._columns.tables, self._columns.defined
+            by_name = {each.reading.name: each for each in known}
+            self._tables = tuple(by_name.get(each.reading.name, each) for each in tables)
+        return self._emission.schemas(known)
+
+    def _look_again(self) -> tuple[Found, ...]:
+        self._tables = ()
+        return self._look()
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         tables = self._look()
         assert self._state is not None
         rules, logs_names = self._emission.rules, self._state.logs_names
         names: bytes = cursor["tables"] if cursor else recorded(tables, rules, logs_names=logs_names)
-        progress = Progress.of(cursor) if cursor else self._first()
+        progress = Progress.of(cursor) if cursor else first_progress(self.options, self._server, self._state)
         self._require_same(progress, self._state)
+        if self._columns is not None:
+            progress, names = self._columns.applied(progress), self._columns.record
         if progress.stop is None:
             progress = evolve(progress, until_ms=self.options[opt.STOP_TIMESTAMP])
         warnings: list[str | None] = [] if cursor else [*self._warnings()]
@@ -181,6 +218,7 @@ class MySQLCdcSource(Source):
                 stops_at_end=self.options[opt.STOP_MODE] == "latest",
             )
         planned = self._planner.plan(progress)
+        self._columns = None  # the new cursor has them
         self._observe(planned, is_first=not cursor)
         return PollResult(
             items=planned.bodies,
@@ -200,7 +238,7 @@ class MySQLCdcSource(Source):
         """Raise ``SourceChangedError`` if the log after the cursor was removed, or the server is another one."""
         progress = Progress.of(cursor)
         self._require_same(progress, self._server.require_capturable())
-        self._server.require_retained(min([progress.log, *map(_start, unread)]))
+        self._server.require_retained(min([progress.log, *map(start_of, unread)]))
 
     def _require_same(self, progress: Progress, state: ServerState) -> None:
         """Raise an error if the server is not the one of a cursor."""
@@ -225,35 +263,8 @@ class MySQLCdcSource(Source):
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
         """Record the position of the log from which the oldest retained checkpoint continues."""
-        starts = [*map(_start, unread), *([position_of(stored.text(cursor, "log"))] if cursor else [])]
+        starts = [*map(start_of, unread), *([position_of(stored.text(cursor, "log"))] if cursor else [])]
         self._oldest = min(starts, default=None)
-
-    def _first(self) -> Progress:
-        assert self._state is not None
-        options, mode = self.options, self.options[opt.STARTUP_MODE]
-        if mode == "specific":
-            log = LogPosition(options[opt.STARTUP_FILE], options[opt.STARTUP_POS])
-        elif mode == "timestamp":
-            files = self._server.files()
-            if not self._server.is_replica(self._state):
-                files = [first_file(files, options[opt.STARTUP_TIMESTAMP], partial(begun_s, self._server))]
-            log = LogPosition(files[0], 4)
-        elif mode == "earliest":
-            log = LogPosition(self._server.files()[0], 4)
-        else:
-            log = self._server.position(self._state)
-        stop = None
-        if options[opt.STOP_MODE] == "specific":
-            stop = LogPosition(options[opt.STOP_FILE], options[opt.STOP_POS])
-        start = ChunkStart() if mode == "initial" else None
-        return Progress(
-            server=self._server.identity(self._state),
-            log=log,
-            start=start,
-            stop=stop,
-            since_ms=options[opt.STARTUP_TIMESTAMP],
-            until_ms=options[opt.STOP_TIMESTAMP],
-        )
 
     def _look(self) -> tuple[Found, ...]:
         """Return the captured tables, sorted by name; the result is cached."""
@@ -331,6 +342,7 @@ class MySQLCdcSource(Source):
             end=position_of(stored.text(body, "to")),
             body=body,
             emission=self._emission,
+            defined=self._defined,
         )
 
     def _log_reader(self, tables: Sequence[Found]) -> LogReader:
@@ -341,7 +353,7 @@ class MySQLCdcSource(Source):
         return LogReader(server=self._server, tables=captured, rules=rules)
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
-        return [_described(split.body) for split in splits]
+        return [described(split.body) for split in splits]
 
     def _of(self, names: Sequence[str]) -> list[Found]:
         known = {each.reading.name: each for each in self._tables}
@@ -383,17 +395,3 @@ def _for_tasks(found: Found) -> Found:
         return found
     columns = table.columns if len(table.columns) > len(found.columns) else ()
     return evolve(found, table=evolve(table, columns=columns, unique_keys=()))
-
-
-def _start(split: Split) -> LogPosition:
-    """Return the position from which a split needs the log."""
-    return position_of(stored.text(split.body, "log" if "chunk" in split.body else "from"))
-
-
-def _described(body: Mapping[str, Any]) -> str:
-    """Return a description of a split, for messages."""
-    if "chunk" not in body:
-        return f"log from {body['from']} to {body['to']}"
-    sides = [f"from {body['low']}"] if body["low"] is not None else []
-    sides += [f"below {body['high']}"] if body["high"] is not None else []
-    return f"table {body['table']}" + (f", {body['column']} {' '.join(sides)}" if sides else "")

@@ -48,6 +48,31 @@ class Mark:
 
 
 @frozen(kw_only=True)
+class ColumnsChange:
+    """A change of a table's columns, before which reading stopped."""
+
+    table: str
+    """Name of the table."""
+
+    shape: str
+    """Shape of the table before the change."""
+
+    message: str
+    is_reported: bool = False
+    """True if the state has been returned to the engine, so that the next poll stops the pipeline."""
+
+    def record(self) -> list[Any]:
+        """Return it as JSON values."""
+        return [self.table, self.shape, self.message, self.is_reported]
+
+    @classmethod
+    def from_record(cls, record: Sequence[Any]) -> "ColumnsChange":
+        """Return it from JSON values."""
+        table, shape, message, is_reported = record
+        return cls(table=table, shape=shape, message=message, is_reported=is_reported)
+
+
+@frozen(kw_only=True)
 class Capture:
     """State of the source between two polls."""
 
@@ -91,6 +116,9 @@ class Capture:
     stop: str = ""
     """Position at which the job ends; empty if it is unknown, or the job never ends."""
 
+    changed: ColumnsChange | None = None
+    """Change of columns at the position ``log``, at which reading stopped; ``None`` if there is none."""
+
     def record(self) -> dict[str, Any]:
         """Return the state as JSON values."""
         return {
@@ -109,6 +137,7 @@ class Capture:
             "reading": self.reading,
             "committed_ms": self.committed_ms,
             "stop": self.stop,
+            "changed": None if self.changed is None else self.changed.record(),
         }
 
     @classmethod
@@ -137,6 +166,7 @@ class Capture:
             reading=stored.text(record, "reading"),
             committed_ms=stored.number(record, "committed_ms") if "committed_ms" in record else 0,
             stop=stored.text(record, "stop"),
+            changed=None if record.get("changed") is None else ColumnsChange.from_record(record["changed"]),
         )
 
     # -- changes --------------------------------------------------------------------------------------------------
@@ -165,9 +195,16 @@ class Capture:
             marks.append(mark)
         return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
 
-    def logged(self, end: str, committed_ms: int = 0) -> "Capture":
-        """Record that the log was read up to a position; ``committed_ms`` is 0 if the range had no commit."""
-        return evolve(self, log=end, reading="", committed_ms=committed_ms or self.committed_ms)
+    def logged(self, end: str, committed_ms: int = 0, changed: ColumnsChange | None = None) -> "Capture":
+        """Return the state after the log was read up to a position.
+
+        Args:
+            end: The position.
+            committed_ms: Time of the last commit; 0 if there was none.
+            changed: Change of columns at the position.
+        """
+        committed_ms = committed_ms or self.committed_ms
+        return evolve(self, log=end, reading="", committed_ms=committed_ms, changed=changed)
 
 
 def marks_of(marks: Sequence[Mark], table: int) -> list[Mark]:

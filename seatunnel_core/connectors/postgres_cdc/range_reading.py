@@ -15,14 +15,14 @@ from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.emitted import both, emitted
 from seatunnel_core.connectors.change_data.origins import Commit, RowNumbers
-from seatunnel_core.connectors.change_data.shape import require_shape
+from seatunnel_core.connectors.change_data.shape import START_ANEW, shape_changes, shape_message
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
-from seatunnel_core.connectors.postgres_cdc.cursor import Mark
+from seatunnel_core.connectors.postgres_cdc.cursor import ColumnsChange, Mark
 from seatunnel_core.connectors.postgres_cdc.message_source import logged_at
 from seatunnel_core.connectors.postgres_cdc.seen import SeenRows, seen_rows
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
-from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, TableChanges, Truncation
+from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch, TableChanges, Transaction, Truncation
 from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
@@ -99,6 +99,15 @@ class RangeReader:
     _shapes: dict[int, object] = field(init=False, factory=dict)
     """Last shape of each table that matched the planned one."""
 
+    _emitted_to: int = field(init=False, default=-1)
+    """Number of the last transaction with emitted rows."""
+
+    read_to: Lsn = field(init=False)
+    """Position up to which the range was read; before its end if the columns of a table have changed there."""
+
+    changed: ColumnsChange | None = field(init=False, default=None)
+    """The change of columns that ended reading; ``None`` if the range was read to its end."""
+
     committed_ms: int = field(init=False, default=0)
     """Time of the last commit that was read, in milliseconds since 1970; 0 before the first one."""
 
@@ -106,9 +115,13 @@ class RangeReader:
 
     def __attrs_post_init__(self) -> None:
         self._numbers = {table.path: number for number, table in enumerate(self._tables)}
+        self.read_to = self._range.end
 
     def batches(self) -> Iterator[Batch]:
         """Yield the changed rows of the captured tables, in order.
+
+        Reading stops before the first transaction with a row of other columns. A batch is only emitted once the next
+        one is checked, because its last transaction may have such a row there.
 
         Raises:
             LogError: The log cannot be read.
@@ -129,28 +142,71 @@ class RangeReader:
         ):
             if wanted.confirm <= wanted.start:
                 reader.confirm(wanted.confirm)
+            held: ChangeBatch | None = None
+            end: Transaction | None = None
             for batch in reader.batches(wanted.end):
-                for each in batch.transactions:
-                    if each.complete:
-                        self.committed_ms = each.time_us // 1000 + _EPOCH_MS
-                for changes in batch.changes:
-                    yield from self._emitted(connection, batch, changes)
-                if batch.truncation is not None:
-                    self._require_seen(connection, batch.truncation)
+                end = self._first_changed(batch)
+                if held is not None:
+                    yield from self._of_batch(connection, held, end)
+                held = batch
+                if end is not None:
+                    break
+            if held is not None:
+                yield from self._of_batch(connection, held, end)
 
-    def _emitted(self, connection: Any, batch: ChangeBatch, changes: TableChanges) -> Iterator[Batch]:
+    def _of_batch(self, connection: Any, batch: ChangeBatch, end: Transaction | None) -> Iterator[Batch]:
+        """Yield the rows of a batch up to the first transaction that is not read, if there is one."""
+        before = [each for each in batch.transactions if end is None or each.number < end.number]
+        for each in before:
+            if each.complete:
+                self.committed_ms = each.time_us // 1000 + _EPOCH_MS
+        for changes in batch.changes:
+            yield from self._emitted(connection, batch, changes, end)
+        self._emitted_to = max([self._emitted_to, *(each.number for each in before)])
+        if batch.truncation is not None and batch.truncation.transaction in before:
+            self._require_seen(connection, batch.truncation)
+
+    def _first_changed(self, batch: ChangeBatch) -> Transaction | None:
+        """Return the first transaction with a row of other columns; ``None`` if there is none.
+
+        Raises:
+            SourceChangedError: Reading cannot stop before it.
+        """
+        found: Transaction | None = None
+        transactions = {each.number: each for each in batch.transactions}
+        for changes in batch.changes:
+            number = self._number(changes.table, f"log position {batch.position}")
+            if number is None or self._shapes.get(number) is changes.table:
+                continue
+            table = self._tables[number]
+            difference = shape_changes(changes.table.schema, table.found.schema().columns)
+            if not difference:
+                self._require_filtered(table, changes.table, f"log position {batch.position}")
+                self._shapes[number] = changes.table
+                continue
+            first = transactions[int(changes.transactions[0])]
+            if found is None or first.number < found.number:
+                found, self.read_to = first, first.commit_lsn
+                message = shape_message(table.name, difference, str(first.commit_lsn))
+                self.changed = ColumnsChange(table=table.name, shape=table.shape, message=message)
+        if found is not None and self.changed is not None:
+            is_begun = found.number <= self._emitted_to
+            if is_begun or self._range.marks or self._emission.messages is not None:
+                raise SourceChangedError(f"{self.changed.message}. {START_ANEW}")
+        return found
+
+    def _emitted(
+        self, connection: Any, batch: ChangeBatch, changes: TableChanges, end: Transaction | None
+    ) -> Iterator[Batch]:
         where = f"log position {batch.position}"
         number = self._number(changes.table, where)
-        if number is None:
+        before = None if end is None else changes.transactions < end.number
+        if number is None or (before is not None and not before.any()):
             return
         table = self._tables[number]
         schema = table.found.schema()
-        if self._shapes.get(number) is not changes.table:
-            require_shape(table.name, changes.table.schema, schema.columns, where)
-            self._require_filtered(table, changes.table, where)
-            self._shapes[number] = changes.table
         seen = self._marks(connection, number)
-        keep = None if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
+        keep = before if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
         keep = both(keep, self._emission.rules.kept(changes.rows, changes.misfits, table.found))
         origins = self._row_numbers.origins(schema.table, changes.transactions, _commits(batch))
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins)

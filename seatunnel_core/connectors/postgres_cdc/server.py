@@ -1,14 +1,17 @@
 """Checks and changes of a job's slot and publication on the server."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 from attrs import frozen
 
 from seatunnel_core.capture_errors import CaptureSetupError
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.jdbc.address import Address
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_log.created_objects import record_slots
-from seatunnel_core.connectors.postgres_log.errors import SlotChangedError, SlotInUseError
+from seatunnel_core.connectors.postgres_log.errors import LogError, SlotChangedError, SlotInUseError
 from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
 from seatunnel_core.connectors.postgres_log.publications import (
     TableName,
@@ -17,8 +20,10 @@ from seatunnel_core.connectors.postgres_log.publications import (
     create_publication,
     publication,
 )
-from seatunnel_core.connectors.postgres_log.slots import SlotState, slot_state
+from seatunnel_core.connectors.postgres_log.slots import SlotState, advance_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
+
+_log = logging.getLogger(__name__)
 
 _WRITTEN = """
 SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn()
@@ -219,3 +224,24 @@ def limit_note(connection: Any) -> str | None:
         "while the server writes more cannot be resumed. ALTER SYSTEM SET max_slot_wal_keep_size = -1 and SELECT "
         "pg_reload_conf() remove the limit"
     )
+
+
+def advance_idle_slot(connection: Any, slot: str, position: Lsn) -> None:
+    """Advance the slot while no range is read, so that an idle table does not retain the log."""
+    try:
+        if position.value:
+            advance_slot(connection, slot, position)
+    except (LogError, SlotInUseError) as error:
+        if not error.retryable:
+            raise
+        _log.warning("the slot %s was not advanced: %s", slot, error)
+
+
+def require_same_server(connection: Any, address: Address, identifier: str) -> None:
+    """Raise ``SourceChangedError`` if the server is not the one of a cursor."""
+    server = system_id(connection)
+    if server != identifier:
+        raise SourceChangedError(
+            f"{address} is another database cluster ({server}) than when the job started ({identifier}): positions of "
+            "its log mean something else. Start a new job"
+        )

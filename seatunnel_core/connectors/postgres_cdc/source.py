@@ -1,15 +1,14 @@
 """The source ``Postgres-CDC``: a snapshot of tables, and then their changes."""
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, ClassVar
 
 from attrs import evolve
 
-from seatunnel_core.capture_errors import CaptureSetupError, SlotInUseError
+from seatunnel_core.capture_errors import CaptureSetupError
 from seatunnel_core.connector_api.batch import Batch, TableSchema
-from seatunnel_core.connector_api.errors import ConnectorError, SourceChangedError, SourceError, UsageError
+from seatunnel_core.connector_api.errors import ConnectorError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Option, Options
 from seatunnel_core.connector_api.replication_slot import ReplicationSlot
 from seatunnel_core.connector_api.source import (
@@ -27,13 +26,15 @@ from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.change_data.emission import Emission
+from seatunnel_core.connectors.change_data.shape import require_same_keys
 from seatunnel_core.connectors.jdbc.databases.dialect import TASK_MODULES
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
 from seatunnel_core.connectors.jdbc.reading import only_shown
+from seatunnel_core.connectors.postgres_cdc import changed_columns
 from seatunnel_core.connectors.postgres_cdc import options as opt
 from seatunnel_core.connectors.postgres_cdc.capture_progress import Observed, capture_progress
 from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
-from seatunnel_core.connectors.postgres_cdc.cursor import Capture
+from seatunnel_core.connectors.postgres_cdc.cursor import Capture, ColumnsChange
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
 from seatunnel_core.connectors.postgres_cdc.job_slot import described_slot, drop_slot, needs_slot
 from seatunnel_core.connectors.postgres_cdc.message_source import read_at
@@ -46,7 +47,16 @@ from seatunnel_core.connectors.postgres_cdc.published_tables import (
     require_published,
 )
 from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange, RangeReader
-from seatunnel_core.connectors.postgres_cdc.server import LogEnd, limit_note, log_end, problems_of, slot_note, system_id
+from seatunnel_core.connectors.postgres_cdc.server import (
+    LogEnd,
+    advance_idle_slot,
+    limit_note,
+    log_end,
+    problems_of,
+    require_same_server,
+    slot_note,
+    system_id,
+)
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_cdc.splits import described, split_of
 from seatunnel_core.connectors.postgres_cdc.tables import (
@@ -55,16 +65,14 @@ from seatunnel_core.connectors.postgres_cdc.tables import (
     chosen_tables,
     identity_problems,
     in_order,
+    require_same_columns,
 )
-from seatunnel_core.connectors.postgres_log.errors import LogError
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import TableName, publication
-from seatunnel_core.connectors.postgres_log.slots import advance_slot, required_slot, slot_state
+from seatunnel_core.connectors.postgres_log.slots import required_slot, slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect
 
 _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_preparation": None}
-
-_log = logging.getLogger(__name__)
 
 
 class PostgresCdcSource(Source):
@@ -157,6 +165,18 @@ class PostgresCdcSource(Source):
             return Enumeration(schemas=(), splits=tuple(split_of(*each) for each in enumerate(inspected)))
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
+    def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
+        """Return the schemas of the tables as they are now; their keys must not have changed."""
+        self._tables, self._planner = (), None
+        state = Capture.from_record(cursor)
+        tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
+        if self._emission.messages is not None:
+            return schemas
+        changed_columns.require_resumable(changed_columns.with_present_columns(state, tables, emits_rows=True), tables)
+        present = self._emission.schemas([table.found for table in tables])
+        require_same_keys(present, schemas)
+        return present
+
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         try:
             return self._polled(cursor, planning)
@@ -169,9 +189,12 @@ class PostgresCdcSource(Source):
             state = self._state(connection, cursor, planning.job_id)
             if state is None:
                 assert self._preparation is not None, "only the driver polls"
-                return PollResult(
-                    items=(), cursor={}, again_ms=POLL_MS, warnings=self._preparation.warnings(connection)
-                )
+                warnings = self._preparation.warnings(connection)
+                return PollResult(items=(), cursor={}, again_ms=POLL_MS, warnings=warnings)
+            if state.changed is not None:
+                state = changed_columns.checked_change(state, self._present(connection))
+                if state.changed is not None:
+                    return PollResult(items=(), cursor=state.record(), again_ms=0)
             planner = self._planner_of(state)
             planner.job_id = planning.job_id
             planner.confirmed = self._published or planner.confirmed
@@ -191,7 +214,7 @@ class PostgresCdcSource(Source):
             if after.until:
                 snapshot.close()
             if not found.items and not after.reading and after.log:
-                self._confirm(connection, planner.confirmed)
+                advance_idle_slot(connection, self._settings.slot, planner.confirmed)
             return PollResult(items=found.items, cursor=after.record(), again_ms=found.again_ms)
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
@@ -201,7 +224,8 @@ class PostgresCdcSource(Source):
             if "chunk" in fact:
                 state = state.read(int(fact["chunk"]), str(fact["mark"]))
             else:
-                state = state.logged(str(fact["read"]), int(fact.get("committed_ms", 0)))
+                changed = ColumnsChange.from_record(fact["changed"]) if "changed" in fact else None
+                state = state.logged(str(fact["read"]), int(fact.get("committed_ms", 0)), changed)
         return state.record()
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
@@ -238,7 +262,7 @@ class PostgresCdcSource(Source):
         """Raise ``SourceChangedError`` if the slot was confirmed beyond the cursor, or the server is another one."""
         state = Capture.from_record(cursor)
         with self._connected() as connection:
-            self._require_same(connection, state)
+            require_same_server(connection, self._settings.address, state.server)
             if state.log:
                 slot = required_slot(connection, self._settings.slot)
                 slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
@@ -264,8 +288,10 @@ class PostgresCdcSource(Source):
         """Return the state of a cursor or of the start of the job; ``None`` while open transactions delay the start."""
         known = Capture.from_record(cursor) if cursor else None
         if known is not None:
-            self._require_same(connection, known)
+            require_same_server(connection, self._settings.address, known.server)
             self._planner_of(known)
+            emits_rows = self._emission.messages is None
+            known = changed_columns.with_present_columns(known, self._tables, emits_rows=emits_rows)
         if self._settings.reads_log:
             assert self._preparation is not None, "only the driver polls"
             is_reading = known is not None and bool(known.reading)
@@ -292,42 +318,29 @@ class PostgresCdcSource(Source):
             chunks=ChunkStart(table=0 if settings.reads_tables else len(tables)),
         )
 
-    def _require_same(self, connection: Any, state: Capture) -> None:
-        """Raise an error if the server is not the one of a cursor."""
-        server = system_id(connection)
-        if server != state.server:
-            raise SourceChangedError(
-                f"{self._settings.address} is another database cluster ({server}) than when the job started "
-                f"({state.server}): positions of its log mean something else. Start a new job"
-            )
+    def _present(self, connection: Any) -> Sequence[Captured]:
+        """Return the captured tables as they are now."""
+        published = publication(connection, self._settings.publication)
+        paths = [table.path for table in self._tables]
+        return captured_tables(self._dialect, connection, self._settings, paths, published, self._emission.rules)
 
     def _published_tables(self, connection: Any, tables: Sequence[Captured]) -> Mapping[TableName, PublishedTable]:
         return published_tables(connection, self._settings.publication, [table.path for table in tables])
 
     def _require_published(self, connection: Any, state: Capture) -> None:
         """Raise an error if the end of the next range may lack changes of a table."""
-        tables = in_order(self._tables, state.tables)
+        tables = in_order(self._tables, (name for name, _ in state.tables))
         known = list(zip([table.path for table in tables], state.published, strict=True))
         require_published(self._settings.publication, known, self._published_tables(connection, tables))
 
     def _planner_of(self, state: Capture) -> Planner:
         if self._planner is None:
-            self._tables = in_order(self._tables_of_server(), state.tables)
+            self._tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
             chunks = Chunks([table.found for table in self._tables])
             self._observed = Observed(chunks=chunks, reads_tables=self._settings.reads_tables)
             settings = self._settings
             self._planner = Planner(chunks, len(self._tables), settings.reads_log, settings.stops, settings.slot)
         return self._planner
-
-    def _confirm(self, connection: Any, position: Lsn) -> None:
-        """Advance the slot while no range is read, so that an idle table does not retain the log."""
-        try:
-            if position.value:
-                advance_slot(connection, self._settings.slot, position)
-        except (LogError, SlotInUseError) as error:
-            if not error.retryable:
-                raise
-            _log.warning("the slot %s was not advanced: %s", self._settings.slot, error)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -338,13 +351,15 @@ class PostgresCdcSource(Source):
                 yield from self._chunk(split.body["chunk"], context, where)
             else:
                 wanted = LogRange.of(split.body)
-                tables = in_order(self._tables, wanted.tables)
+                tables = in_order(self._tables, (name for name, _ in wanted.tables))
                 reader = RangeReader(self._settings, self._dialect, tables, wanted, context, self._emission)
                 yield from reader.batches()
-                context.report_fact({"read": str(wanted.end), "committed_ms": reader.committed_ms})
+                changed = {} if reader.changed is None else {"changed": reader.changed.record()}
+                context.report_fact({"read": str(reader.read_to), "committed_ms": reader.committed_ms, **changed})
 
     def _chunk(self, body: Mapping[str, Any], context: ReadContext, where: str) -> Iterator[Batch]:
-        (table,) = in_order(self._tables, [(body["table"], body["shape"])])
+        (table,) = in_order(self._tables, [body["table"]])
+        require_same_columns(table, body["shape"])
         rows = chunk_rows(self._dialect, table.found, body, body["snapshot"])
         batches = chunk_batches(table.found, rows, body["number"], f"{self._settings.address}, {where}", context)
         at = read_at(self._settings.address.database, table.path)

@@ -1,7 +1,7 @@
 """Captured tables of a server, and the problems that prevent their capture."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,9 @@ from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_log.publications import Publication, TableName
 from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
 from seatunnel_core.connectors.tables.table_path import TablePath
+
+_LOGS_GENERATED = 18_00_00
+"""First version of PostgreSQL that can publish generated columns, and lists only those that it publishes."""
 
 _TABLES = """
 SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c
@@ -62,11 +65,14 @@ class Captured:
 
     @cached_property
     def shape(self) -> str:
-        """Short fingerprint of the columns, their masks and the key."""
+        """Short fingerprint of the columns and the key; with masks or a filter, their fingerprint follows a hyphen."""
         schema = self.found.schema()
-        written = f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}"
-        written += f" {sorted(self.masks.items())}" if self.masks else ""
-        return hashlib.sha256(written.encode()).hexdigest()[:12]
+        columns = f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}"
+        return f"{_digest(columns)}-{_digest(str(sorted(self.masks.items())))}" if self.masks else _digest(columns)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def chosen_tables(connection: Any, settings: Settings) -> list[TableName]:
@@ -110,6 +116,7 @@ def captured_tables(
     """
     listed = _listed(connection, settings)
     configured = {named(entry[CONFIGURED_TABLE], listed)[1:]: entry for entry in settings.configured}
+    logs_generated = connection.info.server_version >= _LOGS_GENERATED
     return tuple(
         Captured(
             path=table,
@@ -117,8 +124,14 @@ def captured_tables(
             masks=rules.recorded(found),
             filtered=() if (row_filter := rules.row_filter(found)) is None else row_filter.columns,
         )
-        for table, found in _found(dialect, settings, tables, published, configured, rules)
+        for table, each in _found(dialect, settings, tables, published, configured, rules)
+        for found in [each if logs_generated else _without_generated(each)]
     )
+
+
+def _without_generated(found: Found) -> Found:
+    """Return a table without generated columns: a publication lists them, but the log does not contain them."""
+    return evolve(found, columns=tuple(column for column in found.columns if not column.generated))
 
 
 def _found(
@@ -171,25 +184,29 @@ def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool
     return problems
 
 
-def in_order(tables: Sequence[Captured], known: Sequence[tuple[str, str]]) -> tuple[Captured, ...]:
-    """Return the tables in the order of a cursor.
+def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured, ...]:
+    """Return tables by their names.
 
     Raises:
-        SourceChangedError: A table no longer exists, or has other columns.
+        SourceChangedError: A table no longer exists.
     """
     by_name = {table.name: table for table in tables}
     found = []
-    for name, shape in known:
+    for name in names:
         if name not in by_name:
             raise SourceChangedError(
                 f"the table {name} was captured when the job started, and the source no longer finds it; restore it, "
                 "or start a new job"
             )
-        if by_name[name].shape != shape:
-            now = ", ".join(f"{each.name} {each.type}" for each in by_name[name].found.schema().columns)
-            raise SourceChangedError(
-                f"the columns, masks or filter of {name} have changed since the job started; now they are {now}. Start "
-                "a new job"
-            )
         found.append(by_name[name])
     return tuple(found)
+
+
+def require_same_columns(table: Captured, shape: str) -> None:
+    """Raise ``SourceChangedError`` unless a table has the shape that it had when a chunk was planned."""
+    if table.shape != shape:
+        now = ", ".join(f"{each.name} {each.type}" for each in table.found.schema().columns)
+        raise SourceChangedError(
+            f"the columns, masks or filter of {table.name} have changed since the job started; now they are {now}. "
+            "Start a new job"
+        )

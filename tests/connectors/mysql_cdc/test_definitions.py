@@ -3,7 +3,7 @@
 import pytest
 
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
-from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, only_changes_columns
 from seatunnel_core.connectors.mysql_log.change_batch import Statement, Transaction
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
 from seatunnel_core.connectors.mysql_log.statements import StatementKind
@@ -140,3 +140,34 @@ def test_only_such_statements_end_a_batch() -> None:
 
     assert definitions.concerned_by(query("TRUNCATE orders"))
     assert not definitions.concerned_by(query("CREATE INDEX i ON orders (a)"))
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("ALTER TABLE orders ADD COLUMN c int", True),
+        ("ALTER TABLE orders ADD c int AFTER a, DROP b, ADD INDEX (c)", True),
+        ("ALTER TABLE orders ADD (c int, d int)", True),
+        ("ALTER TABLE orders ADD `primary` int", True),
+        ("ALTER TABLE orders MODIFY a bigint, ALGORITHM = COPY", True),
+        ("ALTER TABLE orders CHANGE a b int", True),
+        ("ALTER TABLE orders RENAME COLUMN a TO b", True),
+        ("ALTER TABLE orders ALTER COLUMN a SET DEFAULT 3", True),
+        ("ALTER TABLE orders ADD c int, RENAME TO other", False),
+        ("ALTER TABLE orders ADD c int ENGINE = BLACKHOLE", False),
+        ("ALTER TABLE orders ADD PARTITION (PARTITION p VALUES LESS THAN (3))", False),
+        ("ALTER TABLE orders DROP PARTITION p", False),
+        ("ALTER TABLE orders TRUNCATE PARTITION p", False),
+        ("ALTER TABLE orders DROP PRIMARY KEY, ADD PRIMARY KEY (a)", False),
+        ("ALTER TABLE orders ADD CONSTRAINT pk PRIMARY KEY (a)", False),
+        ("ALTER TABLE orders CONVERT TO CHARACTER SET latin1", False),
+        ("ALTER TABLE orders ADD SYSTEM VERSIONING", False),
+        ("ALTER IGNORE TABLE orders ADD c int", False),
+        ("ALTER TABLE other EXCHANGE PARTITION p WITH TABLE orders", False),
+        ("TRUNCATE orders", False),
+        ("RENAME TABLE orders TO other", False),
+        ("DROP TABLE orders", False),
+    ],
+)
+def test_statements_after_which_a_job_can_be_resumed(text: str, only: bool) -> None:
+    assert only_changes_columns(text) is only

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from attrs import define, evolve, field
 
+from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.chunks import Chunk, ChunkStart
 from seatunnel_core.connectors.jdbc.splitting import Piece
@@ -205,6 +206,14 @@ def test_a_redefined_table_stops_the_job() -> None:
     progress = first().with_fact({"read": "bin.000001:700", "stopped": "the statement …", "prepared": []})
     with pytest.raises(SourceChangedError, match="the statement"):
         planner(LogServer()).plan(stored(progress))
+
+
+def test_changed_columns_are_in_the_cursor_before_they_stop_the_job() -> None:
+    fact = {"read": "bin.000001:700", "stopped": "the statement …", "changed": ["shop.m"], "prepared": []}
+    planned = planner(LogServer()).plan(stored(first().with_fact(fact)))
+    assert (planned.bodies, planned.again_ms) == ((), 0)
+    with pytest.raises(ColumnsChangedError, match="the statement"):
+        planner(LogServer()).plan(stored(planned.progress))
 
 
 def test_a_job_with_an_end_in_time_ends_there_or_when_the_clock_has_passed_it() -> None:

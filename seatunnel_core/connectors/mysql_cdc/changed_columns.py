@@ -1,0 +1,173 @@
+"""Continuation of a resumed job whose tables have other columns than in its cursor."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from attrs import evolve, field, frozen
+
+from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
+from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, only_changes_columns, path_of
+from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
+from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import changed_columns, recorded, with_recorded_columns
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_log.captured_tables import Tables
+from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
+from seatunnel_core.connectors.mysql_log.events import QueryEvent
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+
+
+def defined_tables(
+    server: Server, state: ServerState, tables: Callable[[], tuple[Found, ...]]
+) -> tuple[tuple[Found, ...], LogPosition]:
+    """Return the tables, and a position: the tables contain the changes of columns before it, and no later ones.
+
+    Args:
+        server: The server.
+        state: Its state.
+        tables: Queries the tables.
+    """
+    before = tables()
+    while True:
+        end = server.position(state)
+        for table in before:  # this waits for a statement that is logged, but not visible yet
+            server.ask(f"SELECT 1 FROM {server.dialect.quoted(*path_of(table))} LIMIT 0")
+        after = tables()
+        if recorded(after) == recorded(before):
+            return after, end
+        before = after
+
+
+@frozen
+class ResumedColumns:
+    """Columns of the tables of a resumed job."""
+
+    tables: list[Found] = field(repr=False)
+    record: bytes = field(repr=False)
+    """Record of the tables for the cursor."""
+
+    defined: LogPosition
+    """Position up to which they contain the changes of columns in the log."""
+
+    def applied(self, progress: Progress) -> Progress:
+        """Return the progress of the resumed job, which reads behind the change at which it stopped."""
+        if progress.is_reported:
+            progress = evolve(progress, stopped="", changed=(), is_reported=False)
+        return evolve(progress, defined=self.defined)
+
+
+def resumed_columns(
+    server: Server,
+    tables: Sequence[Found],
+    progress: Progress,
+    record: bytes,
+    end: LogPosition,
+    rules: ColumnRules = EVERY_COLUMN,
+    *,
+    logs_names: bool = False,
+    int_narrowing: bool,
+) -> ResumedColumns:
+    """Return the columns with which a resumed job reads its tables.
+
+    Args:
+        server: The server.
+        tables: The captured tables as they are now.
+        progress: The restored progress.
+        record: Record of the tables in the restored cursor.
+        end: Position up to which the tables contain the changes of columns.
+        rules: Choice and masks of the columns, and filters of the rows.
+        logs_names: True if the log contains the names of columns.
+        int_narrowing: True to read TINYINT(1) as a boolean.
+
+    Raises:
+        SourceChangedError: The log has rows whose columns are unknown, or tables were being copied.
+        SourceError: The log cannot be read.
+    """
+    changed = changed_columns(record, tables)
+    if changed and progress.is_copying:
+        raise SourceChangedError(
+            f"the columns of {', '.join(changed)} have changed while the tables were being copied, so the copied rows "
+            "lack values. Start a new job"
+        )
+    definitions = Definitions(tables, rules, logs_names=logs_names)
+    if hidden := [table for table in changed if not definitions.describes(table)]:
+        raise SourceChangedError(
+            f"the columns of {', '.join(hidden)} have changed since the job started, some are not selected, and the "
+            "log does not contain the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' on the server, and "
+            "start a new job"
+        )
+    former, defined = former_tables(server, definitions, progress, changed, end)
+    found = [
+        with_recorded_columns(record, each, int_narrowing=int_narrowing) if each.reading.name in former else each
+        for each in tables
+    ]
+    return ResumedColumns(found, recorded(found, rules, logs_names=logs_names), defined)
+
+
+def former_tables(
+    server: Server, definitions: Definitions, progress: Progress, changed: Collection[str], end: LogPosition
+) -> tuple[Collection[str], LogPosition]:
+    """Return the tables of which the log has rows from before a change of columns, and the position of the first one.
+
+    These are read with their recorded columns, up to the change, at which the job stops. If there are none, the
+    position is the end.
+
+    Args:
+        server: The server.
+        definitions: The captured tables as they are now.
+        progress: The restored progress.
+        changed: Tables whose columns differ from the recorded ones.
+        end: Position up to which the log is searched.
+
+    Raises:
+        SourceChangedError: The log has rows of a table between two changes of its columns, or no change of columns.
+        SourceError: The log cannot be read.
+    """
+    seen = _SeenTables(definitions)
+    altered, former, first = set(progress.changed), set[str](), end
+    reader = LogReader(server=server, tables=seen)
+    for batch in reader.batches(progress.log, end, distributed=Distributed(set(progress.prepared))):
+        statement = batch.statement
+        if statement is None or statement.transaction.begin >= end or not only_changes_columns(statement.text):
+            continue
+        begin = statement.transaction.begin
+        for table in definitions.changes(statement):
+            if table in seen.names and table in altered:
+                raise SourceChangedError(
+                    f"the log has changed rows of {table} before {begin}, where {statement.text[:200]!r} changes its "
+                    "columns again: the table no longer has these columns, so the rows cannot be read. Start a new job"
+                )
+            if table in seen.names:
+                former.add(table)
+                first = min(first, begin)
+            altered.add(table)
+            seen.names.discard(table)
+    if unexplained := sorted(set(changed) - altered):
+        raise SourceChangedError(
+            f"the columns of {', '.join(unexplained)} have changed since the job started, and the log from "
+            f"{progress.log} on has no statement that changes them. Start a new job"
+        )
+    return former, first
+
+
+@frozen
+class _SeenTables(Tables):
+    """Records which captured tables have rows, and captures none."""
+
+    _definitions: Definitions
+    names: set[str] = field(factory=set, init=False)
+
+    def columns(self, database: str, table: str) -> Sequence[DeclaredColumn] | None:
+        if self._definitions.columns(database, table) is not None:
+            self.names.add(f"{database}.{table}")
+        return None
+
+    def selects(self, database: str, table: str) -> Callable[[str], bool] | None:
+        return None
+
+    def may_change_rows(self, statement: QueryEvent) -> bool:
+        return False
+
+    def concerned_by(self, statement: QueryEvent) -> bool:
+        return self._definitions.concerned_by(statement)

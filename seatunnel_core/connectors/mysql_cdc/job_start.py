@@ -1,0 +1,40 @@
+"""Start of a job: the position in the log, and whether tables are read."""
+
+from functools import partial
+
+from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.chunks import ChunkStart
+from seatunnel_core.connectors.mysql_cdc import options as opt
+from seatunnel_core.connectors.mysql_cdc.log_stream import begun_s
+from seatunnel_core.connectors.mysql_cdc.progress import Progress
+from seatunnel_core.connectors.mysql_cdc.server import Server, ServerState
+from seatunnel_core.connectors.mysql_cdc.times import first_file
+from seatunnel_core.connectors.mysql_log.position import LogPosition
+
+
+def first_progress(options: Options, server: Server, state: ServerState) -> Progress:
+    """Return the progress at the start of a job."""
+    mode = options[opt.STARTUP_MODE]
+    if mode == "specific":
+        log = LogPosition(options[opt.STARTUP_FILE], options[opt.STARTUP_POS])
+    elif mode == "timestamp":
+        files = server.files()
+        if not server.is_replica(state):
+            files = [first_file(files, options[opt.STARTUP_TIMESTAMP], partial(begun_s, server))]
+        log = LogPosition(files[0], 4)
+    elif mode == "earliest":
+        log = LogPosition(server.files()[0], 4)
+    else:
+        log = server.position(state)
+    stop = None
+    if options[opt.STOP_MODE] == "specific":
+        stop = LogPosition(options[opt.STOP_FILE], options[opt.STOP_POS])
+    start = ChunkStart() if mode == "initial" else None
+    return Progress(
+        server=server.identity(state),
+        log=log,
+        start=start,
+        stop=stop,
+        since_ms=options[opt.STARTUP_TIMESTAMP],
+        until_ms=options[opt.STOP_TIMESTAMP],
+    )
