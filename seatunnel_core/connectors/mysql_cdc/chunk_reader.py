@@ -54,7 +54,9 @@ class ChunkReader:
             self._begin(connection)
             found = dict(_rows(connection, "SHOW STATUS LIKE 'binlog_snapshot_%'"))
             if not found.get("Binlog_snapshot_file"):
-                raise SourceError(f"{self.server.dialect.address} reports no position of a snapshot; is log_bin set?")
+                raise SourceError(
+                    f"{self.server.dialect.address} reports no position for a snapshot; check that log_bin is set"
+                )
             yield from self._selected(connection, "")
         return LogPosition(found["Binlog_snapshot_file"], int(found["Binlog_snapshot_position"]))
 

@@ -44,7 +44,7 @@ class Correction:
     def _add(self, changes: TableChanges, before: set[int]) -> None:
         if not changes.complete:
             raise SourceError(
-                f"the log does not have all columns of changed rows of {changes.table.database}.{changes.table.name}; "
+                f"the log lacks columns of changed rows of {changes.table.database}.{changes.table.name}; "
                 f"{FULL_IMAGES}, and start a new job"
             )
         columns = [changes.rows.column(name).to_pylist() for name in self.key]

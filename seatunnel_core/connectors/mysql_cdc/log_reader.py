@@ -103,9 +103,9 @@ class LogReader:
                 f"{address}: the user has no privilege REPLICATION SLAVE; run GRANT REPLICATION SLAVE ON *.* TO it"
             )
         if error.number != _NOT_READABLE or not self._is_lost(start, error):
-            return SourceError(f"{address}: its log cannot be read from {start} on: {error}")
+            return SourceError(f"{address}: its log cannot be read from {start}: {error}")
         return LogRemovedError(
-            f"{address} no longer has its log from {start} on, so changes are lost ({error}). Start a new job, and let "
+            f"{address} no longer has its log from {start}, so changes are lost ({error}). Start a new job, and let "
             "the server keep its log for longer (binlog_expire_logs_seconds or expire_logs_days)"
         )
 
@@ -118,15 +118,16 @@ class LogReader:
     def _ended_early(self, position: LogPosition) -> LogError:
         """Return the error of a stream that ended inside a transaction after some of its rows were yielded."""
         error = LogError(
-            f"{self.server.dialect.address} ended its log inside of the transaction at {position}, for example because "
-            "the reader's query was killed; reading starts over"
+            f"{self.server.dialect.address} ended the log stream inside the transaction at {position}, for example "
+            "because the reader's query was killed; reading starts over"
         )
         error.retryable = True
         return error
 
     def _late(self, position: LogPosition, end: LogPosition) -> LogError:
         error = LogError(
-            f"{self.server.dialect.address} sent its log only up to {position} for {PATIENCE_S:.0f} s; expected {end}"
+            f"{self.server.dialect.address} has sent its log only up to {position} within {PATIENCE_S:.0f} s; "
+            f"expected {end}"
         )
         error.retryable = True
         return error

@@ -103,8 +103,8 @@ class Planner:
 
     def _reset(self, now: LogPosition, read: LogPosition) -> SourceChangedError:
         return SourceChangedError(
-            f"the log of {self.server.dialect.address} ends at {now}, but the job has read it up to {read}: it was "
-            "reset, so changes may be lost. Start a new job"
+            f"the log of {self.server.dialect.address} ends at {now}, but the job has read it up to {read}: the log "
+            "was reset, so changes may be lost. Start a new job"
         )
 
     def _marked(self, chunk: WindowChunk) -> MarkedChunk:

@@ -108,7 +108,7 @@ class ServerState:
         """Return the setting that prevents capturing, with a remedy; ``None`` if there is none."""
         found = {name: value.upper() for name, value in self.settings.items()}
         if found.get("log_bin") not in _ON:
-            return "it writes no binary log; set log_bin in its configuration, and restart it"
+            return "its binary log is disabled; set log_bin in the configuration of the server, and restart it"
         if found.get("binlog_format") != "ROW":
             return (
                 f"binlog_format is {found.get('binlog_format')}, so the log does not contain all changed rows; run SET "

@@ -244,8 +244,8 @@ class MySQLCdcSource(Source):
         """Raise an error if the server is not the one of a cursor."""
         if progress.server != self._server.identity(state):
             raise SourceChangedError(
-                f"{self._server.dialect.address} is another server than the one whose log the job has read; positions "
-                "of its log mean nothing there. Restore the url, or start a new job"
+                f"{self._server.dialect.address} is not the server whose log the job has read, so stored log "
+                "positions are invalid there. Restore the url, or start a new job"
             )
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:

@@ -20,8 +20,8 @@ def require_transactions(dialect: MySQL, path: TablePath, table: DatabaseTable |
     """
     if table is not None and not table.transactional:
         raise SourceError(
-            f"the table {'.'.join(path)} has an engine without transactions, so its rows and the log cannot be joined "
-            f"without a gap; run ALTER TABLE {dialect.quoted(*path)} ENGINE = InnoDB"
+            f"the table {'.'.join(path)} has an engine without transactions, so its rows cannot be read consistently "
+            f"with the log; run ALTER TABLE {dialect.quoted(*path)} ENGINE = InnoDB"
         )
 
 

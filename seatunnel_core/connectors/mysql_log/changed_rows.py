@@ -99,7 +99,7 @@ class ChangedRows:
         if collector is None:
             return False
         if transaction is None:
-            raise MalformedLogError("it is outside of a transaction; the start is inside of one")
+            raise MalformedLogError("it is outside a transaction; the start position is inside a transaction")
         kind, at = data[start + 4], start + _BODY
         extra, updates, compressed = _FORMS[kind]
         if extra:
@@ -121,7 +121,9 @@ class ChangedRows:
     def _without_table(self, table_id: bytes) -> bool:
         if table_id == _NO_TABLE:
             return False
-        raise MalformedLogError("no table map described its table; the start is inside of a transaction")
+        raise MalformedLogError(
+            "no table map event for its table precedes it; the start position is inside a transaction"
+        )
 
     def taken(self) -> tuple[TableChanges, ...]:
         """Return all rows as Arrow data, and drop them."""

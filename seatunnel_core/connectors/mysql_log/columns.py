@@ -63,8 +63,7 @@ class ValueRules:
             pc.local_timestamp(pa.scalar(0, pa.timestamp("us", zone)))
         except pa.ArrowException:
             raise LogError(
-                f"the time zone {zone!r} is not known here; write an offset such as +05:30, or a name such as "
-                "Europe/Berlin"
+                f"the time zone {zone!r} is unknown; write an offset such as +05:30, or a name such as Europe/Berlin"
             ) from None
 
 
@@ -127,7 +126,7 @@ def _require_count(name: str, table: TableMap, declared: Sequence[DeclaredColumn
     shown = f" ({', '.join(str(each) for each in names)})" if None not in names else ""
     remedy = "; a system-versioned table cannot be captured" if {"row_start", "row_end"} <= set(names) else ""
     raise TableShapeError(
-        f"{name} has {logged} columns in the log{shown}, and {len(declared)} are declared: "
+        f"{name} has {logged} columns in the log{shown}, but {len(declared)} are declared: "
         f"{', '.join(each.name for each in declared)}{remedy}"
     )
 
@@ -172,10 +171,12 @@ def _require_same(table: str, number: int, raw: RawColumn, known: DeclaredColumn
     """Raise an error if the declaration of a column differs from the log."""
     where = f"{table}: column {number + 1}"
     if raw.name is not None and raw.name != known.name:
-        raise TableShapeError(f"{where} is {raw.name} in the log, and {known.name} is declared")
+        raise TableShapeError(f"{where} is named {raw.name} in the log, but {known.name} is declared")
     kind = kind_of(known.declared)
     if kind not in TYPES:
-        raise TableShapeError(f"{where}, {known.name}, has the type {known.declared}, which is not known here")
+        raise TableShapeError(
+            f"{where}, {known.name}, has the type {known.declared}, which this version does not support"
+        )
     binary = raw.collation == BINARY
     shown = type_text(raw.type, raw.meta, unsigned=bool(raw.unsigned), binary=binary)
     differs = raw.type not in TYPES[kind]
@@ -183,7 +184,9 @@ def _require_same(table: str, number: int, raw: RawColumn, known: DeclaredColumn
     differs |= raw.collation is not None and raw.type in ct.TEXTS and binary != (kind in _OF_BYTES)
     differs |= _differs(kind, raw, numbers_of(known.declared))
     if differs:
-        raise TableShapeError(f"{where}, {known.name}, is {shown} in the log, and {known.declared} is declared")
+        raise TableShapeError(
+            f"{where}, {known.name}, has the type {shown} in the log, but {known.declared} is declared"
+        )
 
 
 def _differs(kind: str, raw: RawColumn, lengths: Sequence[int]) -> bool:

@@ -46,7 +46,9 @@ def format_description_of(body: bytes) -> FormatDescription:
         return FormatDescription(server_version=server, checksums=False)
     algorithm = fields.rest()[-1 - CHECKSUM_BYTES]
     if algorithm > 1:
-        raise UnsupportedLogError(f"the log has checksums of the algorithm {algorithm}, which is not known here")
+        raise UnsupportedLogError(
+            f"the log has checksums of the algorithm {algorithm}, which this version does not support"
+        )
     return FormatDescription(server_version=server, checksums=algorithm == 1)
 
 

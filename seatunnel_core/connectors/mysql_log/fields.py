@@ -24,7 +24,7 @@ class Fields:
         end = self._at + count
         if end > len(self._data):
             raise MalformedLogError(
-                f"{self._what} ends early: {count} bytes were expected at byte {self._at}, and {self.left} are left"
+                f"{self._what} ends early: expected {count} bytes at byte {self._at}, found {self.left}"
             )
         found = self._data[self._at : end]
         self._at = end
@@ -44,7 +44,7 @@ class Fields:
         if first < 251:
             return first
         if first in (251, 255):
-            raise MalformedLogError(f"{self._what} has the byte {first}, and a packed integer was expected")
+            raise MalformedLogError(f"{self._what}: expected a packed integer, found the byte {first}")
         return self.integer({252: 2, 253: 3, 254: 8}[first])
 
     def sized(self, size_bytes: int = 1) -> bytes:
@@ -76,4 +76,4 @@ def packed_at(data: bytes, at: int) -> tuple[int, int]:
         return data[at + 1] | data[at + 2] << 8 | data[at + 3] << 16, at + 4
     if first == 254:
         return int.from_bytes(data[at + 1 : at + 9], "little"), at + 9
-    raise MalformedLogError(f"a packed integer was expected, and the byte {first} was found")
+    raise MalformedLogError(f"expected a packed integer, found the byte {first}")

@@ -121,7 +121,7 @@ def _uuid(written: str, text: str) -> str:
     try:
         return str(UUID(written))
     except ValueError:
-        raise LogError(f"{written!r} in the GTID set {text!r} is no UUID") from None
+        raise LogError(f"{written!r} in the GTID set {text!r} is not a UUID") from None
 
 
 def _merged(intervals: Iterable[Interval]) -> Iterator[Interval]:

@@ -137,7 +137,7 @@ class LogDecoder:
         try:
             timestamp, kind, _, size, log_pos, flags = _HEADER(data, start)
             if size != end - start:
-                raise MalformedLogError(f"its header states {size} bytes, and it has {end - start}")
+                raise MalformedLogError(f"its header states {size} bytes, but it has {end - start}")
             if kind not in _OF_FILES:
                 if log_pos:
                     offset = self._offset + size
@@ -203,7 +203,7 @@ class LogDecoder:
     def _begin(self, begin: int, timestamp: int, gtid: bytes, *, explicit: bool) -> None:
         if self._transaction is not None:
             if self._has_rows:
-                raise MalformedLogError("a transaction begins before the end of another one")
+                raise MalformedLogError("a transaction begins before another one has ended")
             self._closed(self._transaction, Outcome.COMMITTED, begin)
         number = self._next_transaction
         self._transaction = found = Transaction(number, self._file, begin, timestamp, gtid)
@@ -223,7 +223,9 @@ class LogDecoder:
     def _end(self, outcome: Outcome, xa: XaId | None = None) -> ChangeBatch | None:
         found = self._transaction
         if found is None:
-            raise MalformedLogError("it ends a transaction that has not begun; the start is inside of a transaction")
+            raise MalformedLogError(
+                "it ends a transaction that has not begun; the start position is inside a transaction"
+            )
         self._closed(found, outcome, self._offset, xa)
         if self._stop is not None and self._stop(found):
             return self._batch(Reason.STOP)
@@ -346,7 +348,7 @@ class LogDecoder:
 def _require_ignorable(flags: int) -> None:
     """Raise an error for an unknown event unless its flags allow readers to ignore it."""
     if not flags & et.IGNORABLE_FLAG:
-        raise UnsupportedLogError("such events are not supported, and might change rows")
+        raise UnsupportedLogError("such events are not supported, but may change rows")
 
 
 def _ignored(data: bytes, start: int, end: int, timestamp: int) -> None:

@@ -40,7 +40,7 @@ def events_of(file: Any) -> Iterator[tuple[bytes, int, int]]:
         while end - at >= HEADER_BYTES:
             (size,) = _SIZE(data, at + 9)
             if not HEADER_BYTES <= size <= _MOST_BYTES:
-                raise MalformedLogError(f"an event states a size of {size} bytes")
+                raise MalformedLogError(f"the header of an event states a size of {size} bytes")
             if end - at < size:
                 data = data[at:] + _exactly(file, size - (end - at))
                 at, end = 0, len(data)
@@ -56,7 +56,7 @@ def _exactly(file: Any, count: int) -> bytes:
     while count:
         part = _read(file, min(count, _CHUNK_BYTES))
         if not part:
-            raise MalformedLogError(f"the log ends inside of an event, of which {count} bytes are missing")
+            raise MalformedLogError(f"the log ends inside an event: {count} bytes are missing")
         parts.append(part)
         count -= len(part)
     return b"".join(parts)

@@ -33,7 +33,7 @@ def payload_events(body: bytes) -> Iterator[tuple[bytes, int, int]]:
             size = value.packed()
     data = fields.rest()
     if size is not None and size != len(data):
-        raise MalformedLogError(f"a compressed transaction has {len(data)} bytes, and {size} were stated")
+        raise MalformedLogError(f"a compressed transaction has {len(data)} bytes, expected {size}")
     yield from events_of(_opened(data, compression))
 
 
@@ -41,5 +41,7 @@ def _opened(data: bytes, compression: int) -> Any:
     if compression == _NONE:
         return pa.BufferReader(data)
     if compression != _ZSTD:
-        raise UnsupportedLogError(f"a transaction has the compression {compression}, which is not known here")
+        raise UnsupportedLogError(
+            f"a transaction has the compression {compression}, which this version does not support"
+        )
     return pa.CompressedInputStream(pa.BufferReader(data), "zstd")

@@ -38,7 +38,7 @@ class LogPosition:
         """Return the number of the file; names may grow, as from ``binlog.999999`` to ``binlog.1000000``."""
         mine, its = _NAME.fullmatch(self.file), _NAME.fullmatch(other.file)
         if mine is None or its is None or mine[1] != its[1]:
-            raise LogError(f"the positions {self} and {other} are of different logs, so they have no order")
+            raise LogError(f"the positions {self} and {other} belong to different logs and cannot be compared")
         return int(mine[2])
 
 
@@ -50,7 +50,7 @@ def position_of(text: str) -> LogPosition:
     """
     file, _, offset = text.rpartition(":")
     if not file or not offset.isdigit():
-        raise LogError(f"{text!r} is no position in a log; expected a file and an offset, such as binlog.000042:4")
+        raise LogError(f"{text!r} is not a position in a log; expected a file and an offset, such as binlog.000042:4")
     return LogPosition(file, int(offset))
 
 

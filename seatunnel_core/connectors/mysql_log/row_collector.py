@@ -95,7 +95,7 @@ class RowCollector:
         """
         rows, at = layout.program(data, start, end, self._appends)
         if at != end or not rows:
-            raise MalformedLogError(f"the rows of {self._name} do not end where their event ends, or are missing")
+            raise MalformedLogError(f"the rows of {self._name} are incomplete, or longer than their event")
         images = rows * layout.images
         if layout.nowhere:
             for column in layout.nowhere:
@@ -156,7 +156,7 @@ class RowCollector:
         columns = self.table.logged
         count, at = packed_at(head, 0)
         if count != len(columns):
-            raise MalformedLogError(f"rows of {self._name} have {count} columns, and its table map {len(columns)}")
+            raise MalformedLogError(f"rows of {self._name} have {count} columns, but its table map has {len(columns)}")
         kinds, size = _KINDS[kind], (count + 7) // 8
         present = [
             tuple(bool(head[at + image * size + n // 8] >> n % 8 & 1) for n in range(count))

@@ -111,7 +111,7 @@ class ServerStream:
             )
         at = request.start if isinstance(request.start, LogPosition) else LogPosition("", 4)
         if at.offset > 0xFFFFFFFF:
-            raise LogError(f"the server cannot start at {at}: it takes offsets below 4 GiB")
+            raise LogError(f"the server cannot start at {at}: offsets must be below 4 GiB")
         head = bytes([_BINLOG_DUMP]) + at.offset.to_bytes(4, "little") + flags.to_bytes(2, "little")
         return head + server_id + at.file.encode()
 
@@ -174,7 +174,7 @@ class ServerStream:
         if status == _ERROR and end - start > 3:
             number = int.from_bytes(data[start + 1 : start + 3], "little")
             text = data[start + 3 : end].decode("utf-8", "replace")
-            raise LogServerError(f"the server ended its log with error {number}: {text.lstrip('#')[5:]}", number)
+            raise LogServerError(f"the server ended the log stream with error {number}: {text.lstrip('#')[5:]}", number)
         raise MalformedLogError(f"the server sent a packet of the unknown kind {status}")
 
     def _next(self) -> bytes:

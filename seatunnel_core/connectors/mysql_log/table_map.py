@@ -80,7 +80,8 @@ def _metas(codes: bytes, fields: Fields, table: str) -> Iterator[tuple[int, tupl
         size = ct.META_BYTES.get(code)
         if size is None:
             raise UnsupportedLogError(
-                f"{table}: column {number + 1} has the type {code}, which is not known here; exclude the table"
+                f"{table}: column {number + 1} has the type {code}, which this version does not support; exclude the "
+                "table"
             )
         meta = fields.take(size)
         if code == ct.STRING:

@@ -197,7 +197,7 @@ class LogDecoder:
 
     def _begin(self, data: Any) -> None:
         if self._transaction is not None:
-            raise MalformedLogError("a transaction starts before the end of another one")
+            raise MalformedLogError("a transaction starts before another one has ended")
         commit_position, time_us, xid = begin_of(data, HEADER_BYTES)
         found = Transaction(self._next_transaction, xid, commit_position, time_us)
         self._transaction = found

@@ -243,8 +243,8 @@ class ReplicationConnection:
         state = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
         if state == _SKIPPED:
             self._missing = PublicationError(
-                f"{self._safe(result.error_message.decode(errors='replace'))} A slot needs to be created after its "
-                "publications; the changes of their tables since then are not sent, so read the tables again"
+                f"{self._safe(result.error_message.decode(errors='replace'))} A slot must be created after its "
+                "publications; changes between their creation and now are not sent, so read the tables again"
             )
 
     def _is_readable(self, deadline: float) -> bool:

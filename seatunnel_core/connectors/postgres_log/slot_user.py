@@ -63,8 +63,8 @@ def taken(slot: str, user: Session, *, is_denied: bool = False) -> SlotTakenErro
         user: The session that uses it.
         is_denied: True if the session belongs to the same job, and the job's user lacks the privilege to end it.
     """
-    denied = ", which the user of this job may not end" if is_denied else ""
+    denied = ", which the user of this job has no permission to end" if is_denied else ""
     return SlotTakenError(
-        f"the replication slot {slot} is used by {user}{denied}. Each job needs a slot of its own: choose another "
+        f"the replication slot {slot} is used by {user}{denied}. Each job needs its own slot: choose another "
         "slot.name, or stop the other job or program first"
     )

@@ -101,14 +101,14 @@ class SlotState:
             )
         if self.confirmed > start:
             raise SlotAdvancedError(
-                f"the replication slot {self.name} was confirmed up to {self.confirmed}, and reading needs to continue "
-                f"at {start}: the server does not send the transactions between them any more. Another job has used "
-                "the slot, or the state is older than the oldest retained checkpoint; read the tables again"
+                f"the replication slot {self.name} was confirmed up to {self.confirmed}, but reading must continue at "
+                f"{start}: the server no longer sends the transactions in between. Another job has used the slot, or "
+                "the state is older than the oldest retained checkpoint; read the tables again"
             )
         if self.active_pid is not None and self.active_pid != reader_pid:
             raise SlotInUseError(
                 f"the replication slot {self.name} is read by another connection (process {self.active_pid} of the "
-                "server); each job needs a slot of its own"
+                "server); each job needs its own slot"
             )
 
 
@@ -156,8 +156,8 @@ def required_slot(connection: Any, name: str) -> SlotState:
     found = slot_state(connection, name)
     if found is None:
         raise SlotMissingError(
-            f"the replication slot {name} does not exist (any more): the server keeps no log for it. Read the tables "
-            "again, which creates it"
+            f"the replication slot {name} does not exist or was dropped, so the server keeps no log for it. Read the "
+            "tables again; this creates the slot"
         )
     return found
 

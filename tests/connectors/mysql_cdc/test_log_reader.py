@@ -63,7 +63,7 @@ def test_rows_of_a_transaction_are_never_yielded_twice() -> None:
     log = reader([batch(transaction(1, Outcome.OPEN), end=100, rows=[1])])
     found = log.batches(at(100), at(290))
     next(found)
-    with pytest.raises(LogError, match=r"ended its log inside of the transaction at bin\.000001:100") as raised:
+    with pytest.raises(LogError, match=r"ended the log stream inside the transaction at bin\.000001:100") as raised:
         next(found)
     assert raised.value.retryable
 
@@ -79,7 +79,7 @@ def test_another_reader_checks_distributed_transactions_from_a_position_on() -> 
 
 
 def test_only_a_removed_log_is_reported_as_removed() -> None:
-    error = LogServerError("the server ended its log with error 1236: bogus data in log event", 1236)
+    error = LogServerError("the server ended the log stream with error 1236: bogus data in log event", 1236)
     assert isinstance(reader(files=["bin.000002"])._refused(at(4), error), SourceChangedError)
     found = reader()._refused(at(4), error)
     assert not isinstance(found, SourceChangedError)

@@ -138,7 +138,7 @@ def test_marks_of_the_first_window_may_lie_below_the_start() -> None:
     assert [body.get("chunk") for body in same.bodies] == [8, 9, 10]
     assert same.progress.log == at(60)
     with pytest.raises(
-        SourceChangedError, match=r"ends at bin\.000001:59, but the job has read it up to .*:60: it was"
+        SourceChangedError, match=r"ends at bin\.000001:59, but the job has read it up to .*:60: the log was"
     ):
         plan(marked(same.progress, 70, 59, 70))
 
@@ -198,7 +198,7 @@ def test_a_log_without_the_next_events_is_an_error() -> None:
     with pytest.raises(SourceChangedError, match=r"no longer has the log file bin\.000001.*oldest one is bin\.000002"):
         planner(LogServer(900, "bin.000002")).plan(progress)
     server = LogServer(50)
-    with pytest.raises(SourceChangedError, match="it was reset"):
+    with pytest.raises(SourceChangedError, match="the log was reset"):
         planner(server).plan(progress)
 
 

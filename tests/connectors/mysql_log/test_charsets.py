@@ -39,9 +39,11 @@ def test_collations(collation: int, charset: str) -> None:
 
 def test_unknown_ids_and_names_are_refused() -> None:
     for collation in (0, 17, 400, 9_999):
-        with pytest.raises(UnsupportedLogError, match=rf"c has the collation {collation}, which is not known here"):
+        with pytest.raises(
+            UnsupportedLogError, match=(rf"c has the collation {collation}, which this version does not support")
+        ):
             charset_of(collation, "c")
-    with pytest.raises(UnsupportedLogError, match="the character set 'klingon' is not known here"):
+    with pytest.raises(UnsupportedLogError, match="does not support the character set 'klingon'"):
         decoder_of("klingon")
 
 

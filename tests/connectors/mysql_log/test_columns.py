@@ -116,17 +116,29 @@ def test_types_without_a_declaration_are_those_of_jdbc() -> None:
 @pytest.mark.parametrize(
     ("raw", "text", "said"),
     [
-        (RawColumn(type=ct.LONG), "bigint", r"shop\.t: column 1, c, is int in the log, and bigint is declared"),
-        (RawColumn(type=ct.LONG, unsigned=True), "int", "is int unsigned in the log, and int is declared"),
-        (RawColumn(type=ct.LONG, name="d"), "int", "column 1 is d in the log, and c is declared"),
-        (RawColumn(type=ct.NEWDECIMAL, meta=(10, 2)), "decimal(10,3)", r"is decimal\(10,2\) in the log"),
-        (RawColumn(type=ct.NEWDECIMAL, meta=(10, 2)), "decimal", r"is decimal\(10,2\) in the log"),
-        (RawColumn(type=ct.BIT, meta=(1, 0)), "bit(9)", r"is bit\(1\) in the log"),
-        (RawColumn(type=ct.DATETIME2, meta=(3,)), "datetime", "is datetime in the log"),
-        (RawColumn(type=ct.DATETIME), "datetime(3) /* mariadb-5.3 */", "is datetime in the log"),
-        (RawColumn(type=ct.VARCHAR, meta=(20,)), "vector(3)", r"has the type vector\(3\), which is not known here"),
-        (RawColumn(type=ct.VARCHAR, meta=(20,), collation=63), "varchar(20)", r"is varbinary in the log"),
-        (RawColumn(type=ct.BLOB, meta=(2,), collation=45), "blob", "is text in the log, and blob is declared"),
+        (
+            RawColumn(type=ct.LONG),
+            "bigint",
+            r"shop\.t: column 1, c, has the type int in the log, but bigint is declared",
+        ),
+        (RawColumn(type=ct.LONG, unsigned=True), "int", "has the type int unsigned in the log, but int is declared"),
+        (RawColumn(type=ct.LONG, name="d"), "int", "column 1 is named d in the log, but c is declared"),
+        (RawColumn(type=ct.NEWDECIMAL, meta=(10, 2)), "decimal(10,3)", r"has the type decimal\(10,2\) in the log"),
+        (RawColumn(type=ct.NEWDECIMAL, meta=(10, 2)), "decimal", r"has the type decimal\(10,2\) in the log"),
+        (RawColumn(type=ct.BIT, meta=(1, 0)), "bit(9)", r"has the type bit\(1\) in the log"),
+        (RawColumn(type=ct.DATETIME2, meta=(3,)), "datetime", "has the type datetime in the log"),
+        (RawColumn(type=ct.DATETIME), "datetime(3) /* mariadb-5.3 */", "has the type datetime in the log"),
+        (
+            RawColumn(type=ct.VARCHAR, meta=(20,)),
+            "vector(3)",
+            (r"has the type vector\(3\), which this version does not support"),
+        ),
+        (RawColumn(type=ct.VARCHAR, meta=(20,), collation=63), "varchar(20)", r"has the type varbinary in the log"),
+        (
+            RawColumn(type=ct.BLOB, meta=(2,), collation=45),
+            "blob",
+            "has the type text in the log, but blob is declared",
+        ),
         (RawColumn(type=ct.VARCHAR, meta=(20,)), "varchar(20)", r"varchar\(20\) is declared without its character set"),
     ],
 )
@@ -137,7 +149,7 @@ def test_a_declaration_that_differs_from_the_log_is_an_error(raw: RawColumn, tex
 
 def test_another_number_of_columns_is_an_error() -> None:
     raw = [RawColumn(type=ct.LONG, name="c"), RawColumn(type=ct.LONG, name="d")]
-    with pytest.raises(TableShapeError, match=r"shop\.t has 2 columns in the log \(c, d\), and 1 are declared: c$"):
+    with pytest.raises(TableShapeError, match=r"shop\.t has 2 columns in the log \(c, d\), but 1 are declared: c$"):
         resolved(raw, [declared("int")])
     versioned = [*raw[:1], RawColumn(type=ct.TIMESTAMP2, name="row_start"), RawColumn(type=ct.LONG, name="row_end")]
     with pytest.raises(TableShapeError, match="a system-versioned table cannot be captured"):
@@ -173,7 +185,7 @@ def test_a_wanted_arrow_type_is_used() -> None:
     (found,) = resolved([RawColumn(type=ct.TINY)], [declared("tinyint(1)", arrow=pa.bool_())])
     array, misfits = found.convert([0, 1, 2, None])
     assert array.to_pylist() == [False, True, None, None]
-    assert misfits == {2: "2 is neither 0 nor 1; or write int_type_narrowing = false, and tinyint(1) is a number"}
+    assert misfits == {2: "2 is neither 0 nor 1; or set int_type_narrowing = false to read tinyint(1) as a number"}
     (wide,) = resolved([RawColumn(type=ct.INT24)], [declared("mediumint", arrow=pa.int64())])
     assert wide.convert([b"\xff\xff\xff"])[0].to_pylist() == [-1]
 
@@ -196,8 +208,10 @@ def test_dates_that_are_none() -> None:
     found, misfits = converted("date", ct.DATE, (), values)
     assert found == [datetime.date(2024, 2, 29), None, None, None, None, None]
     assert list(misfits) == [1, 3, 4, 5]
-    assert misfits[1].startswith("'0000-00-00' is no date; with properties { zeroDateTimeBehavior = CONVERT_TO_NULL }")
-    assert misfits[3].startswith("'2024-00-10' is no date")
+    assert misfits[1].startswith(
+        "'0000-00-00' is not a valid date; with properties { zeroDateTimeBehavior = CONVERT_TO_NULL }"
+    )
+    assert misfits[3].startswith("'2024-00-10' is not a valid date")
     found, misfits = converted("date", ct.DATE, (), values, zero_is_null=True)
     assert list(misfits) == [3, 4, 5]
 
@@ -222,7 +236,7 @@ def test_datetimes_that_are_none() -> None:
     right = write.datetime2(datetime.datetime(2024, 2, 29, 1, 2, 3), 0)
     found, misfits = converted("datetime", ct.DATETIME2, (0,), [right, b"\x80\0\0\0\0", None])
     assert found == [datetime.datetime(2024, 2, 29, 1, 2, 3), None, None]
-    assert misfits[1].startswith("'0000-00-00 00:00:00' is no date")
+    assert misfits[1].startswith("'0000-00-00 00:00:00' is not a valid date")
     old = [int(each).to_bytes(8, "little") for each in (99991231235959, 0, 20240010000000)]
     found, misfits = converted("datetime", ct.DATETIME, (), old, zero_is_null=True)
     assert found == [datetime.datetime(9999, 12, 31, 23, 59, 59), None, None]
@@ -250,7 +264,7 @@ def test_timestamps_are_shown_in_the_zone_of_the_session(zone: str, expected: da
 
 
 def test_numbers_that_no_server_writes_are_an_error() -> None:
-    with pytest.raises(MalformedLogError, match="no decimal"):
+    with pytest.raises(MalformedLogError, match="not a valid decimal"):
         converted("decimal(9,0)", ct.NEWDECIMAL, (9, 0), [b"\xff\xff\xff\xff"])
     for kind, text in ((ct.ENUM, "enum('a','b')"), (ct.SET, "set('a','b')")):
         with pytest.raises(MalformedLogError, match="its column has 2 members"):
@@ -273,7 +287,7 @@ def test_members_that_may_have_lost_a_character_do_not_fit() -> None:
 def test_texts_that_are_not_in_their_character_set_do_not_fit() -> None:
     found, misfits = converted("varchar(9)", ct.VARCHAR, (36,), [b"a", b"\xff", None], charset="utf8mb4")
     assert found == ["a", None, None]
-    assert misfits[1].startswith("the bytes b'\\xff' are no text in its character set")
+    assert misfits[1].startswith("the bytes b'\\xff' are not valid in its character set")
 
 
 def test_addresses_of_mariadb() -> None:

@@ -74,7 +74,7 @@ def test_intervals_are_joined_and_written_as_mysql_does() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x:1", "'x' in the GTID set .* is no UUID"),
+        ("x:1", "'x' in the GTID set .* is not a UUID"),
         (f"{A}:0", "'0' in the GTID set"),
         (f"{A}:5-3", "'5-3' in the GTID set"),
         (f"{A}:1-", "neither a number, a range nor a tag"),

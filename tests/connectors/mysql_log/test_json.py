@@ -144,7 +144,7 @@ def test_the_text_of_a_decimal(precision: int, data: st.DataObject) -> None:
 
 def test_bytes_that_are_no_decimal_are_an_error() -> None:
     for data, precision, scale in ((b"\xff\xff\xff\xff", 9, 0), (b"\x80", 10, 2), (b"", 0, 1)):
-        with pytest.raises(MalformedLogError, match="no decimal"):
+        with pytest.raises(MalformedLogError, match="not a decimal"):
             decimal_text(data, precision, scale)
 
 

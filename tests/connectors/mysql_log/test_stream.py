@@ -169,7 +169,7 @@ def test_the_request_behind_gtids() -> None:
 
 
 def test_an_offset_that_the_command_cannot_have_is_refused() -> None:
-    with pytest.raises(LogError, match="offsets below 4 GiB"):
+    with pytest.raises(LogError, match="offsets must be below 4 GiB"):
         bodies(stream([END], LogPosition("bin.000001", 1 << 32)))
 
 
@@ -197,7 +197,7 @@ def test_large_events_of_a_file() -> None:
 def test_files_that_are_no_log_or_end_early() -> None:
     for data, said in (
         (b"text", "does not begin as a file of a binary log"),
-        (b"\xfebin" + event(30)[:25], "ends inside of an event, of which 24 bytes are missing"),
+        (b"\xfebin" + event(30)[:25], "ends inside an event: 24 bytes are missing"),
         (b"\xfebin" + event(3)[:10], "10 bytes of an incomplete event"),
         (b"\xfebin" + bytes(30), "a size of 0 bytes"),
     ):

@@ -272,7 +272,7 @@ BROKEN: list[tuple[str, bytes, str]] = [
     ("integer", of.insert(T, ["1x", None, None]), r"shop.t, column id \(bigint\)"),
     ("UTF-8", of.insert(T, ["1", b"\xff", None]), "is not UTF-8"),
     ("not ASCII", of.insert(T, ["\u0661", None, None]), "characters that its type cannot have"),
-    ("begin", of.begin(200), "before the end of another one"),
+    ("begin", of.begin(200), "before another one has ended"),
     ("kind", of.data(b"S1234"), "kind 'S'"),
     ("truncation", of.truncate([9]), "the relation 9, which was not described"),
     ("commit", of.commit(101, 150), "COMMIT message of transaction .* do not match its BEGIN message"),

@@ -149,7 +149,7 @@ def test_a_session_of_another_role_that_may_not_be_ended_is_asked_once_and_has_a
     assert caught.value.retryable
     assert server.ended == [7]
     server.sessions[7] = evolve(server.sessions[7], activity="12:00:01")
-    with pytest.raises(SlotTakenError, match="which the user of this job may not end"):
+    with pytest.raises(SlotTakenError, match="which the user of this job has no permission to end"):
         lock.hold(JOB, wait_s=0)
     server.leave(7)
     assert lock.hold(JOB)

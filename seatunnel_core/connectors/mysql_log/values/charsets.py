@@ -157,7 +157,7 @@ def charset_of(collation: int, where: str) -> str:
     plain = collation - _NO_PAD if _NO_PAD <= collation < 2 * _NO_PAD else collation
     found = _by_collation().get(plain)
     if found is None:
-        raise UnsupportedLogError(f"{where} has the collation {collation}, which is not known here")
+        raise UnsupportedLogError(f"{where} has the collation {collation}, which this version does not support")
     return found
 
 
@@ -186,7 +186,7 @@ def decoder_of(charset: str) -> Decode:
         return partial(_by_table, _table(charset))
     if charset in _MULTI_BYTE:
         return _MULTI_BYTE[charset]().decode
-    raise UnsupportedLogError(f"the character set {charset!r} is not known here")
+    raise UnsupportedLogError(f"this version does not support the character set {charset!r}")
 
 
 def _decoded(codec: str, value: bytes) -> str:

@@ -22,7 +22,9 @@ def uncompressed(value: bytes) -> bytes:
     if not value or value[0] >> 4 == 0:
         return value[1:]
     if value[0] >> 4 != _ZLIB:
-        raise UnsupportedLogError(f"a compressed value has the method {value[0] >> 4}, which is not known here")
+        raise UnsupportedLogError(
+            f"a compressed value has the method {value[0] >> 4}, which this version does not support"
+        )
     size = value[0] & 7
     wbits = -zlib.MAX_WBITS if value[0] & _NO_ZLIB_HEADER else zlib.MAX_WBITS
     return _inflated(value[1 + size :], int.from_bytes(value[1 : 1 + size], "big"), wbits)
@@ -40,7 +42,9 @@ def uncompressed_part(data: bytes) -> bytes:
     if not data or not data[0] & 0x80:
         raise MalformedLogError("a compressed event has no header of its compressed part")
     if data[0] >> 4 & 7:
-        raise UnsupportedLogError(f"a compressed event has the method {data[0] >> 4 & 7}, which is not known here")
+        raise UnsupportedLogError(
+            f"a compressed event has the method {data[0] >> 4 & 7}, which this version does not support"
+        )
     size = data[0] & 7
     return _inflated(data[1 + size :], int.from_bytes(data[1 : 1 + size], "big"), zlib.MAX_WBITS)
 
@@ -52,7 +56,5 @@ def _inflated(data: bytes, length: int, wbits: int) -> bytes:
     except zlib.error as error:
         raise MalformedLogError(f"compressed bytes of the log are damaged: {error}") from None
     if len(found) != length:
-        raise MalformedLogError(
-            f"compressed bytes of the log give {len(found)} bytes or more, and {length} were stated"
-        )
+        raise MalformedLogError(f"compressed bytes of the log expand to {len(found)} bytes or more, expected {length}")
     return found

@@ -117,7 +117,7 @@ def _value(data: bytes, kind: int, at: int, builder: type[Builder], depth: int) 
 
 
 def _unknown(what: str) -> Any:
-    raise UnsupportedLogError(f"a JSON document has a value of the {what}, which is not known here")
+    raise UnsupportedLogError(f"a JSON document has a value of the {what}, which this version does not support")
 
 
 def _part(data: bytes, at: int, length: int) -> bytes:

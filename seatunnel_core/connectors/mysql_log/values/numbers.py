@@ -32,7 +32,7 @@ def truth(values: list[Any], arrow: pa.DataType) -> Converted:
     """Convert ``tinyint(1)`` values to booleans; values other than 0 and 1 are misfits."""
     wrong = {number: value for number, value in enumerate(values) if value not in (0, 1, None)}
     found = pa.array([None if value not in (0, 1) else value == 1 for value in values], arrow)
-    remedy = "; or write int_type_narrowing = false, and tinyint(1) is a number"
+    remedy = "; or set int_type_narrowing = false to read tinyint(1) as a number"
     return found, {number: f"{value} is neither 0 nor 1{remedy}" for number, value in wrong.items()}
 
 

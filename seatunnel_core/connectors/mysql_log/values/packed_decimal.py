@@ -11,7 +11,7 @@ def decimal_text(data: bytes, precision: int, scale: int) -> str:
         MalformedLogError: The bytes are not a decimal with this precision and scale.
     """
     if scale > precision or len(data) != ct.decimal_bytes(precision, scale):
-        raise MalformedLogError(f"{len(data)} bytes are no decimal({precision},{scale})")
+        raise MalformedLogError(f"{len(data)} bytes are not a decimal({precision},{scale})")
     negative = not data[0] & 0x80
     flipped = bytes(byte ^ 0xFF for byte in data) if negative else data
     flipped = bytes([flipped[0] ^ 0x80]) + flipped[1:]
@@ -21,7 +21,7 @@ def decimal_text(data: bytes, precision: int, scale: int) -> str:
         size = ct.DECIMAL_DIGIT_BYTES[count]
         shown = f"{int.from_bytes(flipped[at : at + size], 'big'):0{count}d}" if count else ""
         if len(shown) > count:
-            raise MalformedLogError(f"the bytes {data!r} are no decimal({precision},{scale})")
+            raise MalformedLogError(f"the bytes {data!r} are not a decimal({precision},{scale})")
         digits.append(shown)
         at += size
     joined = "".join(digits)

@@ -177,7 +177,7 @@ def _finished(
         bad = bad & ~zero
     hint = _BY_HINT if (bad & zero).any() else ""
     misfits = {
-        number: f"{text(number)!r} is no {'time of one day' if pa.types.is_time(array.type) else 'date'}{hint}"
+        number: f"{text(number)!r} is not a valid {'time of one day' if pa.types.is_time(array.type) else 'date'}{hint}"
         for number in np.flatnonzero(bad).tolist()
     }
     return pc.if_else(pa.array(null), pa.scalar(None, array.type), array), misfits

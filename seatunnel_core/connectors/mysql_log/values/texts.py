@@ -38,7 +38,7 @@ def text(values: list[Any], arrow: pa.DataType, decode: Decode) -> Converted:
             found.append(None if value is None else decode(value))
         except UnicodeDecodeError as error:
             found.append(None)
-            misfits[number] = f"the bytes {value[:30]!r} are no text in its character set: {error.reason}"
+            misfits[number] = f"the bytes {value[:30]!r} are not valid in its character set: {error.reason}"
     return pa.array(found, arrow), misfits
 
 
@@ -59,7 +59,7 @@ def enum(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy
     names = ["", *members]
     most = max((value for value in values if value is not None), default=0)
     if most >= len(names):
-        raise MalformedLogError(f"an ENUM has the number {most}, and its column has {len(members)} members")
+        raise MalformedLogError(f"an ENUM has the number {most}, but its column has {len(members)} members")
     return _named([None if value is None else names[value] for value in values], arrow, lossy=lossy)
 
 
@@ -69,7 +69,7 @@ def set_(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy
     for value in set(values) - {None}:
         bits = int.from_bytes(value, "little") if isinstance(value, bytes) else value
         if bits >> len(members):
-            raise MalformedLogError(f"a SET has the bits {bits:b}, and its column has {len(members)} members")
+            raise MalformedLogError(f"a SET has the bits {bits:b}, but its column has {len(members)} members")
         texts[value] = ",".join(member for number, member in enumerate(members) if bits >> number & 1)
     return _named([texts[value] for value in values], arrow, lossy=lossy)
 
@@ -98,7 +98,7 @@ def _json(value: bytes | tuple[bytes | None, bytes], builder: type[TextBuilder])
         return str(document(value, builder))
     before, changes = value
     if before is None:
-        raise MalformedLogError("a JSON document is changed that was null before")
+        raise MalformedLogError("a change applies to a JSON document that is null")
     return changed_document(before, changes)
 
 
