@@ -1,12 +1,15 @@
 """The source with servers, without an engine: every row arrives exactly once while writers change the tables."""
 
 import time
+from contextlib import ExitStack, closing
+from itertools import chain
 from typing import Any
 
 import pytest
 
 from seatunnel_core.connectors.jdbc.databases.mysql import READING
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader, Rows
+from seatunnel_core.connectors.mysql_cdc.log_stream import log_stream
 from tests.connectors.mysql_cdc.cdc_servers import cdc_options
 from tests.connectors.mysql_cdc.driven import DrivenSource, StrictTarget
 from tests.connectors.mysql_cdc.writers import Writers, text
@@ -84,3 +87,19 @@ def test_a_position_beside_a_snapshot_is_no_mark(server: Any, monkeypatch: pytes
         if any(target.rows[f"shop.{table}"] != stored_rows(server, table) for table in ("t", "u")):
             return
     pytest.fail(f"no row was lost in {ATTEMPTS} attempts: the storm proves nothing")
+
+
+def test_readers_that_read_at_the_same_time_do_not_end_each_other(server: Any) -> None:
+    """They have no server id: the server ends the older one of two readers with the same id."""
+    server.run("CREATE TABLE t (id int PRIMARY KEY, a longblob)")
+    own = DrivenSource(cdc_options(server, "t")).source._server
+    start = own.position(own.state())
+    server.run(*(f"INSERT INTO t VALUES ({number}, REPEAT('x', 500000))" for number in range(16)))
+    with ExitStack() as stack:
+        streams = [stack.enter_context(closing(log_stream(own, start))).events() for _ in range(3)]
+        begun = [next(events) for events in streams]
+        sizes = [
+            sum(1 for each in chain([first], events) if each) for first, events in zip(begun, streams, strict=True)
+        ]
+    assert min(sizes) > 16
+    assert len(set(sizes)) == 1
