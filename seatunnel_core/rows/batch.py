@@ -1,6 +1,7 @@
 """Batches of rows between source, transforms and sink in a task, and table schemas."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -62,42 +63,67 @@ _DIGITS = 10
 
 
 @frozen(kw_only=True)
-class Origins:
-    """Time and position of the change of each row; all null for rows read from a table instead of a log."""
+class OriginColumns:
+    """Time and position of the change of each row, by column; all null for rows read from a table."""
 
     times: pa.Int64Array = field(repr=False)
-    """Time of the change at the source, in milliseconds since 1970."""
-
     commits: pa.Array = field(repr=False)
     """Position of the transaction in the log, as a string that sorts in log order."""
 
     numbers: pa.Int64Array = field(repr=False)
     """Number of the row among the rows of its table in the transaction, from 1."""
 
+
+class Origins:
+    """Time and position of the change of each row, computed when they are needed.
+
+    All are null for rows read from a table instead of a log.
+    """
+
+    def __init__(self, compute: Callable[[], OriginColumns]) -> None:
+        """Defer ``compute``, which returns one value for each row."""
+        self._compute = compute
+
+    @property
+    def times(self) -> pa.Int64Array:
+        """Time of the change at the source, in milliseconds since 1970."""
+        return self._columns.times
+
     def positions(self) -> pa.StringArray:
         """Return the position of each row: that of its transaction, and its number there with leading zeros."""
-        numbers = pc.utf8_lpad(self.numbers.cast(pa.string()), _DIGITS, "0")
-        return pc.binary_join_element_wise(self.commits.cast(pa.string()), numbers, ":")
+        numbers = pc.utf8_lpad(self._columns.numbers.cast(pa.string()), _DIGITS, "0")
+        return pc.binary_join_element_wise(self._columns.commits.cast(pa.string()), numbers, ":")
 
     def filter(self, mask: pa.BooleanArray) -> "Origins":
         """Return the origins of the rows for which the mask is true."""
-        return Origins(
-            times=self.times.filter(mask), commits=self.commits.filter(mask), numbers=self.numbers.filter(mask)
-        )
+        return self._with(lambda values: values.filter(mask))
 
     def slice(self, start: int, length: int | None) -> "Origins":
         """Return the origins of consecutive rows; ``None`` for all from ``start``."""
-        return Origins(
-            times=self.times.slice(start, length),
-            commits=self.commits.slice(start, length),
-            numbers=self.numbers.slice(start, length),
-        )
+        return self._with(lambda values: values.slice(start, length))
+
+    @cached_property
+    def _columns(self) -> OriginColumns:
+        return self._compute()
+
+    def _with(self, change: Callable[[pa.Array], pa.Array]) -> "Origins":
+        def compute() -> OriginColumns:
+            found = self._columns
+            return OriginColumns(
+                times=change(found.times), commits=change(found.commits), numbers=change(found.numbers)
+            )
+
+        return Origins(compute)
 
 
 def unlogged(rows: int) -> Origins:
     """Return the origins of rows read from a table instead of a log."""
-    numbers = pa.nulls(rows, pa.int64())
-    return Origins(times=numbers, commits=pa.nulls(rows, pa.string()), numbers=numbers)
+
+    def compute() -> OriginColumns:
+        numbers = pa.nulls(rows, pa.int64())
+        return OriginColumns(times=numbers, commits=pa.nulls(rows, pa.string()), numbers=numbers)
+
+    return Origins(compute)
 
 
 @frozen(kw_only=True)

@@ -1,13 +1,13 @@
 """Time and position of each changed row of a log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from attrs import define, field, frozen
 
-from seatunnel_core.rows.batch import Origins
+from seatunnel_core.rows.batch import OriginColumns, Origins
 
 
 @frozen
@@ -28,24 +28,37 @@ class RowNumbers:
     _last: dict[str, tuple[str, int]] = field(init=False, factory=dict)
     """Position of the transaction and number of the last row of each table."""
 
-    def origins(self, table: str, transactions: npt.NDArray[np.int64], commits: Mapping[int, Commit]) -> Origins:
-        """Return the origins of consecutive rows of a table."""
+    def origins(self, table: str, transactions: npt.NDArray[np.int64], commit_of: Callable[[int], Commit]) -> Origins:
+        """Return the origins of consecutive rows of a table.
+
+        Args:
+            table: Name of the table.
+            transactions: Number of the transaction of each row.
+            commit_of: Returns the transaction with a number. Most jobs need no origins, so it is rarely called.
+        """
         starts = np.flatnonzero(np.diff(transactions, prepend=-1))
         lengths = np.diff(starts, append=len(transactions))
-        numbers = np.arange(1, len(transactions) + 1) - np.repeat(starts, lengths)
-        found = [commits[int(number)] for number in transactions[starts]]
-        last, count = self._last.get(table, ("", 0))
-        if last == found[0].position:
-            numbers[: lengths[0]] += count
-        self._last[table] = found[-1].position, int(numbers[-1])
-        return _origins(found, lengths, numbers)
+        first, last = (commit_of(int(transactions[at])).position for at in (0, -1))
+        before, count = self._last.get(table, ("", 0))
+        continued = count if before == first else 0
+        self._last[table] = last, int(lengths[-1]) + (continued if len(lengths) == 1 else 0)
+
+        def compute() -> OriginColumns:
+            commits = [commit_of(int(number)) for number in transactions[starts]]
+            numbers = np.arange(1, len(transactions) + 1) - np.repeat(starts, lengths)
+            numbers[: lengths[0]] += continued
+            return _columns(commits, lengths, numbers)
+
+        return Origins(compute)
 
 
-def _origins(commits: Sequence[Commit], lengths: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> Origins:
+def _columns(
+    commits: Sequence[Commit], lengths: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
+) -> OriginColumns:
     runs = np.repeat(np.arange(len(commits), dtype=np.int32), lengths)
     times = np.array([each.time_ms for each in commits], np.int64)
     positions = pa.array([each.position for each in commits], pa.string())
-    return Origins(
+    return OriginColumns(
         times=pa.array(times[runs]),
         commits=pa.DictionaryArray.from_arrays(pa.array(runs), positions),
         numbers=pa.array(numbers, pa.int64()),

@@ -95,7 +95,10 @@ class RangeReader:
         context: ReadContext,
     ) -> Iterator[Batch]:
         transactions: Mapping[int, Transaction] = {each.number: each for each in batch.transactions}
-        commits = {number: _commit(each) for number, each in transactions.items()}
+
+        def commit_of(number: int) -> Commit:
+            return _commit(transactions[number])
+
         for changes in batch.changes:
             found = self.tables[f"{changes.table.database}.{changes.table.name}"]
             schema = found.schema()
@@ -105,7 +108,7 @@ class RangeReader:
             if window is not None:
                 keep = both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
             keep = both(keep, self.emission.rules.kept(changes.rows, changes.misfits, found))
-            origins = numbers.origins(schema.table, changes.transactions, commits)
+            origins = numbers.origins(schema.table, changes.transactions, commit_of)
             made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES, origins)
             if made is not None:
                 where = partial(logged_at, changes, transactions, made.numbers)

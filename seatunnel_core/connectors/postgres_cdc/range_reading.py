@@ -208,7 +208,7 @@ class RangeReader:
         seen = self._marks(connection, number)
         keep = before if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
         keep = both(keep, self._emission.rules.kept(changes.rows, changes.misfits, table.found))
-        origins = self._row_numbers.origins(schema.table, changes.transactions, _commits(batch))
+        origins = self._row_numbers.origins(schema.table, changes.transactions, partial(_commit, batch))
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
         if made is not None:
             at = partial(logged_at, self._settings.address.database, table.path, batch, changes, made.numbers)
@@ -261,10 +261,10 @@ class RangeReader:
                 )
 
 
-def _commits(batch: ChangeBatch) -> dict[int, Commit]:
-    return {
-        each.number: Commit(_EPOCH_MS + each.time_us // 1000, each.commit_lsn.padded) for each in batch.transactions
-    }
+def _commit(batch: ChangeBatch, number: int) -> Commit:
+    """Return a transaction of a batch, which has consecutive ones."""
+    found = batch.transactions[number - batch.transactions[0].number]
+    return Commit(_EPOCH_MS + found.time_us // 1000, found.commit_lsn.padded)
 
 
 def _xids(batch: ChangeBatch, changes: TableChanges) -> npt.NDArray[np.uint32]:

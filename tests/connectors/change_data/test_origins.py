@@ -19,7 +19,12 @@ COMMITS = {number: Commit(1_000 + number, f"A{number}") for number in range(9)}
 
 
 def origins(numbers: RowNumbers, *transactions: int, table: str = "t") -> Origins:
-    return numbers.origins(table, np.array(transactions, np.int64), COMMITS)
+    return numbers.origins(table, np.array(transactions, np.int64), COMMITS.__getitem__)
+
+
+def numbered(found: Origins) -> list[int]:
+    """Return the number of each row in its transaction."""
+    return [int(position.rpartition(":")[2]) for position in found.positions().to_pylist()]
 
 
 def batch(found: Origins | None, rows: int = 3) -> Batch:
@@ -32,22 +37,22 @@ def test_rows_are_numbered_within_their_transaction_and_table() -> None:
     found = origins(numbers, 3, 3, 4)
     assert found.times.to_pylist() == [1_003, 1_003, 1_004]
     assert found.positions().to_pylist() == ["A3:0000000001", "A3:0000000002", "A4:0000000001"]
-    assert origins(numbers, 4, 4, table="u").numbers.to_pylist() == [1, 2], "tables have their own numbers"
+    assert numbered(origins(numbers, 4, 4, table="u")) == [1, 2], "tables have their own numbers"
 
 
 def test_numbers_continue_in_the_next_batch_of_a_transaction() -> None:
     numbers = RowNumbers()
     origins(numbers, 0, 1, 1)
-    assert origins(numbers, 1, 2).numbers.to_pylist() == [3, 1]
-    assert origins(numbers, 2, 2).numbers.to_pylist() == [2, 3]
-    assert origins(numbers, 5).numbers.to_pylist() == [1]
+    assert numbered(origins(numbers, 1, 2)) == [3, 1]
+    assert numbered(origins(numbers, 2, 2)) == [2, 3]
+    assert numbered(origins(numbers, 5)) == [1]
 
 
 def test_numbers_begin_again_where_another_stream_counts_transactions_anew() -> None:
     numbers = RowNumbers()
-    numbers.origins("t", np.array([0, 0, 0], np.int64), {0: Commit(1, "A")})
-    again = numbers.origins("t", np.array([0, 0], np.int64), {0: Commit(2, "B")})
-    assert again.numbers.to_pylist() == [1, 2]
+    numbers.origins("t", np.array([0, 0, 0], np.int64), lambda _: Commit(1, "A"))
+    again = numbers.origins("t", np.array([0, 0], np.int64), lambda _: Commit(2, "B"))
+    assert numbered(again) == [1, 2]
 
 
 def test_origins_follow_their_rows() -> None:
@@ -82,3 +87,17 @@ def test_rows_of_other_sources_are_rejected() -> None:
 def test_positions_are_ordered_as_texts() -> None:
     assert Lsn.parse("9/FF").padded < Lsn.parse("10/1").padded
     assert LogPosition("log.000001", 99).padded < LogPosition("log.000001", 100).padded
+
+
+def test_a_transaction_is_only_looked_up_when_origins_are_needed() -> None:
+    asked: list[int] = []
+
+    def commit_of(number: int) -> Commit:
+        asked.append(number)
+        return COMMITS[number]
+
+    found = RowNumbers().origins("t", np.array([1, 2, 2, 3], np.int64), commit_of).slice(1, None)
+    assert asked == [1, 3], "the first and the last one, for the numbers of the next batch"
+    assert found.positions().to_pylist() == ["A2:0000000001", "A2:0000000002", "A3:0000000001"]
+    assert found.times.to_pylist() == [1_002, 1_002, 1_003]
+    assert asked == [1, 3, 1, 2, 3], "once for all columns"
