@@ -16,7 +16,7 @@ LONGEST = 64 * 1024
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
-_SALT = re.compile(r"(\bwith\.salt\.).*", re.DOTALL)
+_SALT = re.compile(r"(\bwith\.salt\.).*", re.DOTALL | re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 
 
@@ -66,7 +66,7 @@ def _written(head: str, value: Value, keys: tuple[str, ...], depth: int) -> Iter
 
 def _key(key: str, above: tuple[str, ...]) -> str:
     """Return a key as HOCON, without the salt that a property of Debezium has in its name."""
-    if ".with.salt." in f".{'.'.join(above)}.":
+    if ".with.salt." in f".{'.'.join(above)}.".lower():
         key = HIDDEN
     key = _SALT.sub(rf"\1{HIDDEN}", key)
     return key if _PLAIN_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)

@@ -39,7 +39,7 @@ class TestWhatTargetsShow:
         failure = played.only(commands.EndPipeline).failure
         assert failure is not None
         assert (failure.kind, failure.code) == (FailureKind.USAGE, RestoreRefusedError.code)
-        assert f"1 unit ({published[-1]}) of which the latest checkpoint 1-7 contains nothing" in failure.message
+        assert f"1 unit ({published[-1]}) of which the latest checkpoint 1-7 contains none" in failure.message
         assert "-r job --restore-with-checkpoint 1-7 --retract" in failure.message
         assert not played.ever(commands.StoreCheckpoint)
 

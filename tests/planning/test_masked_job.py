@@ -37,6 +37,8 @@ def test_no_secret_is_shown(options: str) -> None:
     [
         "debezium { column.mask.hash.v2.SHA-256.with.salt.pepper = a }",
         "debezium.column.mask.hash.v2.SHA-256.with.salt.pepper.and.pepper = a",
+        'debezium { "COLUMN.mask.hash.v2.SHA-256.WITH.SALT.pepper" = a }',
+        "debezium { column.mask.hash.v2.SHA-256 { With.Salt { pepper = a } } }",
         'debezium { "column.mask.hash.v2.SHA-256.with.salt.pepper\\nand.pepper" = a }',
         'debezium { column.mask { hash.v2.SHA-256 { with.salt { pepper = a, "pepper 2" = b } } } }',
     ],

@@ -31,7 +31,7 @@ _OF_COLUMNS = re.compile(r"column\.(mask|truncate|include|exclude|whitelist|blac
 _ASTERISKS = re.compile(r"column\.mask\.with\.(\d{1,5})\.chars")
 _TRUNCATION = re.compile(r"column\.truncate\.to\.(\d{1,9})\.chars")
 _HASH = re.compile(r"column\.mask\.hash\.v2\.(SHA-?256)\.with\.salt\.(.+)", re.IGNORECASE | re.DOTALL)
-_SALT = re.compile(r"(\.with\.salt)\..*", re.DOTALL)
+_SALT = re.compile(r"(\.with\.salt)\..*", re.DOTALL | re.IGNORECASE)
 
 
 _Entry = TypeVar("_Entry")
@@ -44,8 +44,19 @@ class MaskRule:
     shown: str
     """Property that declares it, without a salt."""
 
-    columns: re.Pattern[str]
+    columns: tuple[re.Pattern[str], ...]
+    """Patterns of the whole names of these columns."""
+
     mask: Mask
+
+    def matching(self, name: str) -> set[re.Pattern[str]]:
+        """Return the patterns that match the name of a column."""
+        return {each for each in self.columns if each.fullmatch(name)}
+
+    @property
+    def recorded(self) -> str:
+        """Text by which a change of the mask is recognized, also of its salt."""
+        return f"{self.shown}{self.mask.fingerprint}"
 
 
 @frozen(kw_only=True)
@@ -126,11 +137,12 @@ class ColumnRules:
         Raises:
             SourceError: A mask has no column, or a column of a key or of a wrong type; or a column has two masks.
         """
-        unused = {rule.shown for rule in self.masks}
+        unused = {(index, each) for index, rule in enumerate(self.masks) for each in rule.columns}
         for found in tables:
             for column in found.columns:
+                name = _name(path_of(found), column.name)
+                unused -= {(index, each) for index, rule in enumerate(self.masks) for each in rule.matching(name)}
                 rules = self._rules(path_of(found), column.name)
-                unused -= {rule.shown for rule in rules}
                 where = f"{found.reading.name}, column {column.name} ({column.declared})"
                 if len(rules) > 1:
                     raise SourceError(f"{where}: {' and '.join(rule.shown for rule in rules)} both apply; remove one")
@@ -139,7 +151,11 @@ class ColumnRules:
                 if rules and (problem := rules[0].mask.problem(column.arrow)):
                     raise SourceError(f"{where}: {rules[0].shown} cannot be applied: {problem}")
         if unused:
-            raise SourceError(f"option 'debezium': {min(unused)} matches no selected column of the captured tables")
+            index, each = min(unused, key=lambda one: (one[0], one[1].pattern))
+            raise SourceError(
+                f"option 'debezium': {each.pattern!r} of {self.masks[index].shown} matches no selected column of the "
+                "captured tables"
+            )
 
     def shown(self, found: Found) -> Found:
         """Return a table with the types of its emitted rows: masked columns are text."""
@@ -170,11 +186,11 @@ class ColumnRules:
         return kept
 
     def recorded(self, found: Found) -> dict[str, str]:
-        """Return the filter and the masks of a table, without salts, to recognize a change of the options."""
+        """Return the filter and the masks of a table, with digests of salts, to recognize a change of the options."""
         rules = {column.name: self._rules(path_of(found), column.name) for column in found.columns}
         row_filter = self.row_filter(found)
         filtered = {} if row_filter is None else {"": row_filter.text}
-        return filtered | {name: of_column[0].shown for name, of_column in rules.items() if of_column}
+        return filtered | {name: of_column[0].recorded for name, of_column in rules.items() if of_column}
 
     def masked(self, batch: Batch, found: Found) -> Batch:
         """Return rows of a table with its masks applied."""
@@ -195,7 +211,7 @@ class ColumnRules:
         return {name: of_column[0].mask for name, of_column in rules.items() if of_column}
 
     def _rules(self, path: TablePath, column: str) -> list[MaskRule]:
-        return [rule for rule in self.masks if rule.columns.fullmatch(_name(path, column))]
+        return [rule for rule in self.masks if rule.matching(_name(path, column))]
 
     def _listed(self, path: TablePath) -> frozenset[str] | None:
         """Return the columns of the table's entry in ``table-names-config``; ``None`` without one."""
@@ -230,13 +246,18 @@ def _name(path: TablePath, column: str) -> str:
     return ".".join((*path, column))
 
 
-def _pattern(name: str, written: str) -> re.Pattern[str]:
-    """Return the pattern of comma-separated regular expressions, of which one needs to match the whole name."""
-    parts = [part.strip() for part in re.split(r"(?<!\\),", written) if part.strip()]
+def _patterns(name: str, written: str) -> tuple[re.Pattern[str], ...]:
+    """Return comma-separated regular expressions for whole names."""
+    parts = (part.strip() for part in re.split(r"(?<!\\),", written))
     try:
-        return re.compile("|".join(f"(?:{re.compile(part).pattern})" for part in parts), re.IGNORECASE)
+        return tuple(re.compile(part, re.IGNORECASE) for part in parts if part)
     except re.error as error:
         raise UsageError(f"option 'debezium': {name} = {written!r} is not a regular expression: {error}") from None
+
+
+def _pattern(name: str, written: str) -> re.Pattern[str]:
+    """Return the pattern of comma-separated regular expressions; one of them needs to match the whole name."""
+    return re.compile("|".join(f"(?:{each.pattern})" for each in _patterns(name, written)), re.IGNORECASE)
 
 
 def _masks(given: Mapping[str, str]) -> Iterator[MaskRule]:
@@ -256,4 +277,7 @@ def _masks(given: Mapping[str, str]) -> Iterator[MaskRule]:
                 f"option 'debezium': {shown} is not supported; {INCLUDED}, {EXCLUDED}, column.mask.with.N.chars, "
                 "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT are"
             )
-        yield MaskRule(shown=shown, columns=_pattern(shown, written), mask=mask)
+        columns = _patterns(shown, written)
+        if not columns:
+            raise UsageError(f"option 'debezium': {shown} names no column; remove it, or set a regular expression")
+        yield MaskRule(shown=shown, columns=columns, mask=mask)

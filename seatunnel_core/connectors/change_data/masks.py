@@ -12,6 +12,11 @@ from attrs import field, frozen
 class Mask(ABC):
     """Replacement of the values of a column by strings. Null stays null."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what the name of the mask does not show; an empty string without any."""
+        return ""
+
     @abstractmethod
     def problem(self, values: pa.DataType) -> str:
         """Return which types the mask accepts; an empty string if it accepts this one."""
@@ -52,6 +57,10 @@ class SaltedHash(Mask):
     """SHA-256 of the salt and the value, in hexadecimal digits, as version 2 of Debezium's hash."""
 
     salt: str = field(repr=False)
+
+    @property
+    def fingerprint(self) -> str:
+        return f"#{sha256(f'fingerprint of {self.salt}'.encode()).hexdigest()[:8]}"
 
     def problem(self, values: pa.DataType) -> str:
         is_plain = of.is_string(values) or of.is_integer(values)

@@ -77,6 +77,8 @@ def test_a_key_is_selected() -> None:
         ({"column__mask__hash__v2__SHA-256__with__salt__pepper": "("}, r"salt\.\*\*\* = '\(' is not a regular"),
         ({"column__blacklist": "a"}, r"column\.blacklist is not supported"),
         ({"column__truncate__to__x__chars": "a"}, "is not supported"),
+        ({"column__truncate__to__3__chars": " , "}, "names no column"),
+        ({"column__mask__hash__v2__sha256__WITH__SALT__pepper": "("}, r"SALT\.\*\*\* = '\(' is not a regular"),
     ],
 )
 def test_rejected_properties(debezium: dict[str, str], said: str) -> None:
@@ -89,7 +91,18 @@ def test_rejected_properties(debezium: dict[str, str], said: str) -> None:
     ("debezium", "said"),
     [
         ({"column__mask__with__3__chars": ".*id"}, r"column id \(int\): column.mask.with.3.chars applies to a column"),
-        ({"column__mask__with__3__chars": ".*nam"}, "matches no selected column"),
+        (
+            {"column__mask__with__3__chars": ".*nam"},
+            r"'\.\*nam' of column.mask.* matches no selected column",
+        ),
+        ({"column__mask__with__3__chars": ".*name, .*fone"}, r"'\.\*fone' of .* matches no selected column"),
+        (
+            {
+                "column__mask__hash__v2__SHA-256__with__salt__a": ".*name",
+                "column__mask__hash__v2__SHA-256__with__salt__b": ".*fone",
+            },
+            r"'\.\*fone' of column.mask.hash.v2.SHA-256.with.salt.\*\*\* matches no selected column",
+        ),
         ({"column__truncate__to__3__chars": ".*a"}, "only text can be truncated"),
         ({"column__truncate__to__3__chars": ".*name", "column__mask__with__3__chars": ".*name"}, "both apply"),
     ],
@@ -107,6 +120,12 @@ def test_a_salt_is_not_shown() -> None:
     assert "pepper" not in str(emission.rules.masks)
     assert pickle.loads(pickle.dumps(emission)).rules == emission.rules
     assert emission.notes == ()
+
+
+def test_a_changed_mask_is_recognized() -> None:
+    masks = ("with__3__chars", "with__4__chars", "hash__v2__SHA-256__with__salt__a", "hash__v2__SHA-256__with__salt__b")
+    recorded = {json.dumps(rules(**{f"column__mask__{name}": ".*name"}).recorded(people())) for name in masks}
+    assert len(recorded) == len(masks)
 
 
 def test_masked_values() -> None:
