@@ -45,6 +45,7 @@ READ_ONLY = {
     "type: sqlite": "docs/start/write-a-storage.md has its storage made by the reader; test_write_a_storage.py runs it",
     '"shop-copy"': "docs/guides/change-data.md takes a port from the environment; tests/cdc/test_guide.py runs it",
     "yaml.schemas": "docs/guides/editors.md shows a setting of an editor",
+    "EventTime = changed_at": "docs/guides/change-data.md shows transforms behind a source that needs a server",
 }
 """What is parsed and not planned, by what stands in it, and why."""
 

@@ -28,7 +28,7 @@ def test_a_report_has_the_warnings_about_files_and_rows(tmp_path: Path) -> None:
     assert report.outcome is JobOutcome.FINISHED
     first, second = report.warnings
     assert first.startswith("pipeline 1 a -> LocalFile-sink-a: ")
-    assert "the key 'ID' and no 'id'" in first
+    assert "the key 'ID' but no 'id'" in first
     assert second.startswith(f"pipeline 2 b -> LocalFile-sink-b: {folder} has 1 file")
     assert "all of them are skipped" in second
     assert report_from(report.job_id, report_record(report)).warnings == report.warnings
