@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
+from attrs import evolve
+
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.connector_api.source import PollResult
@@ -79,9 +81,13 @@ class SourcePolling:
 
     def end(self, command: commands.EndPipeline) -> commands.EndPipeline:
         """Return the end of the pipeline: a failure if a poll has stopped it."""
-        if self._stopped_by is None or command.outcome is not commands.Outcome.STOPPED:
+        failure = self._stopped_by
+        if failure is None or command.outcome is not commands.Outcome.STOPPED:
             return command
-        return commands.EndPipeline(outcome=commands.Outcome.FAILED, failure=self._stopped_by)
+        if command.failure is not None:
+            said = f"{failure.message}. The last checkpoint failed, so resume the job first: {command.failure.message}"
+            failure = evolve(failure, message=said)
+        return commands.EndPipeline(outcome=commands.Outcome.FAILED, failure=failure)
 
     def _failed(self, command: commands.Poll, error: Exception) -> None:
         failure = failure_of(error)

@@ -10,6 +10,7 @@ from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.errors import SourceChangedError, SourceError
 from seatunnel_core.runtime.polling import SourcePolling
+from seatunnel_core.spark.failure import failure_of
 
 POLL = commands.Poll(source="in", memory={}, next_index=0)
 
@@ -67,6 +68,15 @@ def test_an_error_that_stops_cleanly_requests_a_stop_and_is_the_failure_at_its_e
     assert (end.failure.code, end.failure.message) == ("COLUMNS-CHANGED", "a column was added")
     fenced = commands.EndPipeline(outcome=commands.Outcome.FENCED)
     assert polling.end(fenced) is fenced
+
+
+def test_a_failed_last_checkpoint_is_in_the_message() -> None:
+    polling, _ = polled(ColumnsChangedError("a column was added"))
+    failed = failure_of(SourceError("the storage is full"))
+    end = polling.end(commands.EndPipeline(outcome=commands.Outcome.STOPPED, failure=failed))
+    assert end.failure is not None
+    said = "a column was added. The last checkpoint failed, so resume the job first: the storage is full"
+    assert (end.failure.code, end.failure.message) == ("COLUMNS-CHANGED", said)
 
 
 @pytest.mark.parametrize("error", [SourceChangedError("changed"), SourceError("broken")])

@@ -4,14 +4,13 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connectors.change_data.emitted import Changes, Flags
 from seatunnel_core.connectors.change_data.masks import Asterisks, Mask, SaltedHash, Truncation
 from seatunnel_core.connectors.change_data.options import (
     CONFIGURED_COLUMNS,
@@ -170,7 +169,7 @@ class ColumnRules:
         """Return the filter of a table; ``None`` if all rows are captured."""
         return _of_table(self.filters, path_of(found))
 
-    def kept(self, rows: pa.RecordBatch, misfits: Collection[int], found: Found) -> npt.NDArray[np.bool_] | None:
+    def kept(self, rows: pa.RecordBatch, misfits: Collection[int], found: Found) -> Flags | None:
         """Return which rows the filter of a table keeps; ``None`` for all.
 
         Args:
@@ -181,9 +180,32 @@ class ColumnRules:
         row_filter = self.row_filter(found)
         if row_filter is None:
             return None
-        kept: npt.NDArray[np.bool_] = row_filter.met(rows).to_numpy(zero_copy_only=False).copy()
+        kept: Flags = row_filter.met(rows).to_numpy(zero_copy_only=False).copy()
         kept[list(misfits)] = True
         return kept
+
+    def kept_changes(self, changes: Changes, found: Found, where: str, remedy: str) -> Flags | None:
+        """Return which changed rows the filter of a table keeps; ``None`` for all.
+
+        Args:
+            changes: Rows as they were logged.
+            found: The table.
+            where: Position in the log, for messages.
+            remedy: How to make the log contain all columns of changed rows.
+
+        Raises:
+            SourceError: The log does not have a value that the filter needs.
+        """
+        row_filter = self.row_filter(found)
+        if row_filter is None:
+            return None
+        for name in () if changes.complete else row_filter.columns:
+            if not changes.arrived(changes.rows.schema.get_field_index(name)).all():
+                raise SourceError(
+                    f"table {found.reading.name}, {where}: the log does not have the value of the column {name!r} of a "
+                    f"changed row, which the filter needs; {remedy}"
+                )
+        return self.kept(changes.rows, changes.misfits, found)
 
     def recorded(self, found: Found) -> dict[str, str]:
         """Return the filter and the masks of a table, with digests of salts, to recognize a change of the options."""

@@ -107,12 +107,13 @@ class RangeReader:
             keep = self._wanted(changes, end, transactions)
             if window is not None:
                 keep = both(keep, window.keep(found, changes, transactions, partial(places_of, self.server)))
-            keep = both(keep, self.emission.rules.kept(changes.rows, changes.misfits, found))
+            where = f"transaction at {first.begin}"
+            keep = both(keep, self.emission.rules.kept_changes(changes, found, where, FULL_IMAGES))
             origins = numbers.origins(schema.table, changes.transactions, commit_of)
-            made = emitted(changes, keep, schema, context, f"transaction at {first.begin}", FULL_IMAGES, origins)
+            made = emitted(changes, keep, schema, context, where, FULL_IMAGES, origins)
             if made is not None:
-                where = partial(logged_at, changes, transactions, made.numbers)
-                yield from self.emission.changes(made.batch, found, where)
+                logged = partial(logged_at, changes, transactions, made.numbers)
+                yield from self.emission.changes(made.batch, found, logged)
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
         """Return a mask of the rows in transactions of the range since the requested time; ``None`` for all."""

@@ -165,14 +165,18 @@ class MySQLCdcSource(Source):
         return Enumeration(schemas=schemas, splits=tuple(splits))
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the rows from the cursor on; columns of tables may have changed there."""
+        """Return the schemas of the rows from the cursor on; after a restart, this process keeps its columns."""
         if self._emission.messages is not None:
             return schemas
+        progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules
+        if self._planner is not None and self._state is not None:
+            known = known_tables(record, self._tables, rules, logs_names=self._state.logs_names)
+            if not changed_columns(record, known):
+                return self._emission.schemas(known)
         self._planner, self._columns = None, None
-        progress, record = Progress.of(cursor), cursor["tables"]
         tables = self._look_again()
         assert self._state is not None
-        rules, logs_names = self._emission.rules, self._state.logs_names
+        logs_names = self._state.logs_names
         self._defined = progress.defined
         known = known_tables(record, tables, rules, logs_names=logs_names)
         if progress.changed or changed_columns(record, known):
@@ -271,7 +275,9 @@ class MySQLCdcSource(Source):
         if not self._tables:
             self._state = self._server.require_capturable()
             listed = self._listed()
-            configured = {named(each[shared.CONFIGURED_TABLE], listed): each for each in self._configured()}
+            configured = {
+                named(each[shared.CONFIGURED_TABLE], listed): each for each in self.options[shared.TABLE_CONFIG] or ()
+            }
             found = []
             for path in sorted(self._choice.chosen(listed), key=".".join):
                 with self._server.connection(f"the table {'.'.join(path)} cannot be read") as connection:
@@ -288,9 +294,6 @@ class MySQLCdcSource(Source):
         names = None if every is None else {column.name for column in every.columns}
         rules = self._emission.rules
         return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names, rules=rules)
-
-    def _configured(self) -> Sequence[Options]:
-        return self.options[shared.TABLE_CONFIG] or ()
 
     def _listed(self) -> list[TablePath]:
         """Return the tables of the chosen databases."""

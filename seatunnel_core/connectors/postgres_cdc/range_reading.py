@@ -206,8 +206,8 @@ class RangeReader:
         table = self._tables[number]
         schema = table.found.schema()
         seen = self._marks(connection, number)
-        keep = before if seen is None else ~seen.of(changes.rows, _xids(batch, changes))
-        keep = both(keep, self._emission.rules.kept(changes.rows, changes.misfits, table.found))
+        keep = both(before, None if seen is None else ~seen.of(changes.rows, _xids(batch, changes)))
+        keep = both(keep, self._emission.rules.kept_changes(changes, table.found, where, _REMEDY))
         origins = self._row_numbers.origins(schema.table, changes.transactions, partial(_commit, batch))
         made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
         if made is not None:

@@ -166,16 +166,18 @@ class PostgresCdcSource(Source):
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the tables as they are now; their keys must not have changed."""
-        self._tables, self._planner = (), None
-        state = Capture.from_record(cursor)
+        """Return the schemas of the tables: as they are now, or as this process has read them before a restart."""
+        state, is_new = Capture.from_record(cursor), self._planner is None
+        self._tables = () if is_new else self._tables
         tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
         if self._emission.messages is not None:
             return schemas
-        changed_columns.require_resumable(changed_columns.with_present_columns(state, tables, emits_rows=True), tables)
-        present = self._emission.schemas([table.found for table in tables])
-        require_same_keys(present, schemas)
-        return present
+        found = self._emission.schemas([table.found for table in tables])
+        if is_new:
+            adopted = changed_columns.with_present_columns(state, tables, emits_rows=True)
+            changed_columns.require_resumable(adopted, tables)
+            require_same_keys(found, schemas)
+        return found
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         try:
@@ -290,8 +292,7 @@ class PostgresCdcSource(Source):
         if known is not None:
             require_same_server(connection, self._settings.address, known.server)
             self._planner_of(known)
-            emits_rows = self._emission.messages is None
-            known = changed_columns.with_present_columns(known, self._tables, emits_rows=emits_rows)
+            known = changed_columns.with_present_columns(known, self._tables, emits_rows=not self._emission.messages)
         if self._settings.reads_log:
             assert self._preparation is not None, "only the driver polls"
             is_reading = known is not None and bool(known.reading)
@@ -362,8 +363,7 @@ class PostgresCdcSource(Source):
         require_same_columns(table, body["shape"])
         rows = chunk_rows(self._dialect, table.found, body, body["snapshot"])
         batches = chunk_batches(table.found, rows, body["number"], f"{self._settings.address}, {where}", context)
-        at = read_at(self._settings.address.database, table.path)
-        return self._emission.chunk(batches, table.found, at)
+        return self._emission.chunk(batches, table.found, read_at(self._settings.address.database, table.path))
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [described(split.body) for split in splits]

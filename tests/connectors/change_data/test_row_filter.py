@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from attrs import evolve
@@ -13,6 +14,8 @@ from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.row_filter import RowFilter
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
 from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.rows.kind import RowKind
+from tests.connectors.mysql_cdc.changed import changes_of
 from tests.connectors.mysql_cdc.tables import DIALECT, table
 
 NUMBERS = pa.array([1, 2, 3, None], pa.int16())
@@ -96,3 +99,17 @@ def test_kept_rows() -> None:
     emitted = list(Emission(rules=rules("a > 1")).chunk(iter(batches), found, {}))
     assert [each.rows.column("id").to_pylist() for each in emitted] == [[2, 3]]
     assert rules("a > 1").recorded(found) == {"": "a > 1"}
+
+
+def test_a_filter_needs_its_columns_in_changed_rows() -> None:
+    whole = changes_of([(RowKind.INSERT, 0, key) for key in range(3)])
+    partial = evolve(whole, layouts=np.array([[True, False]]))
+    found = table("people")
+    kept = rules("a > 0").kept_changes(whole, found, "position 5", "log it")
+    assert kept is not None
+    assert kept.tolist() == [False, True, True]
+    assert rules("id > 1").kept_changes(partial, found, "position 5", "log it") is not None
+    assert EVERY_COLUMN.kept_changes(partial, found, "position 5", "log it") is None
+    said = "position 5: the log does not have the value of the column 'a' of a changed row, which the filter needs; log"
+    with pytest.raises(SourceError, match=said):
+        rules("a > 0").kept_changes(partial, found, "position 5", "log it")

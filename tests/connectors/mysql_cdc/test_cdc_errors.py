@@ -45,11 +45,47 @@ def test_a_definition_stops_the_job_behind_the_rows_before_it(server: Any, state
     target = to_end(source, StrictTarget(source.keys))
     server.run("INSERT INTO t VALUES (2, 2, 'y')", "CREATE INDEX i ON t (a)", "INSERT INTO t VALUES (3, 3, 'z')")
     server.run(statement, "CREATE TABLE other (id int PRIMARY KEY)")
-    with pytest.raises(SourceChangedError, match=rf"the statement at bin\.\d+:\d+ changes shop\.t .*{statement}"):
+    with pytest.raises(
+        SourceChangedError, match=rf"the statement at bin\.\d+:\d+ changes (columns of )?shop\.t\b.*{statement}"
+    ):
         to_end(source, target)
     assert ids(target) == [1, 2, 3]
     with pytest.raises(SourceError, match=rf"{statement}|no longer captured|have changed|there is no table"):
         DrivenSource(cdc_options(server, "t"), cursor=source.cursor).turn()
+
+
+def test_a_restart_in_the_process_stops_at_a_change_of_columns(server: Any) -> None:
+    server.run(TABLE, "INSERT INTO t VALUES (1, 1, 'x')")
+    source = DrivenSource(cdc_options(server, "t"))
+    target = to_end(source, StrictTarget(source.keys))
+    server.run(
+        "INSERT INTO t VALUES (2, 2, 'y')", "ALTER TABLE t ADD COLUMN c int", "INSERT INTO t VALUES (3, 3, 'z', 3)"
+    )
+    schemas = source.source.restored_schemas(source.cursor, source.source.planned_schemas())
+    assert [schema.columns.names for schema in schemas] == [["id", "a", "b"]]
+    with pytest.raises(SourceChangedError, match=r"changes columns of shop\.t: .*ALTER TABLE t ADD COLUMN c int"):
+        to_end(source, target)
+    assert ids(target) == [1, 2]
+    assert source.source.restored_schemas(source.cursor, schemas) == schemas
+    with pytest.raises(SourceChangedError, match=r"changes columns of shop\.t: .*ALTER TABLE t ADD COLUMN c int"):
+        source.turn()
+
+
+@pytest.mark.parametrize("condition", ["a = 7", "b IS NULL"])
+def test_a_filter_needs_its_columns_in_the_log(server: Any, condition: str) -> None:
+    """A session that began before the server logged whole rows leaves out columns that it does not change."""
+    server.run(TABLE, "INSERT INTO t VALUES (1, 7, NULL)")
+    filtered = {"table-names-config": [{"table": "t", "filter": condition}]}
+    source = DrivenSource({**cdc_options(server, "t"), **filtered})
+    target = to_end(source, StrictTarget(source.keys))
+    assert ids(target) == [1]
+    column = {"a = 7": "b = 'x'", "b IS NULL": "a = 8"}[condition]
+    server.run("SET SESSION binlog_row_image = 'MINIMAL'", f"UPDATE t SET {column}")
+    name = condition[0]
+    with pytest.raises(
+        SourceError, match=f"does not have the value of the column '{name}' of a changed row, which the fi"
+    ):
+        to_end(source, target)
 
 
 def test_distributed_transactions_are_refused_if_they_change_captured_tables(server: Any) -> None:

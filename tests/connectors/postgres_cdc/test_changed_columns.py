@@ -93,6 +93,22 @@ def test_a_transaction_with_rows_of_both_shapes_needs_a_new_job(captured: Captur
                 after.poll(cursor, PLANNING)
 
 
+def test_a_restart_in_the_process_stops_at_the_change(captured: CapturedPostgres) -> None:
+    """It keeps the columns that it has read, so earlier rows are emitted, and the change is reported."""
+    with closing(source(captured, *TABLES)) as made:
+        cursor = begun(captured, made)
+        schemas = made.planned_schemas()
+        captured.run(DATABASE, "INSERT INTO a (id) VALUES (2)", ADD, "INSERT INTO a (id) VALUES (3)", DEFINED)
+        assert made.restored_schemas(cursor, schemas) == schemas
+        made.open(restored=True)
+        keys, cursor = read(made, cursor)
+        assert keys == [2]
+        cursor = stopped(made, cursor, "extra was added")
+        assert made.restored_schemas(cursor, schemas) == schemas
+        with pytest.raises(ColumnsChangedError, match="extra was added"):
+            made.poll(cursor, PLANNING)
+
+
 def test_rows_that_were_not_read_before_a_change_need_a_new_job(captured: CapturedPostgres) -> None:
     with closing(source(captured, *TABLES)) as made:
         cursor = begun(captured, made)
