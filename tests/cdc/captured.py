@@ -243,6 +243,11 @@ DATABASES: dict[str, type[Captured]] = {
 EACH = [pytest.param(name, marks=pytest.mark.twin if name == "mysql" else ()) for name in sorted(DATABASES)]
 """Parameters of a test of each database. MySQL without GTIDs differs from the others in its marks only."""
 
+EACH_KIND = [
+    pytest.param(name, marks=pytest.mark.twin if name.startswith("mysql") else ()) for name in sorted(DATABASES)
+]
+"""Parameters of a test whose code is the same for MariaDB and MySQL."""
+
 
 def sink_block(options: dict[str, str], table: str) -> str:
     """Return the sink that applies changes to tables of a database, all tables of a unit in one transaction."""

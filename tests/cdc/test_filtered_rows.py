@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cdc.captured import DATABASES, EACH, Captured
+from tests.cdc.captured import DATABASES, EACH_KIND, Captured
 from tests.cdc.small_job import SmallJob, small_job
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(300)]
@@ -18,7 +18,7 @@ TABLE = (
 STATEMENTS = 300
 
 
-@pytest.fixture(params=EACH)
+@pytest.fixture(params=EACH_KIND)
 def captured(request: pytest.FixtureRequest) -> Captured:
     return DATABASES[request.param]()
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import define, field
 
-from tests.cdc.captured import COPY, DATABASES, EACH, Captured, CapturedMariaDB, CapturedPostgres
+from tests.cdc.captured import COPY, DATABASES, EACH_KIND, Captured, CapturedMariaDB, CapturedPostgres
 from tests.cdc.small_job import SmallJob, small_job
 from tests.servers.mysql_server import GTIDS, LoggingMariaDB, LoggingMySQL
 
@@ -70,7 +70,7 @@ class CapturedMySQLWithNames(CapturedMariaDB):
     kind = LoggingMySQLWithNames
 
 
-@pytest.fixture(params=EACH)
+@pytest.fixture(params=EACH_KIND)
 def captured(request: pytest.FixtureRequest) -> Captured:
     return DATABASES[request.param]()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cdc.captured import DATABASES, EACH, Captured
+from tests.cdc.captured import DATABASES, EACH_KIND, Captured
 from tests.cdc.small_job import SmallJob, small_job
 from tests.torture.process import Engine
 
@@ -26,7 +26,7 @@ CHANGES = {
 }
 
 
-@pytest.fixture(params=EACH)
+@pytest.fixture(params=EACH_KIND)
 def captured(request: pytest.FixtureRequest) -> Captured:
     return DATABASES[request.param]()
 
