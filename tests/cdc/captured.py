@@ -1,5 +1,6 @@
 """The databases whose changes are captured, each with a source and a target of its own, and their own text of rows."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
@@ -13,6 +14,7 @@ from tests.servers.mariadb import MariaDB
 from tests.servers.mysql_server import GTIDS, LoggingMariaDB, LoggingMySQL
 from tests.servers.shared import shared
 
+_RELEASE_S = 30
 COPY = "copy"
 """Database of the targets; it is on the same server, so that the log also has transactions of others."""
 
@@ -108,10 +110,11 @@ class CapturedPostgres(Captured):
         self.run("postgres", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", f"CREATE DATABASE {database}")
 
     def release(self, slot: str) -> None:
-        ended = (
-            f"SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = '{slot}' AND active"
-        )
-        self.run("postgres", ended)
+        active = f"FROM pg_replication_slots WHERE slot_name = '{slot}' AND active"
+        deadline = time.monotonic() + _RELEASE_S
+        while self.run("postgres", f"SELECT pg_terminate_backend(active_pid) {active}"):  # only signals the session
+            assert time.monotonic() < deadline, f"the slot {slot} is still in use"
+            time.sleep(0.05)
         drop = f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{slot}'"
         self.run("postgres", drop)
 
