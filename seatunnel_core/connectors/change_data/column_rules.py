@@ -48,9 +48,9 @@ class MaskRule:
 
     mask: Mask
 
-    def matching(self, name: str) -> set[re.Pattern[str]]:
-        """Return the patterns that match the name of a column."""
-        return {each for each in self.columns if each.fullmatch(name)}
+    def matches(self, name: str) -> bool:
+        """Return True if the mask applies to the column with a name."""
+        return any(each.fullmatch(name) for each in self.columns)
 
     @property
     def recorded(self) -> str:
@@ -136,12 +136,11 @@ class ColumnRules:
         Raises:
             SourceError: A mask has no column, or a column of a key or of a wrong type; or a column has two masks.
         """
-        unused = {(index, each) for index, rule in enumerate(self.masks) for each in rule.columns}
+        names = list[str]()
         for found in tables:
             for column in found.columns:
-                name = _name(path_of(found), column.name)
-                unused -= {(index, each) for index, rule in enumerate(self.masks) for each in rule.matching(name)}
-                rules = self._rules(path_of(found), column.name)
+                names.append(_name(path_of(found), column.name))
+                rules = [rule for rule in self.masks if rule.matches(names[-1])]
                 where = f"{found.reading.name}, column {column.name} ({column.declared})"
                 if len(rules) > 1:
                     raise SourceError(f"{where}: {' and '.join(rule.shown for rule in rules)} both apply; remove one")
@@ -149,12 +148,13 @@ class ColumnRules:
                     raise SourceError(f"{where}: {rules[0].shown} applies to a column of the key; exclude the column")
                 if rules and (problem := rules[0].mask.problem(column.arrow)):
                     raise SourceError(f"{where}: {rules[0].shown} cannot be applied: {problem}")
-        if unused:
-            index, each = min(unused, key=lambda one: (one[0], one[1].pattern))
-            raise SourceError(
-                f"option 'debezium': {each.pattern!r} of {self.masks[index].shown} matches no selected column of the "
-                "captured tables"
-            )
+        for rule in self.masks:
+            for each in rule.columns:
+                if not any(map(each.fullmatch, names)):
+                    raise SourceError(
+                        f"option 'debezium': {each.pattern!r} of {rule.shown} matches no selected column of the "
+                        "captured tables"
+                    )
 
     def shown(self, found: Found) -> Found:
         """Return a table with the types of its emitted rows: masked columns are text."""
@@ -209,10 +209,9 @@ class ColumnRules:
 
     def recorded(self, found: Found) -> dict[str, str]:
         """Return the filter and the masks of a table, with digests of salts, to recognize a change of the options."""
-        rules = {column.name: self._rules(path_of(found), column.name) for column in found.columns}
         row_filter = self.row_filter(found)
         filtered = {} if row_filter is None else {"": row_filter.text}
-        return filtered | {name: of_column[0].recorded for name, of_column in rules.items() if of_column}
+        return filtered | {name: rule.recorded for name, rule in self._masks(found).items()}
 
     def masked(self, batch: Batch, found: Found) -> Batch:
         """Return rows of a table with its masks applied."""
@@ -221,19 +220,20 @@ class ColumnRules:
             return batch
         rows = batch.rows
         columns = [
-            masks[name].applied(values) if name in masks else values
+            masks[name].mask.applied(values) if name in masks else values
             for name, values in zip(rows.schema.names, rows.columns, strict=True)
         ]
         return evolve(batch, rows=pa.RecordBatch.from_arrays(columns, schema=self.shown(found).schema().columns))
 
-    def _masks(self, found: Found) -> Mapping[str, Mask]:
-        if not self.masks:
-            return {}
-        rules = {column.name: self._rules(path_of(found), column.name) for column in found.columns}
-        return {name: of_column[0].mask for name, of_column in rules.items() if of_column}
-
-    def _rules(self, path: TablePath, column: str) -> list[MaskRule]:
-        return [rule for rule in self.masks if rule.matching(_name(path, column))]
+    def _masks(self, found: Found) -> Mapping[str, MaskRule]:
+        """Return the masks of a table by column."""
+        masks = {}
+        for column in found.columns:
+            name = _name(path_of(found), column.name)
+            rule = next((rule for rule in self.masks if rule.matches(name)), None)
+            if rule is not None:
+                masks[column.name] = rule
+        return masks
 
     def _listed(self, path: TablePath) -> frozenset[str] | None:
         """Return the columns of the table's entry in ``table-names-config``; ``None`` without one."""

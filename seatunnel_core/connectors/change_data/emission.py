@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
-from seatunnel_core.connectors.change_data.emitted import Flags
 from seatunnel_core.connectors.change_data.messages import TABLE, Messages, ignored_properties
 from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.rows.columns import kept
 
 
 @frozen(kw_only=True)
@@ -58,8 +58,8 @@ class Emission:
             where: The block ``source`` of their messages, without ``ts_ms``.
         """
         for read in batches:
-            kept = self.rules.kept(read.rows, (), found)
-            batch = read if kept is None else _filtered(read, kept)
+            mask = self.rules.kept(read.rows, (), found)
+            batch = read if mask is None else kept(read, pa.array(mask))
             if not batch.rows.num_rows:
                 continue
             masked = self.rules.masked(batch, found)
@@ -81,10 +81,3 @@ class Emission:
             yield masked
         else:
             yield from self.messages.changes(masked, self.rules.shown(found), where())
-
-
-def _filtered(batch: Batch, kept: Flags) -> Batch:
-    """Return the kept rows of a chunk."""
-    mask = pa.array(kept)
-    origins = None if batch.origins is None else batch.origins.filter(mask)
-    return evolve(batch, rows=batch.rows.filter(mask), origins=origins)
