@@ -164,7 +164,7 @@ _PLAIN = _Form()
 
 
 def _writer(hint: Any) -> _Writer:
-    """Return the function that converts a value, if any, to JSON; ``None`` if it is a JSON value already."""
+    """Return the function that converts a value to JSON; ``None`` if the value is already JSON."""
     origin, inner = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return lambda value: value.value

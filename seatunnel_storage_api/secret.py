@@ -55,10 +55,10 @@ _MOST_BYTES = 64 * 1024
 
 
 def holds_secret(key: str) -> bool:
-    """Return True if the value of a key is a secret, by the key's name: passwords, keys, tokens, credentials.
+    """Return True if the value of a key is a secret, judging by the key's name: passwords, keys, tokens, credentials.
 
-    In doubt, the result is ``True``. Names of classes, locations and columns (``…credentials.provider``,
-    ``kerberosKeytab``, ``primary_key``) are not secrets.
+    If the name is ambiguous, the result is ``True``. Names of classes, locations and columns
+    (``…credentials.provider``, ``kerberosKeytab``, ``primary_key``) are not secrets.
     """
     return _SPEAKS_OF_ONE.search(key) is not None and _NAMES_SOMETHING_ELSE.search(key) is None
 

@@ -144,7 +144,8 @@ class JobProgressLine:
     """Progress of a cluster job, from responses of ``job-info``.
 
     Args:
-        show: Function that displays a line or pipelines until its next call; ``None`` without updates in place.
+        show: Function that displays a line or pipelines and replaces them at its next call; ``None`` without updates in
+            place.
         write: Function that writes a permanent line.
         clock: Monotonic clock, in seconds.
     """

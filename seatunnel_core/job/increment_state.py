@@ -46,7 +46,11 @@ class IncrementState:
     """True if ``sources`` includes the rows of the latest job."""
 
     def cursor_of(self, source: str, reads: Mapping[str, str]) -> Cursor | None:
-        """Return the cursor of a source; ``None`` to read from the beginning. It must belong to the same data."""
+        """Return the cursor of a source; ``None`` to read from the beginning.
+
+        Raises:
+            UsageError: The cursor belongs to other data than ``reads`` describes.
+        """
         same = [each.cursor for each in self.sources.values() if each.reads == reads]
         known = self.sources.get(source)
         if known is None or known.reads == reads:

@@ -376,7 +376,7 @@ class JobThreads:
     def _clear_late_staging(self) -> None:
         """Remove output that tasks staged after the last sweep (R9).
 
-        A cancelled task of a lost batch may continue to stage for seconds. After Spark has ended, no task stages.
+        A cancelled task of a lost batch may stage output for a few more seconds. After Spark has ended, no task does.
         """
         for run in self._runs:
             try:

@@ -90,7 +90,7 @@ class Exchange:
         threading.Thread(target=self._accept, name="seatunnel-reports", daemon=True).start()
 
     def _accept(self) -> None:
-        """Serve connections until ``close``. ``serve_forever`` would check for the end only twice a second."""
+        """Serve connections until ``close``. ``serve_forever`` would notice a shutdown only twice a second."""
         while True:
             try:
                 request, address = self._server.get_request()

@@ -14,7 +14,7 @@ from seatunnel_storage_mapstore.storage import BELOW, MapStorage
 
 
 class MapStorageFactory(CheckpointStorageFactory):
-    """Factory of the storage of ``type: map-store``. It has the keys of ``type: hdfs``, and each of its backends."""
+    """Storage factory for ``type: map-store``, with the keys and the backends of ``type: hdfs``."""
 
     factory_identifier = "map-store"
 

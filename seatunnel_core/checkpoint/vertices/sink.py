@@ -186,7 +186,7 @@ class SinkVertex:
         self._report_pressure()
 
     def _publish(self) -> None:
-        """Commit the head of the queue; entries that may be published already are separate from new ones."""
+        """Commit the head of the queue; entries that may already have been published are committed separately."""
         self._settle()
         if not self._publishable:
             return

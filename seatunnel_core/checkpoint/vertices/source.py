@@ -172,7 +172,7 @@ class SourceVertex:
         return tuple(split for split in self._splits if split.index >= (self.state.total or 0))
 
     def _plan(self) -> None:
-        """Request the enumeration of the source, even if all is emitted: units in flight need its schemas."""
+        """Request the enumeration of the source, even if all splits were emitted: units in flight need its schemas."""
         self._awaiting_enumeration = True
         state = self.state
         memory = state.memory or {}

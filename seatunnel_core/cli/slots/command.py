@@ -105,7 +105,7 @@ def _require_droppable(found: _SourceSlot, storage: StorageConfig) -> None:
 
 
 def _jobs_with(source: SupportsReplicationSlot, config: StorageConfig) -> Iterator[str]:
-    """Yield the jobs of the storage whose latest checkpoint needs the slot of a source."""
+    """Yield the ID of each stored job with a latest checkpoint that needs the slot of a source."""
     with open_storage(config.type, config.effective, read_only=True) as storage:
         for job in survey(storage):
             if job.state is not JobState.OPEN:

@@ -45,7 +45,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
-    """Return the factory of a provider, by class name; Hadoop, the SDK and EMR use different packages for it."""
+    """Return the factory of a provider by its class name. The package differs between Hadoop, the SDK and EMR."""
     make = _PROVIDERS.get(name.rpartition(".")[2])
     issuer = load_provider(name) if make is None else None
     if issuer is not None:

@@ -1,4 +1,4 @@
-"""Filters of rows whose result is the same for rows of a table and for rows of its log.
+"""Row filters with the same result for the rows of a table and the rows of its log.
 
 A server compares texts by collations and times by time zones, which the log does not have. So only conditions on
 integers and null are possible.

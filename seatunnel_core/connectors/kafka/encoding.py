@@ -63,7 +63,7 @@ class Encoder(RowFormat):
         super().check(schema)
 
     def messages(self, batch: Batch) -> list[Message]:
-        """Return the messages of a batch, in order; raise ``RowError`` for an invalid row or a large message."""
+        """Return the messages of a batch, in order; raise ``RowError`` for an invalid row or an oversized message."""
         rows = batch.rows
         if not rows.num_rows:
             return []

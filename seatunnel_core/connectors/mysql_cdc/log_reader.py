@@ -43,11 +43,11 @@ class LogReader:
         limit_bytes: int | None = None,
         distributed: "Distributed | None" = None,
     ) -> Iterator[ChangeBatch]:
-        """Yield the batches up to a position. The last one ends after the last transaction that begins before it.
+        """Yield the batches up to a position, including the last transaction that begins before it.
 
         Args:
             start: Position of the first event; or the transactions to skip, which may still be yielded again.
-            end: The end. It needs not be the end of a transaction.
+            end: The position. It need not be a transaction boundary.
             limit_bytes: Size of transactions after which reading ends early; ``None`` for no limit.
             distributed: Distributed transactions before the start; it is updated.
 
@@ -116,7 +116,7 @@ class LogReader:
         return "purged" in str(error).lower()
 
     def _ended_early(self, position: LogPosition) -> LogError:
-        """Return the error of a stream that ended inside a transaction after some of its rows were yielded."""
+        """Return the error for a stream that ended inside a transaction with rows that were already yielded."""
         error = LogError(
             f"{self.server.dialect.address} ended the log stream inside the transaction at {position}, for example "
             "because the reader's query was killed; reading starts over"

@@ -119,7 +119,7 @@ class ServerStream:
         self._socket.sendall(len(command).to_bytes(3, "little") + b"\0" + command)
 
     def _received(self) -> Iterator[tuple[bytes, int, int] | None]:
-        """Yield the events in packets. A buffer is not changed after it was yielded."""
+        """Yield the events in packets. A buffer is never modified after it has been yielded."""
         data = b""
         while True:
             at, end = 0, len(data)

@@ -27,7 +27,7 @@ class RunningJobs:
         """Take a savepoint of a running job (by default with the next number as its name); return it when complete.
 
         Raises:
-            UsageError: The job does not run there, or the name is taken or invalid.
+            UsageError: The job is not running there, or the name is taken or invalid.
             RequestError: The savepoint takes too long; it may still complete.
         """
         request = {"do": "savepoint", "name": name or None, "stop": False, "drain": False}
@@ -66,7 +66,7 @@ class RunningJobs:
         """Send a request to a job; return the response.
 
         Raises:
-            UsageError: The job does not run there, or rejects the request.
+            UsageError: The job is not running there, or rejects the request.
             SeaTunnelError: The member is unreachable.
             TimeoutError: The time limit of ``line`` has passed.
         """

@@ -142,7 +142,7 @@ class JsonLinesReader:
 
 
 def pieces(dialect: Dialect, file: OpenFile, start: int, end: int) -> Iterator[bytes]:
-    """Yield the whole lines between the byte offsets ``start`` and ``end``, some megabytes at a time."""
+    """Yield the whole lines between the byte offsets ``start`` and ``end``, a few megabytes at a time."""
     held = b""
     for block in dialect.blocks(file, start, end, _BLOCK_BYTES):
         cut = block.rfind(b"\n") + 1

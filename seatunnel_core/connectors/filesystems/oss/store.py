@@ -147,7 +147,7 @@ class OssStore(ObjectStore):
             after = {"key_marker": page.next_key_marker, "upload_id_marker": page.next_upload_id_marker}
 
     def require_writable(self, folder: str) -> None:
-        """Check that a second put to a key is rejected. With versioning, a copy would replace an object."""
+        """Check that a second put to a key is rejected. A bucket with versioning would replace the object."""
         name = f"{folder}{PROBE}{secrets.token_hex(8)}"
         try:
             self._ask(name, lambda client: client.put_object(name, b"\n", headers=_NEW))

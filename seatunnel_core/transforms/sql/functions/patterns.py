@@ -125,7 +125,7 @@ def _replaced(pattern: str, compiled: re.Pattern[str]) -> ArrowFunction:
 
 
 def _python_replacement(text: str) -> str:
-    r"""Convert Java's replacement with ``$1``, ``${name}`` and ``\$`` to Python's syntax."""
+    r"""Convert a Java replacement string (``$1``, ``${name}``, ``\$``) to Python's syntax."""
 
     def piece(found: re.Match[str]) -> str:
         if found[1]:

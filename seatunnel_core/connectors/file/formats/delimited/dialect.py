@@ -254,7 +254,7 @@ SINGLE = re.compile(r"(?<!M)M(?!M)|(?<!d)d(?!d)|(?<!H)H(?!H)")
 
 
 def check_delimiter(delimiter: str, *, several: str = "") -> str:
-    """Replace the escapes in a delimiter; ``several`` is advice if several characters are not allowed, else empty."""
+    """Check a delimiter and replace its escapes. ``several`` is advice for errors if only one character is allowed."""
     for written, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         delimiter = delimiter.replace(written, meant)
     if not delimiter or "\r" in delimiter or "\n" in delimiter:
