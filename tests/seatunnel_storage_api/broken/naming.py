@@ -80,7 +80,7 @@ class DeletesWithItsNeighbour(MemoryStorage):
 
 @breaks(11)
 class ShowsItsSecret(MemoryStorage):
-    """A good ``repr`` shows all fields."""
+    """``repr`` should show all fields."""
 
     def __repr__(self) -> str:
         return f"ShowsItsSecret({vars(self)})"

@@ -102,7 +102,7 @@ class ForgetsAtClose(MemoryStorage):
 
 @breaks(5)
 class KeepsOneTooMany(MemoryStorage):
-    """``>`` or ``>=``?"""
+    """The comparison is ``>`` (it should be ``>=``)."""
 
     def __init__(self, *blobs: dict[str, bytes], max_retained: int, **more: Any) -> None:
         super().__init__(*blobs, max_retained=max_retained + 1, **more)
