@@ -21,7 +21,7 @@ class Promise:
 def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
     """Return the guarantee for one sink of a pipeline: the weakest of the sink and its upstream sources."""
     for source in pipeline.sources:
-        if not source.source.replayable and source.name in upstream(pipeline, sink):
+        if not source.source.replayable and source.name in pipeline.roots(*sink.inputs):
             kind = source.source.identifier
             return Promise(
                 Guarantee.AT_LEAST_ONCE, f"the source {source.name!r} ({kind}) cannot read the same rows again"
@@ -36,19 +36,6 @@ def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
 def weakest(pipeline: PlannedPipeline) -> Promise:
     """Return the guarantee of the pipeline: the weakest of its sinks."""
     return min((promise(pipeline, sink) for sink in pipeline.sinks), key=lambda each: _WEAKEST.index(each.guarantee))
-
-
-def upstream(pipeline: PlannedPipeline, sink: PlannedSink) -> frozenset[str]:
-    """Return the names of the upstream sources and transforms of a sink."""
-    inputs = {transform.name: transform.inputs for transform in pipeline.transforms}
-    found: set[str] = set()
-    open_names = list(sink.inputs)
-    while open_names:
-        name = open_names.pop()
-        if name not in found:
-            found.add(name)
-            open_names += inputs.get(name, ())
-    return frozenset(found)
 
 
 def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> None:

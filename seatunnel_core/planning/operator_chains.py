@@ -77,7 +77,7 @@ def chains_of(
         across = {step.name: step.across for chain in chains for step in chain.steps if step.across}
         for name, clause in across.items():
             refuse_across(pipeline, name, clause)
-        wider = _groups(groups, [roots(pipeline, name) for name in across])
+        wider = _groups(groups, [pipeline.roots(name) for name in across])
         if len(wider) == len(groups):
             return tuple(_as_query(each, enumerations) if _is_query(each) else each for each in chains)
         groups = wider
@@ -85,7 +85,7 @@ def chains_of(
 
 def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> None:
     """Raise ``TransformError`` for a transform that combines rows of an unbounded input or a streaming job."""
-    endless = [name for name in sorted(roots(pipeline, transform)) if not pipeline.source(name).source.bounded]
+    endless = [name for name in sorted(pipeline.roots(transform)) if not pipeline.source(name).source.bounded]
     if not pipeline.streaming and not endless:
         return
     why = "a streaming job" if pipeline.streaming else f"the source {endless[0]!r}, which never ends,"
@@ -96,18 +96,10 @@ def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> Non
     )
 
 
-def roots(pipeline: PlannedPipeline, node: str) -> set[str]:
-    """Return the names of the upstream sources of a vertex."""
-    if any(source.name == node for source in pipeline.sources):
-        return {node}
-    transform = next(each for each in pipeline.transforms if each.name == node)
-    return set[str]().union(*(roots(pipeline, name) for name in transform.inputs))
-
-
 def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
     """Return True if a DataFrame transform needs the rows of several sources together, regardless of its plan."""
     frames = isinstance(transform.transform, DataFrameTransform) and transform.transform.scope != UNIT
-    return frames and len(transform.inputs) > 1 and len(roots(pipeline, transform.name)) > 1
+    return frames and len(transform.inputs) > 1 and len(pipeline.roots(transform.name)) > 1
 
 
 def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
@@ -117,11 +109,11 @@ def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
         for each in pipeline.transforms
         if isinstance(each.transform, DataFrameTransform) and each.transform.scope != UNIT
     ]
-    return _groups([{source.name} for source in pipeline.sources], (roots(pipeline, name) for name in frames))
+    return _groups([{source.name} for source in pipeline.sources], (pipeline.roots(name) for name in frames))
 
 
 def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
-    return [roots(pipeline, each.name) for each in pipeline.transforms if joins(pipeline, each)]
+    return [pipeline.roots(each.name) for each in pipeline.transforms if joins(pipeline, each)]
 
 
 def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:

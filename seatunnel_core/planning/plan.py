@@ -137,6 +137,18 @@ class PlannedPipeline:
         """Return the sink of this name."""
         return next(node for node in self.sinks if node.name == name)
 
+    def upstream(self, *names: str) -> set[str]:
+        """Return the names of these sources and transforms and of all that feed them."""
+        found = set(names)
+        for transform in reversed(self.transforms):
+            if transform.name in found:
+                found.update(transform.inputs)
+        return found
+
+    def roots(self, *names: str) -> set[str]:
+        """Return the names of the sources that feed these sources and transforms."""
+        return {source.name for source in self.sources} & self.upstream(*names)
+
 
 @frozen(kw_only=True)
 class PlannedJob:

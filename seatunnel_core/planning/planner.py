@@ -26,9 +26,6 @@ from seatunnel_core.job.pipeline import PipelineShape, connected
 from seatunnel_core.planning.construction import construct
 from seatunnel_core.planning.declared_columns import refuse_columns
 from seatunnel_core.planning.guarantee import refuse_more_than_promised
-from seatunnel_core.planning.lost_facts import refuse_lost_facts
-from seatunnel_core.planning.lost_input import refuse_endless_input, refuse_lost_input
-from seatunnel_core.planning.missing_origins import refuse_missing_origins
 from seatunnel_core.planning.plan import (
     PlannedJob,
     PlannedPipeline,
@@ -38,9 +35,8 @@ from seatunnel_core.planning.plan import (
     Plugin,
     Schemas,
 )
-from seatunnel_core.planning.save_modes import refuse_lost_increments, refuse_mixed_modes
+from seatunnel_core.planning.rules import RULES
 from seatunnel_core.planning.schemas import planned_schemas, refuse_sinks
-from seatunnel_core.planning.write_modes import refuse_unfit_modes
 from seatunnel_core.registry.not_yet import PLANNED_OPTIONS
 from seatunnel_core.spark.bad_rows import OnBadRow
 from seatunnel_core.spark.failure import retried
@@ -72,18 +68,6 @@ class Registry(Protocol):
 
     def sink(self, identifier: str) -> type[Sink]:
         """Return the class of a sink."""
-
-
-_RULES = (
-    refuse_lost_input,
-    refuse_endless_input,
-    refuse_lost_facts,
-    refuse_missing_origins,
-    refuse_mixed_modes,
-    refuse_lost_increments,
-    refuse_unfit_modes,
-)
-"""Checks of combinations of nodes within a pipeline or between pipelines."""
 
 
 @frozen
@@ -201,7 +185,7 @@ def _refuse_unfit(pipelines: tuple[PlannedPipeline, ...], problems: Problems) ->
     """Report combinations of nodes that are not allowed within a pipeline or between pipelines."""
     for pipeline in pipelines:
         refuse_more_than_promised(pipeline, problems)
-    for refuse in _RULES:
+    for refuse in RULES:
         refuse(pipelines, problems)
 
 

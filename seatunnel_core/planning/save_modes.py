@@ -1,80 +1,11 @@
-"""Sinks of a job that share the target of a save mode, and detection of save modes that were already applied (R4)."""
+"""Detection of save modes that another sink of the job, with the same target, has already applied (R4)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from seatunnel_core.checkpoint.state.vertex_state import VertexStates
 from seatunnel_core.config.job_file import Kind
-from seatunnel_core.config.problem import Problems
-from seatunnel_core.connector_api.increments import reads_in_increments
-from seatunnel_core.connectors.write_mode import PARTITIONS_COMPLETE, REPLACE_PARTITIONS, WRITE_MODE
 from seatunnel_core.job.manifest import Manifest
-from seatunnel_core.planning.guarantee import upstream
-from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSink, PlannedSource
-
-
-def refuse_mixed_modes(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report sinks that write to the same target with different save modes, because one could clear its output."""
-    at: dict[str, PlannedSink] = {}
-    for sink in (sink for pipeline in pipelines for sink in pipeline.sinks):
-        mode = sink.sink.save_mode
-        if mode is None:
-            continue
-        other = at.setdefault(mode.target, sink)
-        others = other.sink.save_mode
-        if others is not None and others.does != mode.does:
-            problems.error(
-                f"the sinks {other.name!r} and {sink.name!r} write to the same target, {mode.target}, and have "
-                f"{others.does or 'APPEND_DATA'} and {mode.does or 'APPEND_DATA'}: existing content is handled "
-                "once, before either of them writes, so set the same in both (data_save_mode, schema_save_mode)"
-            )
-
-
-def refuse_lost_increments(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report sinks that remove the output of earlier jobs while a source reads only new rows."""
-    for pipeline in pipelines:
-        for sink in pipeline.sinks:
-            removes = _removes(sink)
-            behind = upstream(pipeline, sink)
-            sources = [each for each in pipeline.sources if each.name in behind and reads_in_increments(each.source)]
-            if not (removes and sources):
-                continue
-            partitions = tuple(sink.sink.options.get(REPLACE_PARTITIONS.key) or ())
-            if partitions:
-                _refuse_partial(sink, partitions, sources, problems)
-                continue
-            problems.error(
-                f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), and its source "
-                f"{sources[0].name!r} reads only rows after those (incremental): only the last increment would "
-                "remain. Remove one of the two"
-            )
-
-
-def _refuse_partial(
-    sink: PlannedSink, partitions: Sequence[str], sources: Sequence[PlannedSource], problems: Problems
-) -> None:
-    """Report partitions that an increment may contain only partly, unless the job declares its partitions complete."""
-    if sink.sink.options.get(PARTITIONS_COMPLETE.key):
-        return
-    for source in sources:
-        key = source.source.increment_key if reads_in_increments(source.source) else ()
-        if set(partitions) != set(key):
-            problems.error(
-                f"the sink {sink.name!r} replaces each partition ({', '.join(partitions)}) that receives a row, but "
-                f"its source {source.name!r} reads only new or changed rows (incremental): the other rows of the "
-                "partition would be lost. Set write_mode = merge; or replace_partitions = "
-                f"[{', '.join(key) or 'the columns of incremental.key'}], the key of the increment, so that each "
-                "partition is one row; or partitions_arrive_complete = true if a partition always arrives as a whole"
-            )
-
-
-def _removes(sink: PlannedSink) -> str:
-    """Return the option values that remove all rows or partitions; empty if there are none."""
-    mode = sink.sink.save_mode
-    does = "" if mode is None else mode.does
-    if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
-        return does
-    word = sink.sink.options.get(WRITE_MODE.key)
-    return f"write_mode = {word}" if word in ("replace", "prune") else ""
+from seatunnel_core.planning.plan import PlannedJob
 
 
 def acted_before(

@@ -8,7 +8,7 @@ from seatunnel_core.connector_api.source import FrameSource
 from seatunnel_core.connector_api.transform import ALL, AUTO, UNIT, DataFrameTransform, Transform
 from seatunnel_core.errors import SinkError, SourceError, TransformError, each_of
 from seatunnel_core.findings import Findings
-from seatunnel_core.planning.operator_chains import SEVERAL_INPUTS, joins, refuse_across, roots
+from seatunnel_core.planning.operator_chains import SEVERAL_INPUTS, joins, refuse_across
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedTransform, Schemas
 from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.operator_chain import FramePlan, distinct_tables
@@ -127,7 +127,7 @@ def _scope(
             refuse_across(pipeline, planned.name, across)
         except TransformError as error:
             problems.error(str(error))
-        sources = ", ".join(sorted(roots(pipeline, planned.name)))
+        sources = ", ".join(sorted(pipeline.roots(planned.name)))
         return f"scope all, because of {across}: one query of Spark over all splits of {sources}"
     if transform.scope == UNIT:
         return "scope unit, as set in the job: each work unit is a separate table, and a group may occur several times"

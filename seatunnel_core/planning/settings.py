@@ -18,7 +18,6 @@ from seatunnel_core.config.engine import EngineConfig
 from seatunnel_core.config.option import Option, Options
 from seatunnel_core.connector_api.capabilities import can_roll_back
 from seatunnel_core.connectors.task_modules import needed
-from seatunnel_core.planning.guarantee import upstream
 from seatunnel_core.planning.operator_chains import possible_groups
 from seatunnel_core.planning.plan import (
     PlannedJob,
@@ -108,7 +107,7 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
 
 def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
     """Return True if the source or a sink requires the units of the source in split order."""
-    asked = any(sink.sink.needs_order and source.name in upstream(pipeline, sink) for sink in pipeline.sinks)
+    asked = any(sink.sink.needs_order and source.name in pipeline.roots(*sink.inputs) for sink in pipeline.sinks)
     return source.source.ordered or asked
 
 

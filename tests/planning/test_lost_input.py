@@ -11,8 +11,8 @@ from seatunnel_core.config.job_file import read_job
 from seatunnel_core.config.problem import Problems
 from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import ConfigError, JobError
-from seatunnel_core.planning.lost_input import overlap
 from seatunnel_core.planning.planner import plan_job
+from seatunnel_core.planning.rules import overlap
 from seatunnel_core.registry import lookup
 
 ENGINE = load_engine(environment={"HOME": "/home/me"}, folder=Path("/nowhere"))

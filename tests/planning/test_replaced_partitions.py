@@ -11,7 +11,7 @@ from seatunnel_core.connectors.duckdb.sink import DuckDBSink
 from seatunnel_core.connectors.http.source import HttpSource
 from seatunnel_core.errors import UsageError
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
-from seatunnel_core.planning.save_modes import refuse_lost_increments
+from seatunnel_core.planning.rules import refuse_lost_increments
 
 
 def problems_of(folder: Path, key: list[str], **sink: Any) -> str:

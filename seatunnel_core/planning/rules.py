@@ -1,0 +1,256 @@
+"""Rules for combinations of the nodes of a job: each rule reports the combinations that it does not allow."""
+
+import os
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from seatunnel_core.config.problem import Problems
+from seatunnel_core.connector_api.capabilities import SupportsFacts
+from seatunnel_core.connector_api.increments import reads_in_increments
+from seatunnel_core.connector_api.transform import DataFrameTransform, Transform
+from seatunnel_core.connectors.write_mode import PARTITIONS_COMPLETE, REPLACE_PARTITIONS, WRITE_MODE
+from seatunnel_core.job.node import ROW_ERRORS
+from seatunnel_core.planning.plan import PlannedPipeline, PlannedSink, PlannedSource
+from seatunnel_core.spark.bad_rows import OnBadRow
+
+Pipelines = tuple[PlannedPipeline, ...]
+
+
+def refuse_lost_input(pipelines: Pipelines, problems: Problems) -> None:
+    """Report every sink that clears a folder which a source of any pipeline of the job reads."""
+    for sink in _sinks(pipelines):
+        mode = sink.sink.save_mode
+        emptied = None if mode is None else mode.emptied_folder
+        if emptied is None:
+            continue
+        keep = "mode = append" if "mode" in sink.sink.options else "data_save_mode = APPEND_DATA"
+        for source in _sources(pipelines):
+            for read in (path for path in source.source.read_paths if overlap(emptied, path)):
+                problems.error(
+                    f"the sink {sink.name!r} empties {emptied} when the job starts, and the source {source.name!r} "
+                    f"reads {read}: it would delete its own input",
+                    suggestion=f"Write to another folder, or set {keep}",
+                )
+
+
+def refuse_endless_input(pipelines: Pipelines, problems: Problems) -> None:
+    """Report every sink that writes into a folder which a source of any pipeline of the job watches for new files."""
+    watching = [source for source in _sources(pipelines) if not source.source.bounded]
+    for sink in _sinks(pipelines) if watching else ():
+        written = sink.sink.target_folder
+        for source in watching:
+            for read in (path for path in source.source.read_paths if written and overlap(written, path)):
+                problems.error(
+                    f"the sink {sink.name!r} writes to {written}, and the source {source.name!r} watches {read}: "
+                    "the job would endlessly read its own output",
+                    suggestion="Write to another folder",
+                )
+
+
+def overlap(folder: str, pattern: str) -> bool:
+    """Return True if a folder equals, contains or is inside a path, which may contain ``*``, ``?`` and ``[…]``."""
+    for name, part in zip(_names(folder), _names(pattern), strict=False):
+        if part == "**":
+            return True
+        if name != part and not fnmatchcase(name, part):
+            return False
+    return True
+
+
+def _names(path: str) -> list[str]:
+    """Return the components of a path from the root; links are followed as far as the path exists."""
+    return [name for name in os.path.realpath(path).split(os.sep) if name]
+
+
+def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
+    """Report every DataFrame transform of the rows of a source with readers that report facts (rule R17).
+
+    For such a transform, Spark may read a split several times, and drops the facts.
+    """
+    for pipeline in pipelines:
+        reporting = {
+            each.name for each in pipeline.sources if not each.source.bounded and isinstance(each.source, SupportsFacts)
+        }
+        for transform in pipeline.transforms:
+            if not isinstance(transform.transform, DataFrameTransform):
+                continue
+            for name in sorted(reporting & pipeline.roots(transform.name)):
+                problems.error(
+                    f"the transform {transform.name!r} runs on Spark's DataFrames, which does not work with the source "
+                    f"{name!r}: its readers report to it where to continue, and a DataFrame passes only rows",
+                    suggestion="Use the transform Sql or Python, or transform the rows in a second job",
+                )
+
+
+def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
+    """Report every transform with ``needs_origins`` that receives rows of a source without ``has_origins``."""
+    for pipeline in pipelines:
+        without = {each.name for each in pipeline.sources if not each.source.has_origins}
+        for transform in pipeline.transforms:
+            if not (isinstance(transform.transform, Transform) and transform.transform.needs_origins):
+                continue
+            for name in sorted(without & pipeline.roots(transform.name)):
+                problems.error(
+                    f"the transform {transform.name!r} needs the time or position of each change, and rows of the "
+                    f"source {name!r} have neither: only change data sources that emit rows provide them",
+                    transform.position,
+                    "Remove EventTime and Position from its metadata_fields",
+                )
+
+
+def refuse_mixed_modes(pipelines: Pipelines, problems: Problems) -> None:
+    """Report sinks that write to the same target with different save modes, because one could clear its output."""
+    at: dict[str, PlannedSink] = {}
+    for sink in _sinks(pipelines):
+        mode = sink.sink.save_mode
+        if mode is None:
+            continue
+        other = at.setdefault(mode.target, sink)
+        others = other.sink.save_mode
+        if others is not None and others.does != mode.does:
+            problems.error(
+                f"the sinks {other.name!r} and {sink.name!r} write to the same target, {mode.target}, and have "
+                f"{others.does or 'APPEND_DATA'} and {mode.does or 'APPEND_DATA'}: existing content is handled "
+                "once, before either of them writes, so set the same in both (data_save_mode, schema_save_mode)"
+            )
+
+
+def refuse_lost_increments(pipelines: Pipelines, problems: Problems) -> None:
+    """Report sinks that remove the output of earlier jobs while a source reads only new rows."""
+    for pipeline in pipelines:
+        for sink in pipeline.sinks:
+            removes = _removes(sink)
+            behind = pipeline.upstream(*sink.inputs)
+            sources = [each for each in pipeline.sources if each.name in behind and reads_in_increments(each.source)]
+            if not (removes and sources):
+                continue
+            partitions = tuple(sink.sink.options.get(REPLACE_PARTITIONS.key) or ())
+            if partitions:
+                _refuse_partial(sink, partitions, sources, problems)
+                continue
+            problems.error(
+                f"the sink {sink.name!r} removes the rows of earlier jobs ({removes}), and its source "
+                f"{sources[0].name!r} reads only rows after those (incremental): only the last increment would "
+                "remain. Remove one of the two"
+            )
+
+
+def _refuse_partial(
+    sink: PlannedSink, partitions: Sequence[str], sources: Sequence[PlannedSource], problems: Problems
+) -> None:
+    """Report partitions that an increment may contain only partly, unless the job declares its partitions complete."""
+    if sink.sink.options.get(PARTITIONS_COMPLETE.key):
+        return
+    for source in sources:
+        key = source.source.increment_key if reads_in_increments(source.source) else ()
+        if set(partitions) != set(key):
+            problems.error(
+                f"the sink {sink.name!r} replaces each partition ({', '.join(partitions)}) that receives a row, but "
+                f"its source {source.name!r} reads only new or changed rows (incremental): the other rows of the "
+                "partition would be lost. Set write_mode = merge; or replace_partitions = "
+                f"[{', '.join(key) or 'the columns of incremental.key'}], the key of the increment, so that each "
+                "partition is one row; or partitions_arrive_complete = true if a partition always arrives as a whole"
+            )
+
+
+def _removes(sink: PlannedSink) -> str:
+    """Return the option values that remove all rows or partitions; empty if there are none."""
+    mode = sink.sink.save_mode
+    does = "" if mode is None else mode.does
+    if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
+        return does
+    word = sink.sink.options.get(WRITE_MODE.key)
+    return f"write_mode = {word}" if word in ("replace", "prune") else ""
+
+
+def refuse_unfit_modes(pipelines: Pipelines, problems: Problems) -> None:
+    """Report sinks whose write mode makes the target non-deterministic."""
+    at: dict[str, PlannedSink] = {}
+    for pipeline in pipelines:
+        for sink in pipeline.sinks:
+            if not (sink.sink.needs_order or sink.sink.needs_end):
+                continue
+            _refuse_pipeline(pipeline, sink, problems)
+            if sink.sink.prunes:
+                _refuse_skipping(pipeline, sink, problems)
+                continue
+            _refuse_others(pipelines, sink, problems)
+            mode = sink.sink.save_mode
+            other = at.setdefault(mode.target, sink) if mode is not None else sink
+            if mode is not None and other is not sink:
+                problems.error(
+                    f"the sinks {other.name!r} and {sink.name!r} write to the same target {mode.target}, so its final "
+                    "content would depend on which one finishes last: use write_mode merge or replace in one sink only"
+                )
+
+
+def _refuse_others(pipelines: Pipelines, sink: PlannedSink, problems: Problems) -> None:
+    """Report sinks that write to a target that another sink replaces, or into a folder below such a target."""
+    mode = sink.sink.save_mode
+    if mode is None or not sink.sink.needs_end:
+        return
+    for other in _sinks(pipelines):
+        others = other.sink.save_mode
+        if others is None:
+            continue
+        adds = others.target == mode.target and not (other.sink.needs_order or other.sink.needs_end)
+        if adds or others.target.startswith(f"{mode.target}/"):
+            problems.error(
+                f"the sink {sink.name!r} replaces the content of {mode.target} when its last row has arrived, and the "
+                f"sink {other.name!r} writes to {others.target}: its rows would be lost. Use a different target"
+            )
+
+
+def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
+    if sink.sink.needs_end and not pipeline.bounded:
+        problems.error(
+            f"the sink {sink.name!r} has write_mode = {'prune' if sink.sink.prunes else 'replace'}, which acts when "
+            "the last row has arrived, but its pipeline never ends: use merge or append, or read from a source that "
+            "ends"
+        )
+    reaching = pipeline.upstream(*sink.inputs)
+    sources = [source.name for source in pipeline.sources if source.name in reaching]
+    if sink.sink.needs_order and len(sources) > 1:
+        problems.error(
+            f"the sink {sink.name!r} merges rows, so the last row of a key wins, but the rows of its sources "
+            f"{', '.join(map(repr, sources))} have no relative order: read them with one source (tables_configs), or "
+            "in separate jobs, one after the other"
+        )
+
+
+def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
+    """Report sinks that delete absent rows although rows may be skipped upstream of them."""
+    reaching = pipeline.upstream(*sink.inputs)
+    skipping = [source.name for source in pipeline.sources if source.name in reaching and source.skip_bad_rows]
+    skipping += [
+        transform.name
+        for transform in pipeline.transforms
+        if transform.name in reaching and transform.transform.options.get(ROW_ERRORS.key) not in (None, "FAIL")
+    ]
+    if sink.on_bad_row is not OnBadRow.FAIL:
+        skipping.append(sink.name)
+    for name in skipping:
+        problems.error(
+            f"the sink {sink.name!r} has write_mode = prune and deletes rows whose key is absent from the input, and "
+            f"{name!r} skips bad rows: the target rows with their keys would be deleted. Remove {ROW_ERRORS.key} there"
+        )
+
+
+def _sinks(pipelines: Pipelines) -> Iterator[PlannedSink]:
+    return (sink for pipeline in pipelines for sink in pipeline.sinks)
+
+
+def _sources(pipelines: Pipelines) -> Iterator[PlannedSource]:
+    return (source for pipeline in pipelines for source in pipeline.sources)
+
+
+RULES = (
+    refuse_lost_input,
+    refuse_endless_input,
+    refuse_lost_facts,
+    refuse_missing_origins,
+    refuse_mixed_modes,
+    refuse_lost_increments,
+    refuse_unfit_modes,
+)
+"""All rules, in the order of their messages."""
