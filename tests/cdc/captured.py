@@ -244,12 +244,12 @@ DATABASES: dict[str, type[Captured]] = {
 """The databases by the names that the command line and the tests use."""
 
 EACH = [pytest.param(name, marks=pytest.mark.twin if name == "mysql" else ()) for name in sorted(DATABASES)]
-"""Parameters of a test of each database. MySQL without GTIDs differs from the others in its marks only."""
+"""Parameters of a test of each database, for killed jobs. MySQL without GTIDs differs in its marks only."""
 
 EACH_KIND = [
     pytest.param(name, marks=pytest.mark.twin if name.startswith("mysql") else ()) for name in sorted(DATABASES)
 ]
-"""Parameters of a test whose code is the same for MariaDB and MySQL."""
+"""Parameters of a test that does the same with MariaDB and MySQL: CI plays it with MariaDB."""
 
 
 def sink_block(options: dict[str, str], table: str) -> str:

@@ -55,6 +55,7 @@ def test_the_guide_copies_a_database_over_a_kill(tmp_path: Path) -> None:
     reachable.rmdir()  # the server has removed its folder
 
 
+@pytest.mark.twin
 def test_the_demo_is_one_command(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLE / "demo.py")],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cdc.captured import DATABASES, EACH
+from tests.cdc.captured import DATABASES, EACH_KIND
 from tests.cdc.small_job import SmallJob, small_job
 from tests.server.nodes import until
 
@@ -46,7 +46,7 @@ def test_a_slot_that_somebody_changed_is_an_error(tmp_path: Path, change: str) -
         refused(small, "slot small")
 
 
-@pytest.mark.parametrize("database", [each for each in EACH if each.values != ("postgres",)])
+@pytest.mark.parametrize("database", [each for each in EACH_KIND if each.values != ("postgres",)])
 def test_a_purged_log_is_an_error(tmp_path: Path, database: str) -> None:
     """Test 4 of the design."""
     with small_job(DATABASES[database](), tmp_path / "job", TABLE) as small:

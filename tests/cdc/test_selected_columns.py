@@ -75,7 +75,9 @@ def captured(request: pytest.FixtureRequest) -> Captured:
     return DATABASES[request.param]()
 
 
-@pytest.fixture(params=[CapturedPostgres, CapturedMariaDBWithNames, CapturedMySQLWithNames])
+@pytest.fixture(
+    params=[CapturedPostgres, CapturedMariaDBWithNames, pytest.param(CapturedMySQLWithNames, marks=pytest.mark.twin)]
+)
 def naming(request: pytest.FixtureRequest) -> Captured:
     """A database whose log has the names of columns."""
     found: Captured = request.param()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cdc.captured import COPY, DATABASES, Captured
+from tests.cdc.captured import COPY, DATABASES, EACH_KIND, Captured
 from tests.cdc.comparison import difference
 from tests.cdc.keys import KEYS
 from tests.cdc.storm import RANGE, TABLES, Storm, wait_until
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.timeout(300)]
 SOURCE = "storm_itself"
 
 
-@pytest.fixture(params=sorted(DATABASES))
+@pytest.fixture(params=EACH_KIND)
 def captured(request: pytest.FixtureRequest) -> Captured:
     return DATABASES[request.param]()
 

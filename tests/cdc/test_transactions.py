@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cdc.captured import DATABASES, EACH, Captured
+from tests.cdc.captured import DATABASES, EACH_KIND, Captured
 from tests.cdc.small_job import small_job
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(300)]
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(300)]
 MANY = 120_000
 
 
-@pytest.fixture(params=EACH)
+@pytest.fixture(params=EACH_KIND)
 def captured(request: pytest.FixtureRequest) -> Captured:
     return DATABASES[request.param]()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cdc.captured import COPY, DATABASES, EACH, Captured
+from tests.cdc.captured import COPY, DATABASES, EACH_KIND, Captured
 from tests.cdc.small_job import small_job
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers, pytest.mark.timeout(300)]
@@ -51,7 +51,7 @@ MYSQL = {
 }
 
 
-@pytest.fixture(params=EACH)
+@pytest.fixture(params=EACH_KIND)
 def captured(request: pytest.FixtureRequest) -> Captured:
     return DATABASES[request.param]()
 

@@ -27,7 +27,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         yield running
 
 
-@pytest.fixture(params=sorted(TIMES))
+@pytest.fixture(params=["postgres", pytest.param("mariadb", marks=pytest.mark.twin)])
 def storm(request: pytest.FixtureRequest) -> Iterator[Storm]:
     captured = DATABASES[request.param]()
     captured.release(SOURCE)
