@@ -223,7 +223,14 @@ def has_read(service: HttpService, planned: int) -> bool:
     return len(service.asked) > planned
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(each, marks=pytest.mark.torture) for each in range(2, 9))])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        1,
+        *(pytest.param(each, marks=pytest.mark.torture) for each in range(2, 5)),
+        *(pytest.param(each, marks=[pytest.mark.torture, pytest.mark.long]) for each in range(5, 9)),
+    ],
+)
 def test_each_night_leaves_what_the_service_has(ground: Ground, service: HttpService, shelf: Shelf, seed: int) -> None:
     shop = Shop(service, seed)
     for night in range(NIGHTS):
@@ -260,6 +267,11 @@ def killed(engine: Engine, service: HttpService, requests: int, pause_s: float) 
 @pytest.mark.spark
 @pytest.mark.torture
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "shelf",
+    ["duckdb", pytest.param("postgresql", marks=[pytest.mark.servers, pytest.mark.twin])],
+    indirect=True,
+)
 def test_processes_that_are_killed_lose_and_double_no_row(tmp_path: Path, service: HttpService, shelf: Shelf) -> None:
     """The same command is run each night until it ends with 0; before, all its processes are killed twice."""
     rng, shop, kills = random.Random(11), Shop(service, 11), 0

@@ -30,7 +30,7 @@ ENGINE = """seatunnel:
 """
 
 
-@pytest.fixture(params=[Postgres, MariaDB])
+@pytest.fixture(params=[Postgres, pytest.param(MariaDB, marks=pytest.mark.twin)])
 def server(request: pytest.FixtureRequest) -> Postgres | MariaDB:
     made: Postgres | MariaDB = shared(request.param)
     return made
@@ -86,6 +86,7 @@ def test_the_leader_is_killed_and_the_other_goes_on(
         figure(f"{type(server).__name__}, {how} killed: led after {led:.2f} s, rows after {committed:.2f} s")
 
 
+@pytest.mark.parametrize("server", [Postgres, MariaDB], indirect=True)  # each driver tells it in its own way
 def test_the_server_is_killed_and_the_job_goes_on(server: Postgres | MariaDB, tmp_path: Path, figure: Figure) -> None:
     with some_nodes(tmp_path, 2) as nodes:
         leader, standby = ready(nodes, tmp_path, server, "server-killed")

@@ -52,7 +52,9 @@ def left(server: RedisServer) -> list[bytes]:
         return list(client.scan_iter("seatunnel:*"))
 
 
-@pytest.mark.parametrize("parallelism", [1, 2, 8])
+@pytest.mark.parametrize(
+    "parallelism", [pytest.param(1, marks=pytest.mark.twin), 2, pytest.param(8, marks=pytest.mark.twin)]
+)
 def test_the_same_rows_at_every_parallelism(server: RedisServer, tmp_path: Path, parallelism: int) -> None:
     engine = Command.of(tmp_path, text(server, parallelism)).begin()
     assert engine.wait(PATIENCE_S) == 0, engine.output
