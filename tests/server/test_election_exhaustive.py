@@ -64,7 +64,10 @@ def test_no_schedule_breaks_the_election(nodes: int, moments: int) -> None:
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize(("nodes", "moments"), [(2, 5), (3, 4)])
+@pytest.mark.parametrize(
+    ("nodes", "moments"),
+    [(2, 4), (3, 3), *(pytest.param(*longer, marks=pytest.mark.long) for longer in ((2, 5), (3, 4)))],
+)
 def test_no_longer_schedule_breaks_the_election(nodes: int, moments: int) -> None:
     assert play_all(nodes, moments) == (2 + 2 * nodes) ** moments
 
