@@ -19,6 +19,9 @@ NUMBERS = itertools.count()
 _SHOWN_AT_ONCE = 2000
 """Characters of a failure that are printed when it happens."""
 
+_LONG_S = 600
+"""Time limit of a test that may take as long as tests that start Spark."""
+
 # The clock of a busy machine is no property of our code, so examples have no deadline. `make test` plays the same
 # examples each time, so that it judges the commit and not the luck of the day; `make fuzz` sets a number and draws.
 settings.register_profile(
@@ -94,12 +97,17 @@ def one_spark_for_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What may take longest comes first, and what starts Spark: no worker is left alone with it at the end."""
+    """Groups come first, and of the others what may take longest and what starts Spark: no worker is left alone with
+    them at the end."""
 
-    def place(item: pytest.Item) -> tuple[bool, float]:
+    def place(item: pytest.Item) -> tuple[int, float]:
         allowed = item.get_closest_marker("timeout")
-        quick = not any(item.iter_markers("spark")) and not any(item.iter_markers("xdist_group"))
-        return quick, -allowed.args[0] if allowed is not None else 0.0
+        limit = allowed.args[0] if allowed is not None else 0.0
+        if any(item.iter_markers("xdist_group")):
+            kind = 0
+        else:
+            kind = 1 if limit >= _LONG_S or any(item.iter_markers("spark")) else 2
+        return kind, -limit
 
     items.sort(key=place)
 

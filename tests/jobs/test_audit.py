@@ -15,7 +15,7 @@ from attrs import frozen
 from tests.figures import Figure
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("commands"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("commands-of-jobs"), pytest.mark.timeout(900)]
 
 AUDITED = Path(__file__).with_name("audited.py")
 

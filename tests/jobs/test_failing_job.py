@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.spark,
     pytest.mark.torture,
     pytest.mark.timeout(600),
-    pytest.mark.xdist_group("commands"),
+    pytest.mark.xdist_group("commands-of-jobs"),
 ]
 
 ROWS = 20_000

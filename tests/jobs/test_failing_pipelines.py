@@ -16,7 +16,7 @@ from seatunnel_core.checkpoint.vertices.limits import Limits
 from tests.jobs.small_disk import small_disk
 from tests.runtime.command import Command, column, job, parquet_sink, published, staged
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("commands"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("commands-of-jobs"), pytest.mark.timeout(240)]
 
 GOOD_ROWS = 500
 

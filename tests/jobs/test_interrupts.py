@@ -16,7 +16,12 @@ from tests.figures import Figure
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 from tests.torture.process import Engine
 
-pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.timeout(1800), pytest.mark.xdist_group("commands")]
+pytestmark = [
+    pytest.mark.torture,
+    pytest.mark.long,
+    pytest.mark.timeout(1800),
+    pytest.mark.xdist_group("commands-of-jobs"),
+]
 
 READY = Path(__file__).with_name("ready.py")
 ROWS = 4_000

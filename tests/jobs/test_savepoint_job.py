@@ -19,7 +19,12 @@ from seatunnel_storage_api.discovery import open_storage
 from seatunnel_storage_api.state import CheckpointType
 from tests.runtime.command import Command, column, fake_source, job, parquet_sink, published, staged
 
-pytestmark = [pytest.mark.spark, pytest.mark.torture, pytest.mark.xdist_group("commands"), pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.torture,
+    pytest.mark.xdist_group("commands-of-jobs"),
+    pytest.mark.timeout(240),
+]
 
 ROWS = 4_000
 

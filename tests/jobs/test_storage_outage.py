@@ -34,7 +34,7 @@ MB = 1_000_000
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.timeout(PATIENCE_S + 3 * AWAY_S + 300),
-    pytest.mark.xdist_group("commands"),
+    pytest.mark.xdist_group("commands-of-jobs"),
 ]
 
 

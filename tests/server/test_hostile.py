@@ -28,7 +28,7 @@ from tests.planted import plant_link
 from tests.runtime.command import fake_source, job, parquet_sink
 from tests.server.nodes import ENGINE, Node, a_cluster, free_port, until
 
-pytestmark = [pytest.mark.torture, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.torture, pytest.mark.timeout(600), pytest.mark.xdist_group("hostile")]
 
 PASSWORD = "correct-horse-battery-staple"
 LOGIN = "Basic " + base64.b64encode(f"admin:{PASSWORD}".encode()).decode()

@@ -14,7 +14,7 @@ from tests.server.limits.vitals import Vitals
 from tests.server.nodes import Node, some_nodes, until
 from tests.server.test_single_node import slow_job
 
-pytestmark = [pytest.mark.spark, pytest.mark.torture, pytest.mark.timeout(1_800)]
+pytestmark = [pytest.mark.spark, pytest.mark.torture, pytest.mark.timeout(1_800), pytest.mark.xdist_group("limits")]
 
 MIB = 1 << 20
 
