@@ -30,6 +30,9 @@ class Transform(ABC):
     needs_origins: bool = False
     """True if ``apply`` needs ``Batch.origins``, which only a source with ``has_origins`` provides."""
 
+    drops_origins: bool = False
+    """True if ``apply`` returns batches without ``Batch.origins``, so that no later transform can need them."""
+
     example: ClassVar[str] = ""
     """Options of a valid block in HOCON, for help and documentation; if empty, one is generated from the required
     options."""

@@ -83,7 +83,7 @@ def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
-    """Report every transform with ``needs_origins`` that receives rows of a source without ``has_origins``."""
+    """Report every transform with ``needs_origins`` whose rows come from a source or transform without them."""
     for pipeline in pipelines:
         without = {each.name for each in pipeline.sources if not each.source.has_origins}
         for transform in pipeline.transforms:
@@ -96,6 +96,25 @@ def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
                     transform.position,
                     "Remove EventTime and Position from its metadata_fields",
                 )
+            for name in sorted({each for node in transform.inputs for each in _dropping_origins(pipeline, node)}):
+                problems.error(
+                    f"the transform {transform.name!r} needs the time or position of each change, and the transform "
+                    f"{name!r} before it returns rows without them",
+                    transform.position,
+                    f"Put it before {name!r}, or remove EventTime and Position from its metadata_fields",
+                )
+
+
+def _dropping_origins(pipeline: PlannedPipeline, node: str) -> Iterator[str]:
+    """Yield the names of the transforms up to a vertex that drop the origins of rows, only the last one of a chain."""
+    transform = next((each for each in pipeline.transforms if each.name == node), None)
+    if transform is None:  # a source
+        return
+    if not isinstance(transform.transform, Transform) or transform.transform.drops_origins:
+        yield node
+        return
+    for each in transform.inputs:
+        yield from _dropping_origins(pipeline, each)
 
 
 def refuse_mixed_modes(pipelines: Pipelines, problems: Problems) -> None:

@@ -100,7 +100,8 @@ class DataValidator(Transform):
             yield without_bad(batch, good)
         elif self._errors is not None:
             yield kept(batch, good)
-            yield Batch(table=self._errors, rows=self._bad_rows(batch, good, held))
+            origins = None if batch.origins is None else batch.origins.filter(pc.invert(good))
+            yield Batch(table=self._errors, rows=self._bad_rows(batch, good, held), origins=origins)
         else:
             at = pc.index(good, False).as_py()
             problems = [f"{column}: {message}" for column, message in self._broken(batch, at, held)]

@@ -32,6 +32,7 @@ class PythonFunction(Transform):
     """The function returns a batch or yields several. Its results must not depend on the division into batches."""
 
     identifier: ClassVar[str] = "Python"
+    drops_origins = True
     declared = (FUNCTION_OPTION, SCHEMA_BLOCK)
     example = 'function = "my_package.cleaning:trim"'
 

@@ -114,6 +114,7 @@ class PerTable(Transform):
         self._single = dict(single)
         every = [each for chosen in single.values() for each in chosen] + ([] if general is None else [general])
         self.needs_origins = any(each.needs_origins for each in every)
+        self.drops_origins = any(each.drops_origins for each in every)
 
     def output_schema(self, schema: TableSchema) -> TableSchema:
         return self.output_schemas(schema)[0]

@@ -17,8 +17,9 @@ CDC = """MySQL-CDC {{
 }}"""
 
 
-def plan(source: str, metadata: str) -> None:
-    text = f"env {{ job.mode = STREAMING }}\nsource {{ {source} }}\ntransform {{\n  Metadata {{ {metadata} }}\n}}\n"
+def plan(source: str, metadata: str, *, before: str = "", after: str = "") -> None:
+    transforms = f"  {before}Metadata {{ {metadata} }}{after}"
+    text = f"env {{ job.mode = STREAMING }}\nsource {{ {source} }}\ntransform {{\n{transforms}\n}}\n"
     problems = Problems()
     job = read_job(
         parse(f"{text}sink {{ Console {{ }} }}", "job.conf", Variables({}, {}), problems), "job.conf", problems
@@ -42,6 +43,28 @@ def test_an_entry_for_a_table_is_rejected_too() -> None:
 def test_messages_of_a_log_are_rejected() -> None:
     with pytest.raises(JobError, match="only change data sources that emit rows provide them"):
         plan(CDC.format(more=", format = COMPATIBLE_DEBEZIUM_JSON"), "metadata_fields { EventTime = x }")
+
+
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [
+        ('Sql { query = "SELECT id FROM t" }, ', "Sql"),
+        ('Sql { query = "SELECT id FROM t" }, Copy { fields { id = more } }, ', "Sql"),
+        ('Python { function = "builtins:iter" }, ', "Python"),
+        ('Sql { table_transform = [{ table_path = "shop.a", query = "SELECT id FROM t" }] }, ', "Sql"),
+    ],
+)
+def test_transforms_that_compute_new_rows_are_rejected_before_it(before: str, name: str) -> None:
+    message = rf"job\.conf:6:.* the transform '{name}.*' before it returns rows without them"
+    with pytest.raises(JobError, match=message):
+        plan(CDC.format(more=""), "metadata_fields { EventTime = x }", before=before)
+    plan(CDC.format(more=""), "metadata_fields { Table = x }", before=before)
+
+
+def test_transforms_that_compute_new_rows_are_accepted_after_it() -> None:
+    after = ', Sql { query = "SELECT id FROM t" }'
+    before = "Copy { fields { id = more } }, "
+    plan(CDC.format(more=""), "metadata_fields { EventTime = x }", before=before, after=after)
 
 
 def test_rows_of_a_log_and_other_metadata_are_accepted() -> None:

@@ -45,6 +45,7 @@ class Sql(Transform):
     """Processes each row separately, without joins and aggregates. Keeps row kinds and table names."""
 
     identifier: ClassVar[str] = "Sql"
+    drops_origins = True
     declared = (QUERY, ENGINE, WAY)
     example = 'query = "SELECT id, UPPER(name) AS name FROM people WHERE id > 0"'
     task_modules: ClassVar[tuple[str, ...]] = ("sqlglot", "datafusion")
