@@ -5,6 +5,7 @@ from contextlib import closing
 
 from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.rows.batch import unlogged
@@ -13,8 +14,10 @@ ChunkRows = Generator[Fetched, None, object]
 """Batches of the rows of a chunk; the generator returns the mark, and the source can parse its ``str``."""
 
 
-def chunk_batches(found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
-    """Yield the rows of a chunk, and then report ``{"chunk": number, "mark": …}`` as a fact.
+def chunk_batches(
+    found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext, rules: ColumnRules
+) -> Iterator[Batch]:
+    """Yield the rows of a chunk that the filter keeps, and then report ``{"chunk": number, "mark": …}`` as a fact.
 
     Args:
         found: The table.
@@ -22,9 +25,11 @@ def chunk_batches(found: Found, rows: ChunkRows, number: int, where: str, contex
         number: Number of the chunk in the cursor of the source.
         where: The database and the chunk, for messages.
         context: Determines whether rows with misfits are skipped.
+        rules: Filter of the rows, and masked columns, which messages do not show.
     """
     with closing(_reported(rows, number, context)) as reported:
-        for fitting in found.fitted(reported, where, context, nulls=False):
+        kept = (rules.kept_rows(each, found) for each in reported)
+        for fitting in found.fitted(kept, where, context, nulls=False):
             if fitting.num_rows:
                 yield Batch(table=found.schema().table, rows=fitting, origins=unlogged(fitting.num_rows))
 

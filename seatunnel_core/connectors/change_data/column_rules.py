@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
@@ -20,6 +21,7 @@ from seatunnel_core.connectors.change_data.options import (
     TABLE_CONFIG,
 )
 from seatunnel_core.connectors.change_data.row_filter import RowFilter
+from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
@@ -169,20 +171,18 @@ class ColumnRules:
         """Return the filter of a table; ``None`` if all rows are captured."""
         return _of_table(self.filters, path_of(found))
 
-    def kept(self, rows: pa.RecordBatch, misfits: Collection[int], found: Found) -> Flags | None:
-        """Return which rows the filter of a table keeps; ``None`` for all.
-
-        Args:
-            rows: Rows as they were read or logged.
-            misfits: Indexes of rows with values that rows cannot represent. They are kept, so that they are reported.
-            found: The table.
-        """
-        row_filter = self.row_filter(found)
+    def kept_rows(self, rows: Fetched, found: Found) -> Fetched:
+        """Return the rows that the filter of a table keeps, without the values of masked columns in messages."""
+        row_filter, masked = self.row_filter(found), self.masked_columns(found)
+        misfits = {number: misfit.hiding(masked) for number, misfit in rows.misfits.items()}
         if row_filter is None:
-            return None
-        kept: Flags = row_filter.met(rows).to_numpy(zero_copy_only=False).copy()
-        kept[list(misfits)] = True
-        return kept
+            return evolve(rows, misfits=misfits)
+        kept = row_filter.met(rows.rows, misfits)
+        new = np.cumsum(kept) - 1
+        return Fetched(
+            rows=rows.rows.filter(pa.array(kept)),
+            misfits={int(new[number]): misfit for number, misfit in misfits.items() if kept[number]},
+        )
 
     def kept_changes(self, changes: Changes, found: Found, where: str, remedy: str) -> Flags | None:
         """Return which changed rows the filter of a table keeps; ``None`` for all.
@@ -205,7 +205,7 @@ class ColumnRules:
                     f"table {found.reading.name}, {where}: the log does not have the value of the column {name!r} of a "
                     f"changed row, which the filter needs; {remedy}"
                 )
-        return self.kept(changes.rows, changes.misfits, found)
+        return row_filter.met(changes.rows, changes.misfits)
 
     def recorded(self, found: Found) -> dict[str, str]:
         """Return the filter and the masks of a table, with digests of salts, to recognize a change of the options."""
@@ -224,6 +224,10 @@ class ColumnRules:
             for name, values in zip(rows.schema.names, rows.columns, strict=True)
         ]
         return evolve(batch, rows=pa.RecordBatch.from_arrays(columns, schema=self.shown(found).schema().columns))
+
+    def masked_columns(self, found: Found) -> Collection[str]:
+        """Return the names of the masked columns of a table."""
+        return self._masks(found).keys()
 
     def _masks(self, found: Found) -> Mapping[str, MaskRule]:
         """Return the masks of a table by column."""

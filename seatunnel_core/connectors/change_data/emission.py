@@ -1,17 +1,17 @@
-"""Form in which a source emits captured rows: filtered, masked, and as rows or as messages."""
+"""Form in which a source emits captured rows: masked, and as rows or as messages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
 from attrs import field, frozen
 
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.option import Options
+from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.change_data.chunk_batches import ChunkRows, chunk_batches
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
 from seatunnel_core.connectors.change_data.messages import TABLE, Messages, ignored_properties
 from seatunnel_core.connectors.jdbc.reading import Found
-from seatunnel_core.rows.columns import kept
 
 
 @frozen(kw_only=True)
@@ -49,19 +49,21 @@ class Emission:
         if self.messages is not None:
             self.messages.require_supported([self.rules.shown(each) for each in tables])
 
+    def chunk_rows(
+        self, found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext
+    ) -> Iterator[Batch]:
+        """Yield the rows of a chunk for ``chunk``, and then report its mark; see ``chunk_batches``."""
+        return chunk_batches(found, rows, number, where, context, self.rules)
+
     def chunk(self, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:
         """Yield the rows of a chunk.
 
         Args:
-            batches: The rows as they were read.
+            batches: The rows as ``chunk_rows`` yields them.
             found: Their table.
             where: The block ``source`` of their messages, without ``ts_ms``.
         """
-        for read in batches:
-            mask = self.rules.kept(read.rows, (), found)
-            batch = read if mask is None else kept(read, pa.array(mask))
-            if not batch.rows.num_rows:
-                continue
+        for batch in batches:
             masked = self.rules.masked(batch, found)
             if self.messages is None:
                 yield masked

@@ -1,6 +1,6 @@
 """Changed rows of a log as batches of a source."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from attrs import frozen
 from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
+from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.rows.batch import Origins
 from seatunnel_core.rows.kind import RowKind
 
@@ -37,8 +38,8 @@ class Changes(Protocol):
         """``RowKind`` of each row, as a number. The row after an update follows the row before it, if it has one."""
 
     @property
-    def misfits(self) -> Mapping[int, str]:
-        """Messages by row index for values that rows cannot represent."""
+    def misfits(self) -> Mapping[int, Misfit]:
+        """Values by row index that rows cannot represent."""
 
     @property
     def complete(self) -> bool:
@@ -65,6 +66,7 @@ def emitted(
     where: str,
     remedy: str,
     origins: Origins | None = None,
+    masked: Collection[str] = (),
 ) -> EmittedRows | None:
     """Return the rows to emit; ``None`` if there are none.
 
@@ -79,6 +81,7 @@ def emitted(
         where: Position in the log, for messages.
         remedy: How to make the log contain all columns of changed rows.
         origins: Time and position of each row.
+        masked: Columns with values that messages do not show.
 
     Raises:
         RowError: Rows cannot represent a value, and the job does not skip such rows.
@@ -86,7 +89,7 @@ def emitted(
     """
     kinds = changes.kinds
     if changes.misfits:
-        keep = _without_misfits(changes, keep, schema, context, where)
+        keep = _without_misfits(changes, keep, schema, context, where, masked)
     if keep is not None and not keep.all():
         if not keep.any():
             return None
@@ -127,7 +130,12 @@ def _with_lone_rows(kinds: npt.NDArray[np.int8], keep: Flags) -> npt.NDArray[np.
 
 
 def _without_misfits(
-    changes: Changes, keep: Flags | None, schema: TableSchema, context: ReadContext, where: str
+    changes: Changes,
+    keep: Flags | None,
+    schema: TableSchema,
+    context: ReadContext,
+    where: str,
+    masked: Collection[str],
 ) -> Flags:
     """Remove rows with misfits from the mask, always both rows of an update."""
     kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
@@ -136,7 +144,8 @@ def _without_misfits(
     for number in sorted(changes.misfits):
         if kept[number]:
             key = ", ".join(f"{name} = {changes.rows.column(name)[number].as_py()}" for name in schema.primary_key)
-            context.skip(RowError(f"table {schema.table}, {where}, row with {key}, {changes.misfits[number]}"))
+            misfit = changes.misfits[number].hiding(masked)
+            context.skip(RowError(f"table {schema.table}, {where}, row with {key}, {misfit}"))
             kept[number] = False
             kept[partner.get(number, number)] = False
     return kept

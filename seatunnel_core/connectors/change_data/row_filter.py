@@ -5,14 +5,17 @@ integers and null are possible.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as of
 from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connectors.change_data.emitted import Flags
+from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.connectors.jdbc.reading import Found
 
 _OPTION = "filter"
@@ -98,12 +101,22 @@ class RowFilter:
                     "integers are compared; filter the rows in a transform, or in the target"
                 )
 
-    def met(self, rows: pa.RecordBatch) -> pa.Array:
-        """Return True for each row that meets all conditions."""
-        first, *others = (each.met(rows.column(each.column)) for each in self.conditions)
-        for each in others:
-            first = pc.and_(first, each)
-        return first
+    def met(self, rows: pa.RecordBatch, misfits: Mapping[int, Misfit]) -> Flags:
+        """Return True for each row that meets all conditions, or may meet them because of a value that is unknown.
+
+        Args:
+            rows: The rows.
+            misfits: Values by row index that rows cannot represent, and that are null in ``rows``.
+        """
+        found: Flags = np.ones(rows.num_rows, np.bool_)
+        for each in self.conditions:
+            met = each.met(rows.column(each.column)).to_numpy(zero_copy_only=False)
+            unknown = [number for number, misfit in misfits.items() if each.column in misfit.reasons]
+            if unknown:
+                met = met.copy()
+                met[unknown] = True
+            found &= met
+        return found
 
     def sql(self, quoted: Callable[[str], str]) -> str:
         """Return the conditions that a server can check, so that it returns fewer rows; ``""`` for none."""

@@ -1,6 +1,6 @@
 """Rows read from a database, with messages for values that rows cannot represent."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -19,14 +19,42 @@ _REFUSED = (ValueError, TypeError, OverflowError, ArithmeticError, pa.ArrowExcep
 _SHOWN = 60
 """Maximum number of characters of a value in a message."""
 
+_HIDDEN = "rows cannot represent a value; it is not shown, because the column is masked"
+
+
+@frozen
+class Misfit:
+    """Values of a row that rows cannot represent."""
+
+    reasons: Mapping[str, str]
+    """Messages by column, each with the value and a remedy."""
+
+    def __str__(self) -> str:
+        """Return the message of the first column."""
+        name, why = next(iter(self.reasons.items()))
+        return f"column {name!r}: {why}"
+
+    def hiding(self, columns: Collection[str]) -> "Misfit":
+        """Return it without the values of some columns."""
+        return Misfit({name: _HIDDEN if name in columns else why for name, why in self.reasons.items()})
+
+
+def misfits_of(columns: Iterable[tuple[str, Mapping[int, str]]]) -> dict[int, Misfit]:
+    """Return the misfits by row index, from messages by row index for each column."""
+    found: dict[int, dict[str, str]] = {}
+    for name, messages in columns:
+        for number, why in messages.items():
+            found.setdefault(number, {})[name] = why
+    return {number: Misfit(reasons) for number, reasons in found.items()}
+
 
 @frozen(kw_only=True)
 class Fetched:
     """A batch of the rows of a split."""
 
     rows: pa.RecordBatch
-    misfits: Mapping[int, str] = field(factory=dict)
-    """Messages by row index, with the column, the value and a remedy. The value itself is null in ``rows``."""
+    misfits: Mapping[int, Misfit] = field(factory=dict)
+    """Misfits by row index. The values themselves are null in ``rows``."""
 
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
@@ -60,13 +88,9 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
 
 def fetched(columns: pa.Schema, arrays: Sequence[tuple[pa.Array, Mapping[int, str]]]) -> Fetched:
     """Build a batch from its columns: for each, the values, and messages by index for values that do not fit."""
-    misfits: dict[int, str] = {}
-    for column, (_, bad) in zip(columns, arrays, strict=True):
-        for number, why in bad.items():
-            misfits.setdefault(number, f"column {column.name!r}: {why}")
     return Fetched(
         rows=pa.RecordBatch.from_arrays([array for array, _ in arrays], schema=columns),
-        misfits=misfits,
+        misfits=misfits_of((name, bad) for name, (_, bad) in zip(columns.names, arrays, strict=True)),
     )
 
 

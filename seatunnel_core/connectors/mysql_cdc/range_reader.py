@@ -110,7 +110,8 @@ class RangeReader:
             where = f"transaction at {first.begin}"
             keep = both(keep, self.emission.rules.kept_changes(changes, found, where, FULL_IMAGES))
             origins = numbers.origins(schema.table, changes.transactions, commit_of)
-            made = emitted(changes, keep, schema, context, where, FULL_IMAGES, origins)
+            masked = self.emission.rules.masked_columns(found)
+            made = emitted(changes, keep, schema, context, where, FULL_IMAGES, origins, masked)
             if made is not None:
                 logged = partial(logged_at, changes, transactions, made.numbers)
                 yield from self.emission.changes(made.batch, found, logged)

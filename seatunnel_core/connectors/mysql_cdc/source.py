@@ -25,7 +25,6 @@ from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import options as shared
 from seatunnel_core.connectors.change_data.captured_table import captured_table
-from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import Chunks
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
@@ -328,7 +327,7 @@ class MySQLCdcSource(Source):
         (where,) = self.describe([split])
         named = f"{self._server.dialect.address}, {where}"
         try:
-            batches = chunk_batches(found, reader.rows(), stored.number(body, "chunk"), named, context)
+            batches = self._emission.chunk_rows(found, reader.rows(), stored.number(body, "chunk"), named, context)
             yield from self._emission.chunk(batches, found, read_at(*path_of(found), reader.planned))
         except SourceError:
             raise

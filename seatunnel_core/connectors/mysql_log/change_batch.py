@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import define, field, frozen
 
+from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.connectors.mysql_log import event_types as et
 from seatunnel_core.connectors.mysql_log.columns import LogColumn
 from seatunnel_core.connectors.mysql_log.events import HEADER, HEADER_BYTES, XaId
@@ -151,8 +152,8 @@ class TableChanges:
     layout: npt.NDArray[np.int32] = field(repr=False)
     """Index of the layout of each row in ``layouts``."""
 
-    misfits: Mapping[int, str] = field(factory=dict, repr=False)
-    """Messages by row index for values that Arrow cannot represent; such a value is null."""
+    misfits: Mapping[int, Misfit] = field(factory=dict, repr=False)
+    """Values by row index that rows cannot represent; such a value is null."""
 
     @property
     def complete(self) -> bool:

@@ -1,6 +1,6 @@
 """Rows of one table, before their conversion to Arrow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from attrs import define, field, frozen
 
+from seatunnel_core.connectors.jdbc.fetched import misfits_of
 from seatunnel_core.connectors.mysql_log import event_types as et
 from seatunnel_core.connectors.mysql_log.change_batch import LogTable, TableChanges
 from seatunnel_core.connectors.mysql_log.column_types import JSON
@@ -106,7 +107,7 @@ class RowCollector:
 
     def taken(self) -> TableChanges:
         """Return the rows as Arrow data, and drop them."""
-        arrays, misfits = [], dict[int, str]()
+        arrays, misfits = [], list[tuple[str, Mapping[int, str]]]()
         for column, values in zip(self.table.logged, self._values, strict=True):
             if column.hidden:
                 continue
@@ -115,8 +116,7 @@ class RowCollector:
             except LogError as error:
                 raise type(error)(f"{self._name}, column {column.name}: {error}") from None
             arrays.append(array)
-            for number, message in wrong.items():
-                misfits.setdefault(number, f"column {column.name!r}: {message}")
+            misfits.append((column.name, wrong))
         runs = np.array(self._runs, np.int64).reshape(-1, 5)
         kinds, layout = self._kinds_and_layouts(runs)
         visible = [number for number, column in enumerate(self.table.logged) if not column.hidden]
@@ -129,7 +129,7 @@ class RowCollector:
             offsets=np.repeat(runs[:, 4], runs[:, 1]),
             layouts=np.array([each for one in self._by_number for each in one.present], bool)[:, visible],
             layout=layout,
-            misfits=misfits,
+            misfits=misfits_of(misfits),
         )
         self._empty()
         return found

@@ -209,7 +209,8 @@ class RangeReader:
         keep = both(before, None if seen is None else ~seen.of(changes.rows, _xids(batch, changes)))
         keep = both(keep, self._emission.rules.kept_changes(changes, table.found, where, _REMEDY))
         origins = self._row_numbers.origins(schema.table, changes.transactions, partial(_commit, batch))
-        made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins)
+        masked = self._emission.rules.masked_columns(table.found)
+        made = emitted(changes, keep, schema, self._context, where, _REMEDY, origins, masked)
         if made is not None:
             at = partial(logged_at, self._settings.address.database, table.path, batch, changes, made.numbers)
             yield from self._emission.changes(made.batch, table.found, at)

@@ -23,7 +23,6 @@ from seatunnel_core.connector_api.source import (
 )
 from seatunnel_core.connector_api.source_progress import SourceProgress
 from seatunnel_core.connector_api.values import Split
-from seatunnel_core.connectors.change_data.chunk_batches import chunk_batches
 from seatunnel_core.connectors.change_data.chunks import Chunks, ChunkStart
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.shape import require_same_keys
@@ -362,7 +361,8 @@ class PostgresCdcSource(Source):
         (table,) = in_order(self._tables, [body["table"]])
         require_same_columns(table, body["shape"])
         rows = chunk_rows(self._dialect, table.found, body, body["snapshot"])
-        batches = chunk_batches(table.found, rows, body["number"], f"{self._settings.address}, {where}", context)
+        named = f"{self._settings.address}, {where}"
+        batches = self._emission.chunk_rows(table.found, rows, body["number"], named, context)
         return self._emission.chunk(batches, table.found, read_at(self._settings.address.database, table.path))
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seatunnel_core.connectors.jdbc.fetched import Misfit, misfits_of
 from seatunnel_core.connectors.postgres_log.change_batch import TableChanges
 from seatunnel_core.connectors.postgres_log.errors import LogError, MalformedLogError
 from seatunnel_core.connectors.postgres_log.log_table import LogTable
@@ -96,8 +97,8 @@ def _without_columns(rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
 
 
-def _converted(table: LogTable, images: RowImages) -> tuple[list[pa.Array], dict[int, str]]:
-    arrays, misfits = [], dict[int, str]()
+def _converted(table: LogTable, images: RowImages) -> tuple[list[pa.Array], dict[int, Misfit]]:
+    arrays, misfits = [], list[tuple[str, Mapping[int, str]]]()
     columns = (column for column in table.columns if column.selected)
     for column, values in zip(columns, images.columns, strict=True):
         where = f"{table}, column {column.name} ({column.declared})"
@@ -108,9 +109,8 @@ def _converted(table: LogTable, images: RowImages) -> tuple[list[pa.Array], dict
         except pa.ArrowInvalid as error:
             raise MalformedLogError(f"{where}: {error}") from None
         arrays.append(array)
-        for number, message in wrong.items():
-            misfits.setdefault(number, f"column {column.name!r}: {message}")
-    return arrays, misfits
+        misfits.append((column.name, wrong))
+    return arrays, misfits_of(misfits)
 
 
 def _layouts(images: RowImages) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:

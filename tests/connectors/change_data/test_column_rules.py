@@ -17,6 +17,7 @@ from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.masks import Asterisks, SaltedHash, Truncation
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
+from seatunnel_core.connectors.jdbc.fetched import Fetched, Misfit
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.rows.kind import RowKind
 from tests.connectors.mysql_cdc.tables import table
@@ -120,6 +121,16 @@ def test_a_salt_is_not_shown() -> None:
     assert "pepper" not in str(emission.rules.masks)
     assert pickle.loads(pickle.dumps(emission)).rules == emission.rules
     assert emission.notes == ()
+
+
+def test_a_masked_value_is_not_shown_in_messages() -> None:
+    which = rules(column__mask__with__3__chars=".*name")
+    rows = pa.RecordBatch.from_pylist([{"id": 1}], people().schema().columns)
+    fetched = Fetched(rows=rows, misfits={0: Misfit({"name": "'secret' does not fit", "a": "'5' does not fit"})})
+    message = str(which.kept_rows(fetched, people()).misfits[0])
+    assert "column 'name'" in message
+    assert "the column is masked" in message
+    assert "secret" not in message
 
 
 def test_a_changed_mask_is_recognized() -> None:

@@ -12,10 +12,12 @@ from seatunnel_core.connector_api.batch import Batch, TableSchema
 from seatunnel_core.connector_api.errors import RowError, SourceError
 from seatunnel_core.connector_api.source import ReadContext
 from seatunnel_core.connectors.change_data.emitted import emitted
+from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.rows.kind import RowKind
 
 INS, B, A, D = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
 COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
+TOO_LARGE = Misfit({"name": "too large"})
 SCHEMA = TableSchema(table="shop.people", columns=COLUMNS, primary_key=("id",))
 
 
@@ -24,7 +26,7 @@ class Logged:
     rows: pa.RecordBatch
     kinds: Any
     missing: dict[int, Sequence[bool]]
-    misfits: dict[int, str]
+    misfits: dict[int, Misfit]
 
     @property
     def complete(self) -> bool:
@@ -45,7 +47,7 @@ class Context(ReadContext):
 
 
 def played(
-    *rows: tuple[int, int], keep: Sequence[bool] | None = None, misfits: dict[int, str] | None = None,
+    *rows: tuple[int, int], keep: Sequence[bool] | None = None, misfits: dict[int, Misfit] | None = None,
     missing: dict[int, Sequence[bool]] | None = None, context: Context | None = None,
     absent: dict[str, Sequence[bool]] | None = None,
 ) -> list[tuple[int, int]]:  # fmt: skip
@@ -90,13 +92,28 @@ def test_half_of_an_update_is_a_deletion_or_an_insertion() -> None:
 
 
 def test_a_misfit_fails_or_leaves_out_the_whole_update() -> None:
-    with pytest.raises(RowError, match=r"table shop.people, position 7, row with id = 2, too large"):
-        played((INS, 1), (B, 2), (A, 2), misfits={2: "too large"})
+    with pytest.raises(RowError, match=r"table shop.people, position 7, row with id = 2, column 'name': too large"):
+        played((INS, 1), (B, 2), (A, 2), misfits={2: TOO_LARGE})
     context = Context(skips=True)
-    assert played((INS, 1), (B, 2), (A, 2), misfits={2: "too large"}, context=context) == [(INS, 1)]
+    assert played((INS, 1), (B, 2), (A, 2), misfits={2: TOO_LARGE}, context=context) == [(INS, 1)]
     assert len(context.skipped) == 1
-    assert played((B, 2), (A, 2), misfits={0: "too large", 1: "too large"}, context=context) == []
-    assert played((INS, 1), keep=[False], misfits={0: "too large"}) == []
+    assert played((B, 2), (A, 2), misfits={0: TOO_LARGE, 1: TOO_LARGE}, context=context) == []
+    assert played((INS, 1), keep=[False], misfits={0: TOO_LARGE}) == []
+
+
+def test_the_value_of_a_masked_column_is_not_shown() -> None:
+    logged = Logged(
+        rows=pa.RecordBatch.from_pylist([{"id": 1}, {"id": 2}], COLUMNS),
+        kinds=np.array([INS, INS], np.int8),
+        missing={},
+        misfits={0: Misfit({"name": "'secret' is too large"})},
+    )
+    context = Context(skips=True)
+    emitted(logged, None, SCHEMA, context, "position 7", "set X", masked={"name"})
+    (said,) = context.skipped
+    assert said.startswith("table shop.people, position 7, row with id = 1, column 'name': ")
+    assert "the column is masked" in said
+    assert "secret" not in said
 
 
 def test_old_rows_need_only_their_key() -> None:

@@ -7,12 +7,11 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 
-from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
-from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.row_filter import RowFilter
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
+from seatunnel_core.connectors.jdbc.fetched import Fetched, Misfit
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.rows.kind import RowKind
 from tests.connectors.mysql_cdc.changed import changes_of
@@ -42,7 +41,7 @@ ROWS = pa.RecordBatch.from_arrays([NUMBERS, TEXTS], names=["n", "my `t`"])
 )
 def test_conditions(text: str, met: Sequence[int | None], sql: str) -> None:
     found = RowFilter.parse(text)
-    assert ROWS.filter(found.met(ROWS)).column("n").to_pylist() == met
+    assert ROWS.filter(pa.array(found.met(ROWS, {}))).column("n").to_pylist() == met
     assert found.sql(DIALECT.quoted) == sql
 
 
@@ -91,14 +90,25 @@ def test_filters_that_do_not_fit_their_table(text: str, said: str) -> None:
 def test_kept_rows() -> None:
     found = table("people")
     rows = pa.RecordBatch.from_pylist([{"id": n, "a": n} for n in range(4)], found.schema().columns)
-    assert EVERY_COLUMN.kept(rows, (), found) is None
-    kept = rules("a > 1").kept(rows, (0,), found)
-    assert kept is not None
-    assert kept.tolist() == [True, False, True, True]
-    batches = [Batch(table="shop.people", rows=rows), Batch(table="shop.people", rows=rows.slice(0, 2))]
-    emitted = list(Emission(rules=rules("a > 1")).chunk(iter(batches), found, {}))
-    assert [each.rows.column("id").to_pylist() for each in emitted] == [[2, 3]]
+    assert EVERY_COLUMN.kept_rows(Fetched(rows=rows), found).rows.equals(rows)
+    assert rules("a > 1").kept_rows(Fetched(rows=rows), found).rows.column("id").to_pylist() == [2, 3]
     assert rules("a > 1").recorded(found) == {"": "a > 1"}
+
+
+def test_a_row_with_a_misfit_is_kept_if_it_may_meet_the_filter() -> None:
+    found = people()
+    values = [{"id": n, "a": None if n == 0 else n} for n in range(4)]
+    rows = pa.RecordBatch.from_pylist(values, found.schema().columns)
+    bad, unknown = Misfit({"name": "bad"}), Misfit({"name": "bad", "a": "bad"})
+    fetched = Fetched(rows=rows, misfits={0: unknown, 1: bad, 3: bad})
+    kept = rules("a > 1").kept_rows(fetched, found)
+    assert (kept.rows.column("id").to_pylist(), kept.misfits) == ([0, 2, 3], {0: unknown, 2: bad})
+    kept = rules("a > 1 AND id > 1").kept_rows(fetched, found)
+    assert (kept.rows.column("id").to_pylist(), kept.misfits) == ([2, 3], {1: bad})
+    changed = changes_of([(RowKind.INSERT, 0, key) for key in range(3)], misfits={0: Misfit({"id": "bad"})})
+    flags = rules("a > 0").kept_changes(changed, table("people"), "position 5", "log it")
+    assert flags is not None
+    assert flags.tolist() == [False, True, True]
 
 
 def test_a_filter_needs_its_columns_in_changed_rows() -> None:

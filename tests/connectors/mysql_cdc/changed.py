@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.connectors.mysql_log.change_batch import LogTable, TableChanges
 from seatunnel_core.rows.kind import RowKind
 
@@ -12,7 +13,7 @@ SCHEMA = pa.schema([pa.field("id", pa.int32()), pa.field("a", pa.int32())])
 
 
 def changes_of(
-    rows: Sequence[tuple[RowKind, int, int]], *, table: str = "m", misfits: Mapping[int, str] | None = None
+    rows: Sequence[tuple[RowKind, int, int]], *, table: str = "m", misfits: Mapping[int, Misfit] | None = None
 ) -> TableChanges:
     """Rows given as their kind, the number of their transaction, and their key; ``a`` is their number."""
     columns = [pa.array([key for _, _, key in rows], pa.int32()), pa.array(range(len(rows)), pa.int32())]

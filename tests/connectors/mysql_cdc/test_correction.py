@@ -9,13 +9,14 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.connector_api.errors import SourceError
-from seatunnel_core.connectors.jdbc.fetched import Fetched
+from seatunnel_core.connectors.jdbc.fetched import Fetched, Misfit
 from seatunnel_core.connectors.mysql_cdc.correction import Correction
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, Reason, Transaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 from seatunnel_core.rows.kind import RowKind
 from tests.connectors.mysql_cdc.changed import SCHEMA, changes_of
 
+BAD, ODD = Misfit({"a": "bad"}), Misfit({"a": "odd"})
 INSERT, BEFORE, AFTER, DELETE = RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE
 
 
@@ -33,7 +34,7 @@ def corrected(rows: Sequence[tuple[RowKind, int, int]], mark: int = 1_000, **mor
     return correction
 
 
-def fetched(*keys: int, misfits: dict[int, str] | None = None) -> Fetched:
+def fetched(*keys: int, misfits: dict[int, Misfit] | None = None) -> Fetched:
     columns = [pa.array(keys, pa.int32()), pa.array([-1] * len(keys), pa.int32())]
     return Fetched(rows=pa.RecordBatch.from_arrays(columns, schema=SCHEMA), misfits=misfits or {})
 
@@ -69,10 +70,10 @@ def test_without_changes_rows_stay_as_they_are() -> None:
 
 
 def test_values_that_do_not_fit_stay_with_their_rows() -> None:
-    correction = corrected([(DELETE, 1, 1), (INSERT, 1, 3), (INSERT, 1, 4)], misfits={2: "bad"})
-    assert correction.unchanged(fetched(1, 2, misfits={1: "odd"})).misfits == {0: "odd"}
+    correction = corrected([(DELETE, 1, 1), (INSERT, 1, 3), (INSERT, 1, 4)], misfits={2: BAD})
+    assert correction.unchanged(fetched(1, 2, misfits={1: ODD})).misfits == {0: ODD}
     (changed,) = correction.changed(below_10)
-    assert (changed.rows.column("id").to_pylist(), changed.misfits) == ([3, 4], {1: "bad"})
+    assert (changed.rows.column("id").to_pylist(), changed.misfits) == ([3, 4], {1: BAD})
 
 
 def test_incomplete_rows_are_refused() -> None:

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from seatunnel_core.connector_api.testing import options_of
 from seatunnel_core.connectors.jdbc.address import address_of
 from seatunnel_core.connectors.jdbc.databases.dialect import dialect_of
+from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.connectors.jdbc.source import JdbcSource
 from seatunnel_core.connectors.mysql_log.captured_tables import CapturedTables
 from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableChanges
@@ -103,7 +104,7 @@ class LogShop:
         """Return the changes of one table."""
         return [each for batch in self.batches(start, {table: columns}, **options) for each in batch.changes]
 
-    def selected(self, table: str, order: str = "id") -> tuple[pa.RecordBatch, dict[int, str]]:
+    def selected(self, table: str, order: str = "id") -> tuple[pa.RecordBatch, dict[int, Misfit]]:
         """Return the rows of a table as the source ``Jdbc`` reads them, and the values that do not fit."""
         given = {**self.server.options(), "table_path": f"shop.{table}", "properties": dict(self.properties)}
         dialect = dialect_of(address_of(options_of(JdbcSource, given)), 2)

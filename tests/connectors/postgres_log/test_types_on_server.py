@@ -9,6 +9,7 @@ from attrs import evolve
 
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.postgresql import PostgreSQL
+from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.connectors.jdbc.pool import forget
 from seatunnel_core.connectors.postgres_log.change_batch import ChangeBatch
 from seatunnel_core.connectors.postgres_log.errors import LogServerError, UnsupportedLogError
@@ -24,7 +25,7 @@ from tests.connectors.postgres_log.log_shop import LogShop, changes, joined, row
 pytestmark = pytest.mark.servers
 
 
-def read_by_jdbc(shop: LogShop, table: str) -> tuple[Sequence[Column], pa.Table, dict[int, str]]:
+def read_by_jdbc(shop: LogShop, table: str) -> tuple[Sequence[Column], pa.Table, dict[int, Misfit]]:
     """Return columns, rows by id and misfits as the source reads them."""
     dialect = PostgreSQL(with_session(shop.address), 2)
     with dialect.pool.lend() as connection:
@@ -36,7 +37,7 @@ def read_by_jdbc(shop: LogShop, table: str) -> tuple[Sequence[Column], pa.Table,
     select = f"SELECT {', '.join(shown)} FROM {table} ORDER BY {names[0]}"
     found = list(dialect.read(select, columns, 10_000, None))
     forget()
-    misfits: dict[int, str] = {}
+    misfits: dict[int, Misfit] = {}
     start = 0
     for each in found:
         misfits |= {start + number: message for number, message in each.misfits.items()}
