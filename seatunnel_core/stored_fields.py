@@ -61,16 +61,26 @@ def added(
     return field(default=default, metadata={_KEY: _Form(added=True, omitted=omitted, path=path, loose=loose)}, **more)
 
 
-def required(default: Any = NOTHING, *, path: bool = False, least: int = 0, inlined: bool = False) -> Any:
+def required(
+    default: Any = NOTHING,
+    *,
+    path: bool = False,
+    loose: bool = False,
+    least: int = 0,
+    inlined: bool = False,
+    **more: Any,
+) -> Any:
     """Declare a field that every record contains.
 
     Args:
         default: Value for objects, not for records.
         path: True if its strings may be file names.
+        loose: True if its strings may contain lone surrogates, such as messages with names of files.
         least: Minimum value, if it is a number.
         inlined: True if the members of its ``Stored`` object are members of the record itself.
+        **more: Further arguments of ``attrs.field``.
     """
-    return field(default=default, metadata={_KEY: _Form(path=path, least=least, inlined=inlined)})
+    return field(default=default, metadata={_KEY: _Form(path=path, loose=loose, least=least, inlined=inlined)}, **more)
 
 
 class Stored:

@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from seatunnel_core import stored
 from seatunnel_core.errors import JobError, StoredValueError, UsageError
 from seatunnel_core.job.binding import differences
+from seatunnel_core.stored_fields import Stored, added
 from seatunnel_core.work.window import Cursor, Window
 
 PREFIX = ".state."
@@ -19,13 +20,13 @@ _LONGEST = 128 - len(PREFIX)
 
 
 @frozen(kw_only=True)
-class SourceState:
+class SourceState(Stored):
     """Progress of one source."""
 
-    reads: Mapping[str, str] | None
+    reads: Mapping[str, str] | None = added(None, omitted=True, path=True)
     """Data to which the cursor belongs; ``None`` after ``seatunnel state set``: the next job then determines it."""
 
-    cursor: Cursor | None
+    cursor: Cursor | None = added(None, omitted=True)
 
 
 @frozen(kw_only=True)
@@ -73,13 +74,7 @@ class IncrementState:
 
     def to_bytes(self) -> bytes:
         """Return the state as JSON; equal states have equal bytes."""
-        sources = {
-            name: {
-                **({} if each.reads is None else {"reads": dict(each.reads)}),
-                **({} if each.cursor is None else {"cursor": each.cursor.record()}),
-            }
-            for name, each in self.sources.items()
-        }
+        sources = {name: each.record() for name, each in self.sources.items()}
         content: dict[str, Any] = {"format": FORMAT, "state": self.name, "sources": sources, "done": self.is_done}
         if self.job_id is not None:
             content["job"] = self.job_id
@@ -96,20 +91,12 @@ class IncrementState:
             return cls(
                 name=stored.text(content, "state"),
                 version=version,
-                sources={name: _source(record) for name, record in sources.items()},
+                sources={name: SourceState.from_record(record) for name, record in sources.items()},
                 job_id=stored.text(content, "job") if "job" in content else None,
                 is_done=stored.flag(content, "done"),
             )
         except StoredValueError as error:
             raise JobError(f"the stored state of increments is invalid: {error}") from error
-
-
-def _source(record: Any) -> SourceState:
-    reads = stored.below(record, "reads") if stored.has(record, "reads") else None
-    return SourceState(
-        reads=None if reads is None else {name: stored.path(reads, name) for name in reads},
-        cursor=Cursor.from_record(record["cursor"]) if stored.has(record, "cursor") else None,
-    )
 
 
 def record_id(name: str) -> str:

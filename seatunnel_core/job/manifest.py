@@ -5,7 +5,7 @@ does not renumber the others, and a dropped table keeps its number.
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
@@ -18,6 +18,7 @@ from seatunnel_core.job.graph import Vertex
 from seatunnel_core.job.pipeline import PipelineShape
 from seatunnel_core.job.restoring import Asked
 from seatunnel_core.job.savepoint import JobSavepoint, pipeline_number
+from seatunnel_core.stored_fields import Stored, added, required
 from seatunnel_core.work.window import Window
 
 FORMAT = 3
@@ -25,30 +26,37 @@ FORMAT = 3
 
 
 @frozen
-class Seat:
+class Seat(Stored):
     """Assignment of a source or sink vertex."""
 
-    pipeline: int
+    pipeline: int = required(least=1)
     """Number of the pipeline, from 1."""
 
-    kind: Kind
-    ordinal: int
+    kind: Kind = required()
+    ordinal: int = required()
     """Index among the vertices of its kind in its pipeline, from 0."""
 
-    targets: tuple[str, ...] = ()
+    targets: tuple[str, ...] = added((), omitted=True, path=True)
     """Folders in which a sink has staged output, newest last; output of a dead job may remain in them."""
 
-    dropped: bool = False
+    dropped: bool = added(False, omitted=True)
     """True if the user removed the vertex from the job; it gets its assignment back if it is added again."""
 
-    reads: str | None = None
+    reads: str | None = added(None, omitted=True, path=True)
     """Location that a source read when it was first planned; later options do not change its frozen enumeration."""
 
-    bindings: tuple[Binding, ...] = ()
+    bindings: tuple[Binding, ...] = added((), omitted=True)
     """Bindings of a sink's committables, newest last."""
 
-    columns: Columns | None = None
+    columns: Columns | None = added(None, omitted=True)
     """Column options of a source when it was first planned; ``None`` if unknown."""
+
+    @classmethod
+    def from_record(cls, block: Any) -> Self:
+        kind = stored.text(block, "kind")
+        if kind not in (Kind.SOURCE.value, Kind.SINK.value):
+            raise StoredValueError(f"an assignment belongs to a source or a sink, not to {ascii(kind)[:60]}")
+        return super().from_record(block)
 
 
 @frozen(kw_only=True)
@@ -205,20 +213,11 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """Return the manifest as JSON; equal manifests have equal bytes."""
-        seats = {
-            name: {"pipeline": seat.pipeline, "kind": seat.kind.value, "ordinal": seat.ordinal}
-            | ({"targets": list(seat.targets)} if seat.targets else {})
-            | ({"dropped": True} if seat.dropped else {})
-            | ({"reads": seat.reads} if seat.reads is not None else {})
-            | ({"columns": dict(seat.columns)} if seat.columns is not None else {})
-            | ({"bindings": [each.record() for each in seat.bindings]} if seat.bindings else {})
-            for name, seat in self.seats.items()
-        }
         older_would_do = not (self.asked or self.moved_to or self.settled_below)
         content = {
             "format": FORMAT if self.windows else 1 if older_would_do else 2,
             "job_name": self.job_name,
-            "vertices": seats,
+            "vertices": {name: seat.record() for name, seat in self.seats.items()},
             "ended": self.ended,
         }
         if self.savepoints:
@@ -245,7 +244,7 @@ class Manifest:
                     f"the job's manifest has format {format_version}, and this version knows up to {FORMAT}: "
                     "run the version of seatunnel-core that wrote it, or a later one"
                 )
-            seats = {name: _seat(seat) for name, seat in stored.below(content, "vertices").items()}
+            seats = {name: Seat.from_record(seat) for name, seat in stored.below(content, "vertices").items()}
             if len({(seat.pipeline, seat.kind, seat.ordinal) for seat in seats.values()}) < len(seats):
                 raise StoredValueError("two vertices have the same assignment")
             ended = None if stored.member(content, "ended") is None else stored.below(content, "ended")
@@ -277,24 +276,3 @@ def _windows(content: Any) -> dict[str, Window]:
 def _asked(content: Any) -> dict[int, Asked]:
     records = stored.below(content, "asked") if "asked" in content else {}
     return {pipeline_number(number): Asked.from_record(record) for number, record in records.items()}
-
-
-def _columns(seat: Any) -> Columns:
-    columns = stored.below(seat, "columns")
-    return {key: stored.text(columns, key) for key in columns}
-
-
-def _seat(seat: Any) -> Seat:
-    kind = stored.text(seat, "kind")
-    if kind not in (Kind.SOURCE.value, Kind.SINK.value):
-        raise StoredValueError(f"an assignment belongs to a source or a sink, not to {ascii(kind)[:60]}")
-    return Seat(
-        stored.number(seat, "pipeline", least=1),
-        Kind(kind),
-        stored.number(seat, "ordinal"),
-        tuple(stored.paths(seat, "targets")) if "targets" in seat else (),
-        stored.flag(seat, "dropped") if "dropped" in seat else False,
-        stored.path(seat, "reads") if "reads" in seat else None,
-        tuple(map(Binding.from_record, stored.items(seat, "bindings"))) if "bindings" in seat else (),
-        _columns(seat) if "columns" in seat else None,
-    )

@@ -29,7 +29,7 @@ class JobOutcome(enum.Enum):
 
 
 @frozen(kw_only=True, repr=False)
-class PipelineView:
+class PipelineView(stored_fields.Stored):
     """The state of one pipeline at a point in time.
 
     Rows, bytes and splits are those of the whole job, including earlier processes; checkpoints and restarts are those
@@ -85,7 +85,7 @@ class PipelineView:
     table_rows: Mapping[str, int] = field(factory=dict)
     """Committed rows of each table, for all sinks together; empty for pipelines of a single table."""
 
-    sources: Mapping[str, SourceProgress] = field(factory=dict)
+    sources: Mapping[str, SourceProgress] = stored_fields.added(factory=dict, omitted=True)
     """Progress of each source that reads a log, by name."""
 
     def __repr__(self) -> str:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import asdict
-
 from seatunnel_core import stored
 from seatunnel_core.errors import JobError, StoredValueError
 from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView, warnings_of
@@ -18,32 +16,26 @@ def report_record(report: JobReport) -> dict[str, Any]:
         "outcome": report.outcome.value,
         "started_at": report.started_at,
         "ended_at": report.ended_at,
-        "pipelines": [_view_record(view) for view in report.pipelines],
+        "pipelines": [view.record() for view in report.pipelines],
     }
-
-
-def _view_record(view: PipelineView) -> dict[str, Any]:
-    """Return the record of a pipeline's view, in the format of earlier versions if no source reads a log."""
-    return {key: value for key, value in asdict(view).items() if key != "sources" or value}
 
 
 def report_from(job_id: str, record: Mapping[str, Any]) -> JobReport:
     """Return the report that ``report_record`` stored; raise ``JobError`` if the record is invalid."""
     try:
+        # Members that an earlier version did not write have their defaults.
+        pipelines = tuple(
+            PipelineView(**read_fields(PipelineView, each, partial=True)) for each in stored.items(record, "pipelines")
+        )
         return JobReport(
             job_id=job_id,
             name=stored.text(record, "name"),
             outcome=JobOutcome(stored.member(record, "outcome")),
             started_at=stored.seconds(record, "started_at"),
             ended_at=stored.seconds(record, "ended_at"),
-            pipelines=(pipelines := tuple(map(_view_from_record, stored.items(record, "pipelines")))),
+            pipelines=pipelines,
             warnings=warnings_of(pipelines),
             ended_before=True,
         )
     except (StoredValueError, ValueError) as error:
         raise JobError(f"the stored closing table of job {job_id} is invalid: {error}") from error
-
-
-def _view_from_record(record: Any) -> PipelineView:
-    """Return a pipeline's view. Members that an earlier version did not write have their defaults."""
-    return PipelineView(**read_fields(PipelineView, record, partial=True))

@@ -20,14 +20,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Protocol
 
-from attrs import asdict, define, frozen
+from attrs import define, frozen
 
 from seatunnel_core import stored
 from seatunnel_core.control.bounded_server import BoundedServer, DeadlineReader
 from seatunnel_core.spark.work import Address, UnitResult
-from seatunnel_core.work.committable import Committable
-from seatunnel_core.work.failure import Failure, FailureKind
-from seatunnel_core.work.unit import AttemptId
 from seatunnel_core.work.vertex_work import VertexWork
 
 logger = logging.getLogger("seatunnel.spark")
@@ -174,12 +171,16 @@ def _handle(listener: TaskListener, said: Any, connection: socket.socket) -> Non
         connection.sendall(_YES if listener.begins(stored.number(said, "begin")) else _NO)
         return
     if "progress" in said:
-        for number, vertices in stored.items(said, "progress"):
-            listener.progress(int(number), _read_vertices(stored.below({"": vertices}, "")))
+        for each in stored.items(said, "progress"):
+            work = {name: VertexWork.from_record(one) for name, one in stored.below(each, "vertices").items()}
+            listener.progress(stored.number(each, "number"), work)
         connection.sendall(_YES)
         return
     try:
-        results = [_read_numbered(each) for each in stored.items(said, "ended")]
+        results = [
+            (stored.number(each, "number"), UnitResult.from_record(stored.member(each, "result")))
+            for each in stored.items(said, "ended")
+        ]
     except Exception as error:  # Spark returns them when the task ends
         logger.debug("results could not be read: %s", error)
         connection.sendall(_NO)
@@ -251,12 +252,15 @@ class ReportChannel:
 
     def report(self, results: Sequence[Numbered]) -> bool:
         """Report results to the driver; return True if they were received."""
-        ended = [{"number": number, "result": _result_json(result)} for number, result in results]
+        ended = [{"number": number, "result": result.record()} for number, result in results]
         return self._answer(self._send({"ended": ended})) == _YES
 
     def progress(self, work: Mapping[int, Mapping[str, VertexWork]]) -> None:
         """Report the progress of running items to the driver, by number and vertex."""
-        said = [[number, _vertices_json(vertices)] for number, vertices in work.items()]
+        said = [
+            {"number": number, "vertices": {name: one.record() for name, one in vertices.items()}}
+            for number, vertices in work.items()
+        ]
         self._answer(self._send({"progress": said}))
 
     def _send(self, said: Mapping[str, Any]) -> int | None:
@@ -318,56 +322,3 @@ def _reached(address: Address) -> _Reached | None:
     except OSError:
         answer = b""
     return _Reached(made, answer == _YES)
-
-
-def _result_json(result: UnitResult) -> dict[str, Any]:
-    report = asdict(result, recurse=False)
-    failure = result.failure
-    report |= {"unit": result.attempt.unit, "epoch": result.attempt.epoch, "attempt": result.attempt.number}
-    report["failure"] = None if failure is None else {**asdict(failure), "kind": failure.kind.value}
-    report["vertices"] = _vertices_json(result.vertices)
-    report["committables"] = {sink: one.record() for sink, one in result.committables.items()}
-    return report
-
-
-def _vertices_json(vertices: Mapping[str, VertexWork]) -> dict[str, Any]:
-    return {name: work.record() for name, work in vertices.items()}
-
-
-def _read_vertices(said: Mapping[str, Any]) -> dict[str, VertexWork]:
-    return {name: VertexWork.from_record(said[name]) for name in said}
-
-
-def _read_numbered(said: Any) -> Numbered:
-    return stored.number(said, "number"), _read_result(stored.below(said, "result"))
-
-
-def _read_result(report: Mapping[str, Any]) -> UnitResult:
-    failure = None if stored.member(report, "failure") is None else _read_failure(stored.below(report, "failure"))
-    committables, shown = stored.below(report, "committables"), stored.below(report, "shown")
-    return UnitResult(
-        job_id=stored.text(report, "job_id"),
-        pipeline_id=stored.number(report, "pipeline_id"),
-        source=stored.text(report, "source"),
-        attempt=AttemptId(
-            unit=stored.number(report, "unit"),
-            epoch=stored.number(report, "epoch"),
-            number=stored.number(report, "attempt"),
-        ),
-        failure=failure,
-        rows_read=stored.number(report, "rows_read"),
-        rows_skipped=stored.number(report, "rows_skipped"),
-        bytes_read=stored.number(report, "bytes_read"),
-        wall_ms=stored.seconds(report, "wall_ms"),
-        busy_ms=stored.seconds(report, "busy_ms"),
-        committables={sink: Committable.from_record(one) for sink, one in committables.items()},
-        shown={sink: tuple(stored.items(shown, sink)) for sink in shown},
-        notes=tuple(stored.items(report, "notes")),
-        facts=tuple(stored.items(report, "facts")),
-        vertices=_read_vertices(stored.below(report, "vertices")),
-    )
-
-
-def _read_failure(report: Mapping[str, Any]) -> Failure:
-    words = {name: str(stored.member(report, name)) for name in ("message", "code", "detail")}  # of any characters
-    return Failure(kind=FailureKind(stored.text(report, "kind")), **words)

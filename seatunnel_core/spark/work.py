@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from seatunnel_core.connector_api.sink import SinkContext
 from seatunnel_core.connector_api.source import DiscoveredObject, PlanningContext
+from seatunnel_core.stored_fields import Stored, required
 from seatunnel_core.work.committable import Committable
 from seatunnel_core.work.fact import Fact
 from seatunnel_core.work.failure import Failure
@@ -80,7 +81,7 @@ class TaskBatch:
 
 
 @frozen(kw_only=True)
-class UnitResult:
+class UnitResult(Stored):
     """Result of an attempt at a work unit. It counts only after the driver has checked its numbers (rule R14)."""
 
     job_id: str
@@ -101,10 +102,10 @@ class UnitResult:
     committables: Mapping[str, Committable] = field(factory=dict)
     """Staged output by sink, for sinks that received a row. Empty after a failure."""
 
-    shown: Mapping[str, tuple[str, ...]] = field(factory=dict, repr=False)
+    shown: Mapping[str, tuple[str, ...]] = required(loose=True, factory=dict, repr=False)
     """Arguments for ``Sink.show``, by sink."""
 
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = required((), loose=True)
     """Sentences for the user about rows that were not completely read or written, one for each kind."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)

@@ -2,7 +2,9 @@
 
 import enum
 
-from attrs import field, frozen
+from attrs import frozen
+
+from seatunnel_core.stored_fields import Stored, required
 
 
 class FailureKind(enum.Enum):
@@ -31,17 +33,17 @@ class FailureKind(enum.Enum):
 
 
 @frozen(kw_only=True)
-class Failure:
+class Failure(Stored):
     """A failure as a value that can cross processes and threads."""
 
     kind: FailureKind
-    message: str
+    message: str = required(loose=True)
     """Complete message for the user, with source or sink, file, line and column as far as known."""
 
-    code: str = ""
+    code: str = required("", loose=True)
     """Code of the error's class, for ``seatunnel help CODE``; empty for errors of other libraries."""
 
-    detail: str = field(default="", repr=False)
+    detail: str = required("", loose=True, repr=False)
     """Traceback for the log file."""
 
     @property

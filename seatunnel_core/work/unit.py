@@ -28,7 +28,7 @@ class WorkUnit(Stored):
 
 
 @frozen(kw_only=True)
-class AttemptId:
+class AttemptId(Stored):
     """Identity of an attempt at a work unit. A result counts only for the expected attempt (rule R14)."""
 
     unit: int

@@ -1,14 +1,12 @@
 """Rows and task time by vertex of a pipeline, which show the bottleneck."""
 
-from typing import Any
-
 from attrs import frozen
 
-from seatunnel_core.errors import StoredValueError
+from seatunnel_core.stored_fields import Stored
 
 
 @frozen
-class VertexWork:
+class VertexWork(Stored):
     """Work of one vertex in ended work units."""
 
     rows_in: int = 0
@@ -29,15 +27,3 @@ class VertexWork:
 
     def __sub__(self, other: "VertexWork") -> "VertexWork":
         return self + VertexWork(-other.rows_in, -other.rows_out, -other.busy_ms, -other.behind_ms)
-
-    def record(self) -> list[Any]:
-        """Return the work as JSON values."""
-        return [self.rows_in, self.rows_out, round(self.busy_ms, 3), round(self.behind_ms, 3)]
-
-    @classmethod
-    def from_record(cls, record: Any) -> "VertexWork":
-        """Restore the work from the value returned by ``record``."""
-        match record:
-            case [int(rows_in), int(rows_out), int(busy_ms) | float(busy_ms), int(behind_ms) | float(behind_ms)]:
-                return cls(rows_in, rows_out, busy_ms, behind_ms)
-        raise StoredValueError(f"expected rows and times of a vertex, found {ascii(record)[:60]}")

@@ -6,10 +6,11 @@ from typing import Any
 from attrs import frozen
 
 from seatunnel_core import stored
+from seatunnel_core.stored_fields import Stored, added, required
 
 
 @frozen(kw_only=True)
-class Cursor:
+class Cursor(Stored):
     """Progress of a source: rows up to ``value`` are delivered and not read again.
 
     Rows up to ``value`` may still arrive. Rows from ``since`` on are read again and deduplicated by their digests; new
@@ -42,16 +43,16 @@ class Cursor:
 
 
 @frozen(kw_only=True)
-class Window:
+class Window(Stored):
     """One increment of a source: the rows after ``after``, up to ``upto``. Fixed for the lifetime of its job."""
 
-    reads: Mapping[str, str]
+    reads: Mapping[str, str] = required(path=True)
     """Data that is read and the cursor column, as options of the source: a cursor is valid only for them."""
 
-    after: Cursor | None = None
+    after: Cursor | None = added(None, omitted=True)
     """End of the previous increment; ``None`` for the first one."""
 
-    upto: Cursor | None = None
+    upto: Cursor | None = added(None, omitted=True)
     """End of this increment; ``None`` if the source is still empty."""
 
     @property
@@ -64,21 +65,3 @@ class Window:
         """Digests from ``upto.since`` on that are not delivered yet."""
         known = frozenset() if self.after is None else self.after.delivered
         return frozenset() if self.upto is None else self.upto.delivered - known
-
-    def record(self) -> dict[str, Any]:
-        """Return the window as JSON values."""
-        cursors = {"after": self.after, "upto": self.upto}
-        return {
-            "reads": dict(self.reads),
-            **{name: each.record() for name, each in cursors.items() if each is not None},
-        }
-
-    @classmethod
-    def from_record(cls, record: Any) -> "Window":
-        """Restore a window from the value returned by ``record``."""
-        reads = stored.below(record, "reads")
-        return cls(
-            reads={name: stored.path(reads, name) for name in reads},
-            after=Cursor.from_record(record["after"]) if stored.has(record, "after") else None,
-            upto=Cursor.from_record(record["upto"]) if stored.has(record, "upto") else None,
-        )

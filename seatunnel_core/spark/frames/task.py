@@ -4,7 +4,7 @@ They use the same ``UnitRun`` as the fused path, so both paths read and stage in
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from seatunnel_core.rows.columns import require_arrived
 from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.spark.task import task_attempt_number, unwrapped
 from seatunnel_core.spark.unit_run import UnitRun
-from seatunnel_core.work.failure import Failure, FailureKind
+from seatunnel_core.work.failure import Failure
 from seatunnel_core.work.unit import UnitAttempt
 
 Batches = Iterator[pa.RecordBatch]
@@ -135,7 +135,7 @@ def stage_from(work: FrameWork, node: str, table: str, columns: pa.Schema) -> Ca
         except Exception as error:
             run.abort()
             _drain(batches)
-            report = {"failure": _as_json(run.failure(error))}
+            report = {"failure": run.failure(error).record()}
         yield pa.record_batch([[json.dumps(report)]], names=["report"])
 
     return stage
@@ -147,7 +147,7 @@ def staged_parts(reports: Sequence[str]) -> tuple[dict[str, list[Staged]], int, 
     skipped = 0
     for row in map(json.loads, reports):
         if "failure" in row:
-            return {}, 0, _from_json(row["failure"])
+            return {}, 0, Failure.from_record(row["failure"])
         skipped += row["skipped"]
         for name, staged in row["staged"].items():
             parts.setdefault(name, []).append(Staged(**{**staged, "shown": tuple(staged["shown"])}))
@@ -169,16 +169,3 @@ def _rows_for_spark(batch: Batch, columns: pa.Schema) -> pa.RecordBatch:
     if batch.absent:
         require_arrived(batch, "a DataFrame transform")
     return batch.rows.cast(columns)
-
-
-def _as_json(failure: Failure) -> dict[str, str]:
-    return {"kind": failure.kind.value, "message": failure.message, "code": failure.code, "detail": failure.detail}
-
-
-def _from_json(document: Mapping[str, str]) -> Failure:
-    return Failure(
-        kind=FailureKind(document["kind"]),
-        message=document["message"],
-        code=document["code"],
-        detail=document["detail"],
-    )
