@@ -24,28 +24,19 @@ class Findings:
     notes: list[str] = field(factory=list)
 
 
+@define(eq=False, repr=False, kw_only=True)
 class AskedCheckpoints:
     """Checkpoints that the user requested to restore, by pipeline number."""
 
-    def __init__(
-        self,
-        *,
-        job_id: str,
-        stored: Manifest,
-        restore: Restore,
-        since: int,
-        pipelines: Mapping[int, PlannedPipeline],
-        listings: Mapping[int, PipelineListing],
-        findings: Findings,
-    ) -> None:
-        """Store the arguments; ``since`` is the first epoch that this process may claim."""
-        self._job_id = job_id
-        self._stored = stored
-        self._restore = restore
-        self._since = since
-        self._pipelines = pipelines
-        self._listings = listings
-        self._findings = findings
+    _job_id: str
+    _stored: Manifest
+    _restore: Restore
+    _since: int
+    """First epoch that this process may claim."""
+
+    _pipelines: Mapping[int, PlannedPipeline]
+    _listings: Mapping[int, PipelineListing]
+    _findings: Findings
 
     def still(self) -> dict[int, Asked]:
         """Return the requests that earlier processes did not complete.

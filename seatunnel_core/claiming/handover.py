@@ -8,7 +8,7 @@ differ, or the user accepts it.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from attrs import evolve, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from seatunnel_core.checkpoint.decisions.base import savepoint_of
 from seatunnel_core.checkpoint.decisions.matching import Comparison, fitted, not_restored
@@ -94,23 +94,16 @@ def _opened(reference: StorageReference) -> CheckpointStorage:
         return reference.open()
 
 
+@define(eq=False, repr=False)
 class _Moving:
-    def __init__(
-        self,
-        storage: CheckpointStorage,
-        job_id: str,
-        plan: Callable[[Manifest | None], PlannedJob],
-        begin_with: ForeignSavepoint,
-        source: CheckpointStorage,
-    ) -> None:
-        self._storage = storage
-        self._job_id = job_id
-        self._plan = plan
-        self._begin_with = begin_with
-        self._source = source
-        self._old_id = begin_with.savepoint.job_id
-        self._problems: list[str] = []
-        self._notes: list[str] = []
+    _storage: CheckpointStorage
+    _job_id: str
+    _plan: Callable[[Manifest | None], PlannedJob]
+    _begin_with: ForeignSavepoint
+    _source: CheckpointStorage
+    _old_id: str = field(init=False, default=Factory(lambda self: self._begin_with.savepoint.job_id, takes_self=True))
+    _problems: list[str] = field(factory=list, init=False)
+    _notes: list[str] = field(factory=list, init=False)
 
     def claim(self) -> Claim:
         if self._storage.get_manifest(self._job_id) is not None:

@@ -273,16 +273,6 @@ class PipelineIO:
 
     # -- chains -------------------------------------------------------------------------------------------------
 
-    @property
-    def on_frames(self) -> bool:
-        """True if Spark plans a source, a transform or a sink."""
-        return self.planned.on_frames
-
-    @property
-    def plans_together(self) -> bool:
-        """True if ``chains`` builds the chains once all sources are enumerated, instead of ``chain``."""
-        return self.planned.has_frame_transforms
-
     def chain(self, source_name: str, schemas: Sequence[TableSchema], epoch: int) -> OperatorChain:
         """Return the operator chain of a source with these schemas, and create the tables of its sinks."""
         chain = chain_of(self.planned, source_name, schemas, job_id=self.job_id)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
@@ -16,28 +16,22 @@ from seatunnel_core.spark.failure import failure_of
 from seatunnel_core.work.failure import Failure
 
 
+@define(eq=False, repr=False)
 class SourcePolling:
     """Polls of the unbounded sources of one pipeline.
 
     A poll lists objects in a thread of the pool. If tasks must inspect them, the poll continues once Spark runs.
     """
 
-    def __init__(
-        self,
-        sources: SourceIO,
-        shared: SharedResources,
-        notices: Notices,
-        deliver: Callable[[Callable[[int], Event]], None],
-        when_spark_runs: Callable[[Callable[[], None]], None],
-    ) -> None:
-        """Prepare for polls; ``deliver`` is called on the loop with a function that returns the result for a time."""
-        self._sources = sources
-        self._shared = shared
-        self._notices = notices
-        self._deliver = deliver
-        self._when_spark_runs = when_spark_runs
-        self._stopped_by: Failure | None = None
-        """Failure of a poll that ends the pipeline with a last checkpoint."""
+    _sources: SourceIO
+    _shared: SharedResources
+    _notices: Notices
+    _deliver: Callable[[Callable[[int], Event]], None]
+    """Function that is called on the loop with a function that returns the result for a time."""
+
+    _when_spark_runs: Callable[[Callable[[], None]], None]
+    _stopped_by: Failure | None = field(default=None, init=False)
+    """Failure of a poll that ends the pipeline with a last checkpoint."""
 
     def poll(self, command: commands.Poll) -> None:
         """Poll a source, and deliver the discovered splits or the failure."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
@@ -31,6 +31,7 @@ class _Enumerated:
         )
 
 
+@define(eq=False, repr=False)
 class Planner:
     """Planner of one pipeline's sources and of the operator chains of their tasks.
 
@@ -40,36 +41,29 @@ class Planner:
     one.
     """
 
-    def __init__(
-        self,
-        work: PipelineIO,
-        shared: SharedResources,
-        epoch: Callable[[], int],
-        take_chains: Callable[[Mapping[str, OperatorChain]], None],
-        deliver: Callable[[Callable[[int], Event]], None],
-        when_spark_runs: Callable[[Then], None],
-        warned: Callable[[str], None],
-    ) -> None:
-        """Prepare for the sources of one epoch.
+    _work: PipelineIO
+    """Blocking work of the pipeline."""
 
-        Args:
-            work: Does the blocking work of the pipeline.
-            shared: Has the pools and Spark.
-            epoch: Returns the epoch once it is claimed.
-            take_chains: Receives operator chains by source, on the loop.
-            deliver: Receives a result, on the loop, as a function of the time; drops late ones.
-            when_spark_runs: Calls its argument, on the loop, once Spark runs or could not be started.
-            warned: Receives a connector's warnings, in a thread of the pool.
-        """
-        self._warned = warned
-        self._work = work
-        self._shared = shared
-        self._epoch = epoch
-        self._take_chains = take_chains
-        self._deliver = deliver
-        self._when_spark_runs = when_spark_runs
-        self._waiting: dict[str, _Enumerated] = {}
-        """Sources that wait for the enumeration of the others, by name, if all are planned together."""
+    _shared: SharedResources
+    """Pools and Spark."""
+
+    _epoch: Callable[[], int]
+    """Function that returns the epoch once it is claimed."""
+
+    _take_chains: Callable[[Mapping[str, OperatorChain]], None]
+    """Function that receives operator chains by source, on the loop."""
+
+    _deliver: Callable[[Callable[[int], Event]], None]
+    """Function that receives a result, on the loop, as a function of the time; it drops late ones."""
+
+    _when_spark_runs: Callable[[Then], None]
+    """Function that calls its argument, on the loop, once Spark runs or could not be started."""
+
+    _warned: Callable[[str], None]
+    """Function that receives a connector's warnings, in a thread of the pool."""
+
+    _waiting: dict[str, _Enumerated] = field(factory=dict, init=False)
+    """Sources that wait for the enumeration of the others, by name, if all are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
         """Enumerate a source: at once, or once Spark runs if tasks must inspect objects first."""
@@ -77,7 +71,7 @@ class Planner:
 
     def _discover(self, command: commands.Enumerate) -> Then:
         items = self._work.sources.discover(command.source) if command.attachment is None else ()
-        if items or self._work.on_frames:
+        if items or self._work.planned.on_frames:
             return partial(self._on_spark, partial(self._plan, command, items))
         deliver = self._plan(command, items)
         if self._work.sources.is_limited(command.source):  # otherwise its splits would be read as soon as Spark runs
@@ -89,7 +83,7 @@ class Planner:
         enumeration, stored = self._work.sources.enumerate(source, attachment, items, command.memory)
         self._work.sources.open(source, restored=attachment is not None)
         done = _Enumerated(command, enumeration, stored)
-        if self._work.on_frames and self._work.plans_together:
+        if self._work.planned.has_frame_transforms:
             return partial(self._wait_for_others, done)
         require_same_splits(source, command.total, enumeration.splits)
         chain = self._work.chain(source, enumeration.schemas, self._epoch())

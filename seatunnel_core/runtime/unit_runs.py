@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from attrs import define, field
+
 from seatunnel_core.checkpoint import commands, events
 from seatunnel_core.checkpoint.events import Event
 from seatunnel_core.clock import now_ms
@@ -21,34 +23,27 @@ from seatunnel_core.work.vertex_work import VertexWork
 _log = logging.getLogger(__name__)
 
 
+@define(eq=False, repr=False)
 class UnitRuns:
     """Attempts of one epoch that wait for Spark or run on it. Its methods run on the loop's thread."""
 
-    def __init__(
-        self,
-        work: PipelineIO,
-        shared: SharedResources,
-        notices: Notices,
-        metrics: Metrics,
-        deliver: Callable[[Callable[[int], Event]], None],
-        when_spark_runs: Callable[[Callable[[], None]], None],
-    ) -> None:
-        """Create an instance without units; ``when_spark_runs`` calls a function once Spark has started or failed."""
-        self._work = work
-        self._shared = shared
-        self._notices = notices
-        self._metrics = metrics
-        self._deliver = deliver
-        self._when_spark_runs = when_spark_runs
-        self._chains: dict[str, OperatorChain] = {}
-        self._orders: list[commands.RunUnit] = []
-        """Units that wait for Spark."""
+    _work: PipelineIO
+    _shared: SharedResources
+    _notices: Notices
+    _metrics: Metrics
+    _deliver: Callable[[Callable[[int], Event]], None]
+    _when_spark_runs: Callable[[Callable[[], None]], None]
+    """Function that calls its argument once Spark has started or failed."""
 
-        self._on_spark: dict[tuple[str, AttemptId], int] = {}
-        """Task and ID of the attempts submitted to Spark, with the time of submission in milliseconds."""
+    _chains: dict[str, OperatorChain] = field(factory=dict, init=False)
+    _orders: list[commands.RunUnit] = field(factory=list, init=False)
+    """Units that wait for Spark."""
 
-        self._counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = {}
-        """Counted progress of running units, by task and attempt."""
+    _on_spark: dict[tuple[str, AttemptId], int] = field(factory=dict, init=False)
+    """Task and ID of the attempts submitted to Spark, with the time of submission in milliseconds."""
+
+    _counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = field(factory=dict, init=False)
+    """Counted progress of running units, by task and attempt."""
 
     def take(self, chains: Mapping[str, OperatorChain]) -> None:
         """Add the operator chains of tasks, by task."""

@@ -79,12 +79,12 @@ def test_a_spark_that_did_not_start_says_why_also_where_it_is_needed_first(loop:
 class WorkWithASource:
     """A source of no splits, which needs no task to be enumerated."""
 
-    on_frames = False
+    on_frames = has_frame_transforms = False
     job_id = "job"
 
     def __init__(self, limited: bool) -> None:
         self.limited = limited
-        self.sources = self
+        self.sources = self.planned = self
 
     def discover(self, source_name: str) -> tuple[()]:
         return ()

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import Factory, define, field
+
 from seatunnel_core import stored
 from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.errors import StoredValueError
@@ -37,43 +39,35 @@ STARTING_S = 120.0
 """Time limit for a started process to listen, in seconds; then it is killed."""
 
 
+@define(eq=False, repr=False)
 class HostProcess:
     """A worker process of a member; ``name`` is ``SHARED``, or the ID of the job of a dedicated process."""
 
-    def __init__(
-        self,
-        config: NodeConfig,
-        address: str,
-        name: str = SHARED,
-        *,
-        spark: Callable[[], Sequence[str]] = list,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.name = name
-        self.boot = ""
-        """Unique id of this process among processes of the same name."""
+    _config: NodeConfig
+    _address: str
+    name: str = SHARED
+    _spark: Callable[[], Sequence[str]] = field(default=list, kw_only=True)
+    _clock: Callable[[], float] = field(default=time.monotonic, kw_only=True)
+    boot: str = field(default="", init=False)
+    """Unique id of this process among processes of the same name."""
 
-        self.pid = 0
-        """Process id; 0 while there is no process."""
+    pid: int = field(default=0, init=False)
+    """Process id; 0 while there is no process."""
 
-        self.term = 0
-        """Highest term known to the process when it was adopted."""
+    term: int = field(default=0, init=False)
+    """Highest term known to the process when it was adopted."""
 
-        self.on_end: Callable[[str], object] = lambda _boot: None
-        """Callback that gets the boot id of a process that has ended by itself or is killed as faulty."""
+    on_end: Callable[[str], object] = field(default=lambda _boot: None, init=False)
+    """Callback that gets the boot id of a process that has ended by itself or is killed as faulty."""
 
-        self._config = config
-        self._spark = spark
-        self._address = address
-        self._clock = clock
-        self._child: subprocess.Popen[bytes] | None = None
-        self._path: Path | None = None
-        self._connection: socket.socket | None = None
-        self._answered_at = clock()
-        self._started_at = clock()
-        self._leaving_since: float | None = None
-        self._seen: tuple[int, HostStatus] | None = None
-        """Number and content of the last received status."""
+    _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _path: Path | None = field(default=None, init=False)
+    _connection: socket.socket | None = field(default=None, init=False)
+    _answered_at: float = field(init=False, default=Factory(lambda self: self._clock(), takes_self=True))
+    _started_at: float = field(init=False, default=Factory(lambda self: self._clock(), takes_self=True))
+    _leaving_since: float | None = field(default=None, init=False)
+    _seen: tuple[int, HostStatus] | None = field(default=None, init=False)
+    """Number and content of the last received status."""
 
     def adopt(self, pid: int, path: Path) -> bool:
         """Adopt a process left by an earlier agent; kill it and return False if it does not respond."""

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from attrs import define, field
+
 from seatunnel_core.control.private_files import open_private
 
 logger = logging.getLogger("seatunnel.cluster")
@@ -27,23 +29,15 @@ _OF_SPARK = re.compile(r"spark-(\d+)\.log", re.ASCII)
 _OF_PROCESS = re.compile(r"seatunnel-engine-.+\.log")
 
 
+@define(eq=False, repr=False)
 class LogFiles:
     """Retention of job logs (``keep_s`` after their last line) and rotation of process logs above ``largest`` bytes."""
 
-    def __init__(
-        self,
-        folder: Path,
-        keep_s: float,
-        *,
-        most: int = MOST_JOB_LOGS,
-        largest: int = LARGEST_LOG,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._folder = folder
-        self._keep_s = keep_s
-        self._most = most
-        self._largest = largest
-        self._clock = clock
+    _folder: Path
+    _keep_s: float
+    _most: int = field(default=MOST_JOB_LOGS, kw_only=True)
+    _largest: int = field(default=LARGEST_LOG, kw_only=True)
+    _clock: Callable[[], float] = field(default=time.time, kw_only=True)
 
     async def watch(self) -> None:
         """Sweep periodically until cancelled."""

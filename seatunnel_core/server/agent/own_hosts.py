@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from attrs import define, field
+from attrs import Factory, define, field
 
 from seatunnel_core import stored
 from seatunnel_core.server.agent.host_process import LEAVE_S, HostProcess
@@ -56,33 +56,27 @@ class _Watched:
         return await asyncio.get_running_loop().run_in_executor(self.thread, function, *arguments)
 
 
+@define(eq=False, repr=False)
 class OwnHosts:
     """Supervisor of this member's worker processes, which forwards orders to them. New statuses trigger ``on_news``."""
 
-    def __init__(
-        self,
-        config: NodeConfig,
-        address: str,
-        spark: HostSpark,
-        workers: Workers,
-        seen_term: Callable[[], int],
-        on_news: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.tags: Mapping[str, str] = dict(config.attributes)
-        self._config = config
-        self._address = address
-        self._spark = spark
-        self._workers = workers
-        self._seen_term = seen_term
-        self._on_news = on_news
-        self._term = 0
-        """Highest term in an order to this agent or in an adopted worker process."""
+    _config: NodeConfig
+    _address: str
+    _spark: HostSpark
+    _workers: Workers
+    _seen_term: Callable[[], int]
+    _on_news: Callable[[], None] = lambda: None
+    tags: Mapping[str, str] = field(
+        init=False, default=Factory(lambda self: dict(self._config.attributes), takes_self=True)
+    )
+    _term: int = field(default=0, init=False)
+    """Highest term in an order to this agent or in an adopted worker process."""
 
-        self._hosts: dict[str, _Watched] = {}
-        self._ended = deque[str](maxlen=MOST_ENDED)
-        self._adopted = False
-        self._opening = asyncio.Lock()
-        self._watching: dict[str, asyncio.Task[None]] = {}
+    _hosts: dict[str, _Watched] = field(factory=dict, init=False)
+    _ended: deque[str] = field(factory=lambda: deque[str](maxlen=MOST_ENDED), init=False)
+    _adopted: bool = field(default=False, init=False)
+    _opening: asyncio.Lock = field(factory=asyncio.Lock, init=False)
+    _watching: dict[str, asyncio.Task[None]] = field(factory=dict, init=False)
 
     # -- reports ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from attrs import define, field
+
 from seatunnel_core.control.private_files import open_private, private_folder
 from seatunnel_core.errors import PlatformError
 from seatunnel_core.installing import install_command
@@ -33,29 +35,21 @@ _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _BOUND = str(Path(__file__).with_name("bound.py"))
 
 
+@define(eq=False, repr=False)
 class Child:
     """A supervised Spark process. Call ``supervise`` often from one thread; the end of the thread kills the process."""
 
-    def __init__(
-        self,
-        name: str,
-        arguments: Callable[[], Sequence[str]],
-        log: Path,
-        environment: Mapping[str, str],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._name = name
-        self._arguments = arguments
-        self._log = log
-        self._environment = environment
-        self._clock = clock
-        self._process: subprocess.Popen[bytes] | None = None
-        self._started_at = 0.0
-        self._start_at = 0.0
-        self._pause_s = LEAST_PAUSE_S
-        self.deaths = 0
-        """Number of consecutive deaths soon after a start."""
+    _name: str
+    _arguments: Callable[[], Sequence[str]]
+    _log: Path
+    _environment: Mapping[str, str]
+    _clock: Callable[[], float] = field(default=time.monotonic, kw_only=True)
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _started_at: float = field(default=0.0, init=False)
+    _start_at: float = field(default=0.0, init=False)
+    _pause_s: float = field(default=LEAST_PAUSE_S, init=False)
+    deaths: int = field(default=0, init=False)
+    """Number of consecutive deaths soon after a start."""
 
     @property
     def pid(self) -> int:
