@@ -18,8 +18,7 @@ from seatunnel_core.connector_api.written_options import written_options
 from seatunnel_core.errors import SinkError
 from seatunnel_core.findings import check_each
 from seatunnel_core.rows.batch import Batch, TableSchema
-from seatunnel_core.work.committable import Committable, added
-from seatunnel_core.work.staged import Staged
+from seatunnel_core.work.committable import Committable, Staged, added
 
 __all__ = [
     "FrameSink",

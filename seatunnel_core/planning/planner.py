@@ -23,8 +23,7 @@ from seatunnel_core.job.graph import Graph, build_graph, right_part
 from seatunnel_core.job.manifest import Manifest
 from seatunnel_core.job.node import BAD_ROWS, COMMON, INPUT, NAME, OUTPUT, PARALLELISM, ROW_ERRORS, Node
 from seatunnel_core.job.pipeline import PipelineShape, connected
-from seatunnel_core.planning.construction import construct
-from seatunnel_core.planning.declared_columns import refuse_columns
+from seatunnel_core.planning.construction import construct, refuse_columns
 from seatunnel_core.planning.guarantee import refuse_more_than_promised
 from seatunnel_core.planning.plan import (
     PlannedJob,

@@ -18,16 +18,60 @@ from seatunnel_core.connector_api.source import (
     Source,
 )
 from seatunnel_core.planning.plan import PlannedPipeline, PlannedSource
-from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.runtime.acknowledging import Acknowledgements
 from seatunnel_core.runtime.enumeration import freeze, thaw
-from seatunnel_core.runtime.kept_parts import KeptParts
 from seatunnel_core.runtime.source_progress import ProgressOfSources
 from seatunnel_core.spark.backend import SparkBackend
 from seatunnel_core.spark.failure import retried
 from seatunnel_core.work.fact import Fact
+from seatunnel_core.work.parts import attachment_of, part_of, with_parts, without_parts
 from seatunnel_core.work.split import Split
 from seatunnel_storage_api.storage import CheckpointStorage
+
+
+class KeptParts:
+    """Storage that writes and reads each part only once.
+
+    The parts of a source's last cursor remain in memory. Only one thread at a time polls a source.
+    """
+
+    def __init__(self, storage: CheckpointStorage, job_id: str) -> None:
+        self._storage = storage
+        self._job_id = job_id
+        self._held: dict[str, dict[bytes, str]] = {}
+        """Digests of the durable parts, by source."""
+
+    def whole(self, source: str, memory: PollCursor) -> DiscoveredObject:
+        """Return a cursor from a checkpoint with its parts; raise an error if a part is missing or damaged."""
+        by_digest = {digest: part for part, digest in self._held.get(source, {}).items()}
+        named: dict[bytes, str] = {}
+
+        def get(digest: str) -> bytes:
+            part = by_digest.get(digest)
+            if part is None:
+                part = part_of(self._storage.get_attachment(self._job_id, digest))
+            named[part] = digest
+            return part
+
+        found: DiscoveredObject = with_parts(memory, get)
+        self._held[source] = named
+        return found
+
+    def stored(self, source: str, memory: PollCursor) -> DiscoveredObject:
+        """Store the new parts of a cursor durably, and return the cursor with the names of its parts."""
+        held = self._held.get(source, {})
+        named: dict[bytes, str] = {}
+
+        def store(part: bytes) -> str:
+            if part not in named:
+                digest = held.get(part)
+                named[part] = digest or self._storage.store_attachment(self._job_id, attachment_of(part))
+            return named[part]
+
+        kept: DiscoveredObject = without_parts(memory, store)
+        self._held[source] = named
+        return kept
+
 
 _log = logging.getLogger(__name__)
 
@@ -54,17 +98,14 @@ class SourceIO:
     def __len__(self) -> int:
         return len(self.planned.sources)
 
-    def _source(self, name: str) -> PlannedSource:
-        return self.planned.source(name)
-
     def is_limited(self, source_name: str) -> bool:
         """Return True if a rate limit applies to the source."""
-        source = self._source(source_name)
+        source = self.planned.source(source_name)
         return source.rows_per_second is not None or source.bytes_per_second is not None
 
     def discover(self, source_name: str) -> Sequence[DiscoveredObject]:
         """Return the objects that tasks must inspect before the source can be enumerated."""
-        source = self._source(source_name)
+        source = self.planned.source(source_name)
         return retried(lambda: source.source.discover(_planning(source)))
 
     def enumerate(
@@ -79,7 +120,7 @@ class SourceIO:
         Only the schemas of a restored enumeration may differ from the
         frozen ones, if the source implements ``SupportsRestoredSchemas``.
         """
-        source = self._source(source_name)
+        source = self.planned.source(source_name)
         if attachment is not None:
             enumeration = thaw(self.storage.get_attachment(self.job_id, attachment))
             if cursor and isinstance(source.source, SupportsRestoredSchemas):
@@ -91,7 +132,8 @@ class SourceIO:
         planning = _planning(source)
         inspected = self.backend.inspect(source.source, items, planning) if items else ()
         if isinstance(source.source, FrameSource):
-            enumeration = _one_split(self.backend.source_schema(source.source))
+            splits = (Split(index=0, weight_bytes=0, rows=1, body={}),)
+            enumeration = Enumeration(schemas=(self.backend.source_schema(source.source),), splits=splits)
         else:
             enumeration = retried(lambda: source.source.enumerate(inspected, planning))
         self.upstream.enumerated(source_name, enumeration.splits)
@@ -99,7 +141,7 @@ class SourceIO:
 
     def open(self, source_name: str, *, restored: bool) -> None:
         """Let a source acquire the resources that its tasks share."""
-        self._source(source_name).source.open(restored=restored)
+        self.planned.source(source_name).source.open(restored=restored)
 
     @property
     def need_closing(self) -> bool:
@@ -120,7 +162,7 @@ class SourceIO:
         Raises:
             SourceError: The restored state contains facts, but the source no longer implements ``SupportsFacts``.
         """
-        source = self._source(source_name)
+        source = self.planned.source(source_name)
         whole: PollCursor = self._parts.whole(source_name, cursor)
         if facts:
             if not isinstance(source.source, SupportsFacts):
@@ -136,16 +178,11 @@ class SourceIO:
         """Return the splits of discovered objects, numbered from ``next_index``. Inspecting objects needs Spark."""
         if not news.items:
             return ()
-        source = self._source(source_name)
+        source = self.planned.source(source_name)
         planning = _planning(source)
         items = self.backend.inspect(source.source, news.items, planning) if news.inspect else news.items
         found = source.source.enumerate(items, planning).splits
         return tuple(evolve(split, index=next_index + split.index) for split in found)
-
-
-def _one_split(schema: TableSchema) -> Enumeration:
-    """Return the enumeration of a source that Spark reads."""
-    return Enumeration(schemas=(schema,), splits=(Split(index=0, weight_bytes=0, rows=1, body={}),))
 
 
 def _planning(source: PlannedSource) -> PlanningContext:

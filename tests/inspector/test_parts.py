@@ -12,7 +12,7 @@ from seatunnel_core.inspector.copy import copy_job
 from seatunnel_core.inspector.garbage import find_garbage
 from seatunnel_core.inspector.survey import survey, survey_job
 from seatunnel_core.inspector.verify import verify
-from seatunnel_core.runtime.kept_parts import KeptParts
+from seatunnel_core.runtime.source_io import KeptParts
 from seatunnel_storage_api.blob import BlobStorage
 from seatunnel_storage_api.memory import MemoryStorage
 from tests.inspector.made import JOB, Made

@@ -10,8 +10,7 @@ import pytest
 import seatunnel_storage_hdfs.local
 from seatunnel_storage_hdfs import local
 from seatunnel_storage_hdfs.factory import HdfsStorageFactory
-from seatunnel_storage_hdfs.local import LocalFileStorage
-from seatunnel_storage_hdfs.mounts import network_file_system
+from seatunnel_storage_hdfs.local import LocalFileStorage, network_file_system
 
 from seatunnel_storage_api.errors import StorageAccessError, StorageConfigurationError, StorageUnavailableError
 from seatunnel_storage_api.storage import CheckpointStorage

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from seatunnel_core.errors import StoredValueError
-from seatunnel_core.runtime.kept_parts import KeptParts
+from seatunnel_core.runtime.source_io import KeptParts
 from seatunnel_core.work.parts import named_parts
 from seatunnel_storage_api.errors import AttachmentNotFoundError
 from seatunnel_storage_api.inventory import HoldingKind

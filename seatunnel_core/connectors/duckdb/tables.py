@@ -10,12 +10,31 @@ import pyarrow.types as of
 from attrs import evolve, frozen
 
 from seatunnel_core.connector_api.errors import SinkError
-from seatunnel_core.connectors.duckdb.columns import PLAIN
 from seatunnel_core.connectors.duckdb.database import Database, failed
 from seatunnel_core.connectors.nested.child_tables import BETWEEN
 from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.sql_database import FILE, KIND, SqlDatabase, StagedPart
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
+
+PLAIN: Mapping[pa.DataType, str] = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.binary(): "BLOB",
+    pa.date32(): "DATE",
+    pa.time64("us"): "TIME",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
+}
 
 OWN = "seatunnel"
 """Schema with the engine's records and its temporary tables of collected rows."""

@@ -1,5 +1,7 @@
 """The database in the option ``url``, and the login."""
 
+from collections.abc import Callable, Mapping
+
 import attrs
 from attrs import frozen
 
@@ -7,8 +9,19 @@ from seatunnel_core.clients.jdbc import address
 from seatunnel_core.connector_api.errors import UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.jdbc import options as opt
-from seatunnel_core.connectors.jdbc.databases.known_properties import CHECKS
+from seatunnel_core.connectors.jdbc.databases import duckdb_properties
+from seatunnel_core.connectors.jdbc.databases.mysql_properties import PROPERTIES as MYSQL
+from seatunnel_core.connectors.jdbc.databases.postgresql_properties import PROPERTIES as POSTGRESQL
+from seatunnel_core.connectors.jdbc.databases.sqlite_properties import PROPERTIES as SQLITE
 from seatunnel_storage_api.errors import StorageConfigurationError
+
+CHECKS: Mapping[str, Callable[[tuple[tuple[str, str], ...]], None]] = {
+    "postgresql": POSTGRESQL.require,
+    "mysql": MYSQL.require,
+    "sqlite": SQLITE.require,
+    "duckdb": duckdb_properties.require,
+}
+"""Functions that raise ``UsageError`` for unsupported properties, with alternatives."""
 
 
 @frozen(kw_only=True)

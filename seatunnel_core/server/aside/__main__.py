@@ -13,9 +13,8 @@ from typing import Any
 
 from seatunnel_core import stored
 from seatunnel_core.errors import SeaTunnelError
-from seatunnel_core.server.aside.checking import check
 from seatunnel_core.server.aside.options import options
-from seatunnel_core.server.aside.planning import plan
+from seatunnel_core.server.aside.planning import check, plan
 from seatunnel_core.server.aside.stored_jobs import compare, verify
 from seatunnel_core.server.aside.submissions import encrypt, split
 from seatunnel_core.server.errors import RequestError

@@ -12,7 +12,7 @@ from typing import Any
 from seatunnel_core import stored
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.server.agent.node_config import NodeConfig
-from seatunnel_core.server.aside.limited import LimitedRequests
+from seatunnel_core.server.aside.asides import LimitedRequests
 from seatunnel_core.server.errors import RequestError
 
 logger = logging.getLogger("seatunnel.cluster")

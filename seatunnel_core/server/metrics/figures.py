@@ -7,15 +7,56 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from attrs import frozen
+
 from seatunnel_core import stored
 from seatunnel_core.clock import wall_clock
 from seatunnel_core.errors import StoredValueError
 from seatunnel_core.reporting.open_metrics import FAMILIES, Family, Sample
 from seatunnel_core.server.host.protocol import HostedJob
 from seatunnel_core.server.metrics.java import OF_JAVA
-from seatunnel_core.server.metrics.processes import OF_PROCESSES, Process, samples_of
 from seatunnel_core.server.observed_node import ObservedNode
 from seatunnel_core.server.state.records import JobState
+
+_LABELS = ("address", "process", "host")
+
+
+def _family(name: str, kind: str, help: str) -> Family:
+    return Family(name, kind, help, _LABELS)
+
+
+OF_PROCESSES: tuple[Family, ...] = (
+    _family("process_cpu_seconds", "counter", "User and system CPU time, in seconds."),
+    _family("process_start_time_seconds", "gauge", "Start time, in seconds since 1970."),
+    _family("process_resident_memory_bytes", "gauge", "Resident memory including shared memory, in bytes."),
+    _family("process_virtual_memory_bytes", "gauge", "Virtual memory, in bytes."),
+    _family("process_open_fds", "gauge", "Open files and sockets."),
+    _family("process_max_fds", "gauge", "Maximum number of open files."),
+)
+
+
+@frozen(kw_only=True)
+class Process:
+    """A process of a node."""
+
+    kind: str
+    """Kind of process: ``agent``, ``host`` or ``java``."""
+
+    host: str
+    """Name of its worker process; empty for the agent."""
+
+    pid: int
+
+
+def samples_of(process: Process, labels: Mapping[str, str]) -> Iterator[Sample]:
+    """Yield the samples of a process; none if it has ended."""
+    from prometheus_client import ProcessCollector
+
+    whose = {**labels, "process": process.kind, "host": process.host}
+    for metric in ProcessCollector(pid=lambda: process.pid, registry=None).collect():
+        for sample in metric.samples:
+            yield Sample(metric.name, sample.name.removeprefix(metric.name), whose, sample.value)
+
 
 FRESH_S = 1.0
 """Maximum age of metrics, in seconds: worker processes are queried at most once in this period."""

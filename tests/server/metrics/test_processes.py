@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from seatunnel_core.server.metrics.processes import OF_PROCESSES, Process, samples_of
+from seatunnel_core.server.metrics.figures import OF_PROCESSES, Process, samples_of
 
 
 def test_a_process_has_all_families_with_whose_it_is() -> None:
