@@ -26,6 +26,9 @@ class ReplicationSlot:
     is_created: bool = False
     """True if the server has a record that the engine created the slot."""
 
+    job_id: str | None = None
+    """ID of the last job that started with the slot; ``None`` if the server has no record of it."""
+
     publication: str
     has_publication: bool = True
     is_publication_created: bool = False

@@ -1,6 +1,6 @@
 """``seatunnel slots``: shows the replication slots of a job's sources, and removes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
@@ -15,11 +15,12 @@ from seatunnel_core.connector_api.capabilities import SupportsReplicationSlot
 from seatunnel_core.connector_api.replication_slot import ReplicationSlot
 from seatunnel_core.errors import UsageError
 from seatunnel_core.inspector.content import loaded
-from seatunnel_core.inspector.survey import JobState, survey
+from seatunnel_core.inspector.survey import JobState, JobSurvey, survey
 from seatunnel_core.planning.planner import plan_job
 from seatunnel_core.quantity import count
 from seatunnel_core.registry import lookup
 from seatunnel_storage_api.discovery import open_storage
+from seatunnel_storage_api.storage import CheckpointStorage
 
 
 @frozen(kw_only=True)
@@ -96,24 +97,39 @@ def _require_droppable(found: _SourceSlot, storage: StorageConfig) -> None:
             f"the replication slot {slot.name} was not dropped, because the server has no record that the engine "
             "created it; add --force if nothing else reads it"
         )
-    for job_id in _jobs_with(found.source, storage) if slot.exists else ():
+    if not slot.exists:
+        return
+    with open_storage(storage.type, storage.effective, read_only=True) as opened:
+        jobs = survey(opened)
+        needing = next(_jobs_with(found.source, jobs, opened), None)
+    if needing is not None:
         raise UsageError(
-            f"the replication slot {slot.name} was not dropped, because the job {job_id} can be resumed from its "
-            f"latest checkpoint, which needs the slot. Resume it with -r {job_id}; or add --force, and start a new job "
-            "afterwards"
+            f"the replication slot {slot.name} was not dropped, because the job {needing} can be resumed from its "
+            f"latest checkpoint, which needs the slot. Resume it with -r {needing}; or add --force, and start a new "
+            "job afterwards"
+        )
+    if slot.job_id is None:
+        raise UsageError(
+            f"the replication slot {slot.name} was not dropped, because the server has no record of the job that uses "
+            "it, so its checkpoints may be in another storage; add --force if no job needs the slot"
+        )
+    if slot.job_id not in {job.job_id for job in jobs}:
+        raise UsageError(
+            f"the replication slot {slot.name} was not dropped, because its job {slot.job_id} is not in the checkpoint "
+            "storage of this job file, and may need it: name the storage of that job with --engine-config, or add "
+            "--force if no job needs the slot"
         )
 
 
-def _jobs_with(source: SupportsReplicationSlot, config: StorageConfig) -> Iterator[str]:
+def _jobs_with(source: SupportsReplicationSlot, jobs: Iterable[JobSurvey], storage: CheckpointStorage) -> Iterator[str]:
     """Yield the ID of each stored job with a latest checkpoint that needs the slot of a source."""
-    with open_storage(config.type, config.effective, read_only=True) as storage:
-        for job in survey(storage):
-            if job.state is not JobState.OPEN:
+    for job in jobs:
+        if job.state is not JobState.OPEN:
+            continue
+        for pipeline in job.pipelines.values():
+            if pipeline.latest is None:
                 continue
-            for pipeline in job.pipelines.values():
-                if pipeline.latest is None:
-                    continue
-                states = codec.decode(loaded(storage, pipeline.latest).states)
-                if any(source.needs_slot(each.memory) for each in states.sources.values() if each.memory):
-                    yield job.job_id
-                    break
+            states = codec.decode(loaded(storage, pipeline.latest).states)
+            if any(source.needs_slot(each.memory) for each in states.sources.values() if each.memory):
+                yield job.job_id
+                break

@@ -8,7 +8,7 @@ from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.server import system_id
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
 from seatunnel_core.connectors.postgres_log import slots
-from seatunnel_core.connectors.postgres_log.created_objects import created_slots, record_slots
+from seatunnel_core.connectors.postgres_log.created_objects import created_slots, record_slots, recording
 from seatunnel_core.connectors.postgres_log.errors import SlotChangedError, SlotInUseError, SlotMissingError
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import drop_publication, publication
@@ -35,6 +35,7 @@ def described_slot(connection: Any, settings: Settings) -> ReplicationSlot:
         retained_bytes=None if state is None else state.retained_bytes,
         wal_status=None if state is None else state.wal_status,
         is_created=state is not None and settings.slot in (created or ()),
+        job_id=(created or {}).get(settings.slot) or None,
         publication=settings.publication,
         has_publication=publication(connection, settings.publication) is not None,
         is_publication_created=created is not None,
@@ -99,6 +100,11 @@ def drop_slot(connection: Any, settings: Settings) -> list[str]:
 
 def _without_slot(connection: Any, settings: Settings) -> str:
     """Drop the publication if the engine created it and no other slot needs it."""
+    with recording(connection, settings.publication):
+        return _without_recorded_slot(connection, settings)
+
+
+def _without_recorded_slot(connection: Any, settings: Settings) -> str:
     name = settings.publication
     created = created_slots(connection, name)
     if created is None:
@@ -108,9 +114,14 @@ def _without_slot(connection: Any, settings: Settings) -> str:
             f"kept the publication {name}, because the server has no record that the engine created it; "
             f"DROP PUBLICATION {quoted_name(name)} removes it"
         )
-    others = [slot for slot in created if slot != settings.slot and slots.slot_state(connection, slot) is not None]
+    others = {slot: job for slot, job in created.items() if slot != settings.slot and _is_used(connection, slot)}
     if others:
         record_slots(connection, name, others)
         return f"kept the publication {name}, because it is used with {', '.join(others)}"
     drop_publication(connection, name)
     return f"dropped the publication {name}"
+
+
+def _is_used(connection: Any, slot: str) -> bool:
+    """Return True if a slot exists, or a job is about to create it."""
+    return slots.slot_state(connection, slot) is not None or lock_holder(connection, slot) is not None

@@ -7,7 +7,7 @@ from attrs import Factory, define, field, frozen
 
 from seatunnel_core.connectors.postgres_cdc.server import NO_SLOT, log_end, require_publication
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
-from seatunnel_core.connectors.postgres_log.created_objects import record_slot
+from seatunnel_core.connectors.postgres_log.created_objects import record_slot, recording
 from seatunnel_core.connectors.postgres_log.errors import SlotMissingError
 from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import TableName
@@ -131,9 +131,10 @@ class Preparation:
             state.require_range(log_end(connection, settings.slot).inserted)
         elif settings.startup == "committed-offset":
             raise SlotMissingError(NO_SLOT.format(name=settings.slot))
-        changed = require_publication(connection, settings, tables, changes=state is None or settings.starts_now)
+        with recording(connection, settings.publication):
+            changed = require_publication(connection, settings, tables, changes=state is None or settings.starts_now)
+            record_slot(connection, settings.publication, settings.slot, job_id, creates=state is None)
         if state is None:
-            record_slot(connection, settings.publication, settings.slot)
             parameters = settings.log(connection.info.server_version, job_id)
             self._creation = SlotCreation.begin(parameters, settings.slot)
         else:

@@ -125,7 +125,7 @@ def require_publication(connection: Any, settings: Settings, tables: Sequence[Ta
         if found is None:
             with connection.transaction():
                 create_publication(connection, settings.publication, tables)
-                record_slots(connection, settings.publication, [])
+                record_slots(connection, settings.publication, {})
         elif missing:
             add_tables(connection, settings.publication, missing)
         changed = bool(missing)

@@ -1,21 +1,44 @@
 """Record of the publications and slots that the engine has created: the comment of the publication.
 
-A slot has no comment, so that of the publication lists the slots.
+A slot has no comment, so that of the publication lists the slots, each with the last job that started with it.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from seatunnel_core.connectors.postgres_log.errors import LogServerError
 from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, quoted_text, run
 
 _HEAD = "Created by SeaTunnel with the replication slots: "
+_SLOT = re.compile(r"(\w+)(?: \(job (.*)\))?")
 _COMMENT = "SELECT pg_catalog.obj_description(oid, 'pg_publication') FROM pg_catalog.pg_publication WHERE pubname = %s"
 
 
-def created_slots(connection: Any, publication: str) -> tuple[str, ...] | None:
+@contextmanager
+def recording(connection: Any, publication: str) -> Iterator[None]:
+    """Hold a lock, so that no other job or command changes the record, creates the publication or drops it.
+
+    Args:
+        connection: A psycopg connection in autocommit mode.
+        publication: Name of the publication, which need not exist.
+    """
+    digest = hashlib.sha256(f"seatunnel publication {publication}".encode()).digest()
+    key = int.from_bytes(digest[:8], "big") >> 1
+    run(connection, "SELECT pg_catalog.pg_advisory_lock(%s)", (key,))
+    try:
+        yield
+    finally:
+        with suppress(LogServerError):  # the server releases the lock of a lost connection
+            run(connection, "SELECT pg_catalog.pg_advisory_unlock(%s)", (key,))
+
+
+def created_slots(connection: Any, publication: str) -> dict[str, str] | None:
     """Return the slots that the engine created for a publication; ``None`` if it did not create the publication.
+
+    The values are the ID of the last job that started with a slot, empty if an earlier version recorded none.
 
     Args:
         connection: A psycopg connection in autocommit mode.
@@ -23,22 +46,34 @@ def created_slots(connection: Any, publication: str) -> tuple[str, ...] | None:
     """
     for (comment,) in run(connection, _COMMENT, (publication,)):
         if comment is not None and comment.startswith(_HEAD):
-            return tuple(filter(None, comment.removeprefix(_HEAD).split(", ")))
+            found = map(_SLOT.fullmatch, comment.removeprefix(_HEAD).split(", "))
+            return {each[1]: each[2] or "" for each in found if each is not None}
     return None
 
 
-def record_slots(connection: Any, publication: str, slots: Sequence[str]) -> None:
-    """Record that the engine created a publication, and these slots for it.
+def record_slots(connection: Any, publication: str, slots: Mapping[str, str]) -> None:
+    """Record that the engine created a publication, and these slots for it, each with the ID of its job.
 
     Raises:
         LogServerError: The server rejects it.
     """
-    run(connection, f"COMMENT ON PUBLICATION {quoted_name(publication)} IS {quoted_text(_HEAD + ', '.join(slots))}")
+    listed = ", ".join(f"{slot} (job {job_id})" if job_id else slot for slot, job_id in slots.items())
+    run(connection, f"COMMENT ON PUBLICATION {quoted_name(publication)} IS {quoted_text(_HEAD + listed)}")
 
 
-def record_slot(connection: Any, publication: str, slot: str) -> None:
-    """Record that the engine creates a slot, unless another program created the publication."""
+def record_slot(connection: Any, publication: str, slot: str, job_id: str, *, creates: bool) -> None:
+    """Record the job that starts with a slot, unless another program created the publication or the slot.
+
+    The caller holds ``recording``.
+
+    Args:
+        connection: A psycopg connection in autocommit mode.
+        publication: Name of the publication.
+        slot: Name of the slot.
+        job_id: ID of the job.
+        creates: True if the engine creates the slot now.
+    """
     slots = created_slots(connection, publication)
-    if slots is not None and slot not in slots:
+    if slots is not None and (creates or slot in slots) and slots.get(slot) != job_id:
         with suppress(LogServerError):  # another role owns the publication: the job needs no record
-            record_slots(connection, publication, [*slots, slot])
+            record_slots(connection, publication, {**slots, slot: job_id})

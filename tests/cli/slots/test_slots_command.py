@@ -2,13 +2,17 @@
 
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from attrs import frozen
 
 from seatunnel_core.checkpoint.state import codec
 from seatunnel_core.cli.main import main
+from seatunnel_core.connectors.postgres_log.created_objects import created_slots, record_slot, record_slots, recording
+from seatunnel_core.connectors.postgres_log.publications import create_publication
 from seatunnel_core.inspector import survey
 from seatunnel_core.inspector.content import loaded
 from seatunnel_core.reporting.report import JobOutcome
@@ -135,7 +139,7 @@ def test_a_publication_of_two_slots_is_kept_until_the_second_is_dropped(shop: Sh
     shop.run()
     shop.run(second, more)
     assert shop.sql("SELECT obj_description(oid, 'pg_publication') FROM pg_publication") == [
-        f"Created by SeaTunnel with the replication slots: {NAME}, {second}"
+        f"Created by SeaTunnel with the replication slots: {NAME} (job {NAME}), {second} (job {second})"
     ]
     code, said = shop.say("drop", NAME, "--force")
     assert (code, f"no source of the job reads the slot {NAME}; it reads {second}" in said) == (2, True), said
@@ -144,8 +148,42 @@ def test_a_publication_of_two_slots_is_kept_until_the_second_is_dropped(shop: Sh
     (shop.ground.work / "job.conf").write_text(shop.text())
     shutil.rmtree(shop.ground.work / "state")
     code, said = shop.say("drop")
+    assert (code, f"its job {NAME} is not in the checkpoint storage of this job file" in said) == (2, True), said
+    assert shop.sql(SLOTS) == [NAME]
+    code, said = shop.say("drop", "--force")
     assert (code, f"dropped the publication {NAME}" in said) == (0, True), said
     assert (shop.sql(SLOTS), shop.sql(PUBLICATIONS)) == ([], [])
+
+
+def test_a_slot_of_an_earlier_version_needs_force(shop: Shop) -> None:
+    """It did not record the job, whose checkpoints may be in another storage."""
+    shop.run()
+    shop.sql(f"COMMENT ON PUBLICATION {NAME} IS 'Created by SeaTunnel with the replication slots: {NAME}'")
+    shutil.rmtree(shop.ground.work / "state")
+    code, said = shop.say("drop")
+    assert (code, "no record of the job that uses it" in said) == (2, True), said
+    code, said = shop.say("drop", "--force")
+    assert (code, f"dropped the publication {NAME}" in said) == (0, True), said
+
+
+def test_slots_that_are_recorded_at_once_are_all_in_the_record(shop: Shop) -> None:
+    """One of two jobs that started at once was missing."""
+    names = [f"slot_{number}" for number in range(8)]
+    barrier = Barrier(len(names))
+
+    def record(name: str) -> None:
+        with shop.captured.connect(NAME) as connection:
+            barrier.wait(WAIT_S)
+            with recording(connection, NAME):
+                record_slot(connection, NAME, name, f"job-{name}", creates=True)
+
+    with shop.captured.connect(NAME) as connection:
+        create_publication(connection, NAME, [("public", "orders")])
+        record_slots(connection, NAME, {})
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(threads.map(record, names))
+    with shop.captured.connect(NAME) as connection:
+        assert created_slots(connection, NAME) == {name: f"job-{name}" for name in sorted(names)}
 
 
 def test_a_lost_checkpoint_does_not_keep_a_slot(shop: Shop) -> None:

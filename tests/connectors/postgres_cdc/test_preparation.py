@@ -1,5 +1,6 @@
 """The creation of the slot that is given up, without a server."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,8 @@ def test_a_creation_that_was_given_up_begins_again(monkeypatch: pytest.MonkeyPat
     begun = [creation(None), creation(created)]
     monkeypatch.setattr(preparation, "slot_state", lambda *_: None)
     monkeypatch.setattr(preparation, "require_publication", lambda *_, **__: False)
-    monkeypatch.setattr(preparation, "record_slot", lambda *_: None)
+    monkeypatch.setattr(preparation, "record_slot", lambda *_, **__: None)
+    monkeypatch.setattr(preparation, "recording", lambda *_: nullcontext())
     monkeypatch.setattr(SlotCreation, "begin", lambda *_: begun.pop(0))
     made = Preparation(SETTINGS)
     assert made.next(CONNECTION, "a", []) is None
