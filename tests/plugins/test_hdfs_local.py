@@ -157,7 +157,7 @@ def test_a_system_without_files_without_names_gets_drafts(
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
 
     if missing == "Btrfs":
-        monkeypatch.setattr(seatunnel_storage_hdfs.local, "file_system", lambda _folder: "btrfs")
+        monkeypatch.setattr(seatunnel_storage_hdfs.local, "file_system", lambda *_where: "btrfs")
     else:
         named = "_name" if missing == "no /proc" else "_open_nameless"
         monkeypatch.setattr(seatunnel_storage_hdfs.local, named, refused)
