@@ -263,7 +263,7 @@ def test_a_failure_has_the_code_of_its_error_on_either_path() -> None:
     """Rows of a DataFrame bring a failure to the driver as JSON."""
     failure = task_failure(SinkError("no space"), "pipeline 2, sink 'out'")
     assert (failure.code, task_failure(ZeroDivisionError("x"), "here").code) == ("SINK-ERROR", "")
-    assert staged_parts([json.dumps({"failure": frame_task._as_json(failure)})])[-1] == failure
+    assert staged_parts([json.dumps({"failure": failure.record()})])[-1] == failure
 
 
 second_has_ended = threading.Event()
