@@ -238,7 +238,7 @@ class CommitError(SinkError):
 
 
 class RuleError(SinkError):
-    """A rule that the sink `Assert` checks does not hold.
+    """A rule that the `Assert` sink checks does not hold.
 
     What the engine did: rules about single rows end the pipeline at the first violation; rules about the number of rows
     are checked after all rows are committed. Other sinks may have published rows.

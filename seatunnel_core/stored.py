@@ -166,7 +166,7 @@ def _shown(value: Any) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a value of JSON")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _finite(written: str) -> float:

@@ -439,7 +439,7 @@ class BlobStorage(CheckpointStorage, Inventory):
     def _conflict(self, key: str, state: PipelineState) -> CheckpointConflictError:
         return CheckpointConflictError(
             f"cannot put {self._where(key)}: checkpoint {state.ref} of pipeline {state.pipeline_id} of job "
-            f"{state.job_id!r} exists with other content. Nothing was overwritten; store it under the next id"
+            f"{state.job_id!r} exists with different content. Nothing was overwritten; store it under the next id"
         )
 
     def _stale(self, key: str, state: PipelineState, listing: PipelineListing) -> StaleEpochError:

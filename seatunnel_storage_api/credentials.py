@@ -78,7 +78,7 @@ def _function(point: EntryPoint) -> CredentialsProvider:
     except Exception as cause:  # a provider is third-party code: it may raise anything
         raise StoragePluginError(
             f"the credentials provider {point.name!r} ({point.value}) cannot be loaded: {type(cause).__name__}: "
-            f"{cause}. Install it again, or another version of it"
+            f"{cause}. Reinstall it, or install a different version"
         ) from cause
     if not callable(function):
         raise StoragePluginError(

@@ -123,7 +123,7 @@ def _load(point: EntryPoint) -> CheckpointStorageFactory:
         factory = hooks_of(point).seatunnel_checkpoint_storage()
     except Exception as cause:  # a plugin is third-party code: it may raise anything
         raise StoragePluginError(
-            f"{plugin} cannot be loaded: {type(cause).__name__}: {cause}. Install it again, or another version of it"
+            f"{plugin} cannot be loaded: {type(cause).__name__}: {cause}. Reinstall it, or install a different version"
         ) from cause
     if not isinstance(factory, CheckpointStorageFactory) or factory.factory_identifier != point.name:
         raise StoragePluginError(

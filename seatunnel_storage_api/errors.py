@@ -141,7 +141,7 @@ class CheckpointConflictError(StorageUsageError):
     both, check the guarantees of the storage (`seatunnel help promises`), and report it. If `seatunnel checkpoints
     copy` reports it, the destination contains another job with this id: copy to another namespace.
 
-    Message: cannot put …: checkpoint … of pipeline … of job '…' exists with other content. Nothing was overwritten;
+    Message: cannot put …: checkpoint … of pipeline … of job '…' exists with different content. Nothing was overwritten;
     store it under the next id
     """
 
@@ -278,5 +278,5 @@ class StoragePluginError(StorageFailureError):
     What to do: reinstall the plugin, or install another version; if two plugins have the same name, uninstall one.
     `seatunnel plugins` lists the problems of each.
 
-    Message: … cannot be loaded: …. Install it again, or another version of it
+    Message: … cannot be loaded: …. Reinstall it, or install a different version
     """

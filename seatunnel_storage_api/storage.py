@@ -76,7 +76,7 @@ class CheckpointStorage(ABC):
 
         Raises:
             StaleEpochError: A newer epoch's marker exists, or the caller's own was removed. Commit nothing.
-            CheckpointConflictError: The key exists with other content, which remains unchanged.
+            CheckpointConflictError: The key exists with different content, which remains unchanged.
         """
 
     @property

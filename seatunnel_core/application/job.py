@@ -88,7 +88,7 @@ class Job:
         Args:
             data: The object.
             name: The node's name, as in ``source``.
-            **more: Further options of the source ``Memory``.
+            **more: Further options of the ``Memory`` source.
 
         Raises:
             UsageError: The object has no such interface, more than 1 GiB, or a type that SeaTunnel does not have.
@@ -124,7 +124,7 @@ class Job:
             schema: The columns with their types in job files, ``{"city": "string", "inhabitants": "bigint"}``, or a
                 ``pyarrow.Schema``.
             name: The node's name, as in ``source``.
-            **more: Further options of the source ``Memory``.
+            **more: Further options of the ``Memory`` source.
 
         Raises:
             UsageError: A value has an unsupported type, or one that does not match those of other rows; the message

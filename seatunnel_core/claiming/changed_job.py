@@ -78,7 +78,7 @@ def _other_input(source: PlannedSource, before: str | None) -> str:
         )
     return (
         f"The source {source.name!r} no longer watches {before}, and reads all files at {now}, including any that "
-        "were already read under another path"
+        "were already read under a different path"
     )
 
 

@@ -209,7 +209,7 @@ class _Moving:
         if same:
             self._problems.append(
                 f"{stands}, and {' and '.join(map(repr, same))} may write to the same targets: rows after the "
-                "savepoint would be published twice. Give the sinks other targets, or start with "
+                "savepoint would be published twice. Give the sinks different targets, or start with "
                 "accept_duplicates=True. To roll them back instead, restore the old job itself: "
                 f"-r {self._old_id} --restore-with-savepoint {self._begin_with.savepoint.name} --retract"
             )

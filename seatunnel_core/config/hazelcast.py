@@ -160,7 +160,7 @@ NAME = Option(
     "cluster-name",
     STRING,
     default="seatunnel",
-    doc="Name of the cluster; processes with another name do not belong to it.",
+    doc="Name of the cluster; processes with a different name do not belong to it.",
 )
 TCP_IP = Option("network.join.tcp-ip.enabled", BOOLEAN, default=False, doc="True to find members by their list.")
 MEMBER_LIST = Option("network.join.tcp-ip.member-list", _MEMBERS, default=(), doc="The members.")

@@ -64,7 +64,7 @@ _ENV_RULES = BlockRules(
     free=("spark.",),
     noted={
         "flink.": "this engine runs on Spark",
-        "execution.": "it is an option of Flink",
+        "execution.": "it is a Flink option",
         "metalake_": "this version has no data source service; set the options in the job file",
         "openlineage_": "no lineage is reported in this version",
     },

@@ -127,7 +127,7 @@ class _Resolver:
         if progress.failed:
             raise progress.failed
         if earlier is not None and not isinstance(earlier, Items):
-            raise self.error("'+=' appends to a list, but the key has another value", node.offset)
+            raise self.error("'+=' appends to a list, but the value of the key is not a list", node.offset)
         item = self.node(node.item)
         values = earlier.values if earlier else ()
         self._count(len(values), node.offset)

@@ -171,7 +171,7 @@ class DltRows:
         if not isinstance(found, extract().SourceFactory):
             raise SourceError(
                 f"{self.place}: expected a resource or a source of dlt, found {type(found).__name__}; decorate a "
-                "function that creates one with @dlt.source, or use the source PythonFunction for a function that "
+                "function that creates one with @dlt.source, or use the PythonFunction source for a function that "
                 "yields rows"
             )
         return True

@@ -305,7 +305,7 @@ class ParquetStager(SinkWriter):
             raise RowError(
                 f"{self._target.who}: the table {batch.table} has updated or deleted rows, but a DataFrame has "
                 "only inserted ones; select the rows to keep with"
-                " the transform FilterRowKind"
+                " the FilterRowKind transform"
             )
         try:
             self._file.write_batch(batch.rows)

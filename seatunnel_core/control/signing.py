@@ -132,7 +132,7 @@ class Authenticator:
             digest=headers.get(DIGEST, ""),
         )
         if not hmac.compare_digest(expected, given):
-            return f"the request is signed with another secret: copy {SECRET_FILE} from this node to the client"
+            return f"the request is signed with a different secret: copy {SECRET_FILE} from this node to the client"
         return self._repetition(nonce)
 
     def owns(self, headers: Mapping[str, str], body: bytes) -> bool:

@@ -203,8 +203,8 @@ class _Copy:
             known = self.destination.load(info)
         if known != state:
             raise UsageError(
-                f"checkpoint {state.ref} of pipeline {state.pipeline_id} of job {state.job_id} has other content in "
-                f"{title(self.destination)}. Nothing was overwritten; copy to another namespace"
+                f"checkpoint {state.ref} of pipeline {state.pipeline_id} of job {state.job_id} has different content "
+                f"in {title(self.destination)}. Nothing was overwritten; copy to another namespace"
             )
         self.checkpoints += 1
         self.size_bytes += len(state.states)

@@ -78,7 +78,7 @@ def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
                 problems.error(
                     f"the transform {transform.name!r} runs on Spark's DataFrames, which does not work with the source "
                     f"{name!r}: its readers report to it where to continue, and a DataFrame passes only rows",
-                    suggestion="Use the transform Sql or Python, or transform the rows in a second job",
+                    suggestion="Use the Sql or Python transform, or transform the rows in a second job",
                 )
 
 

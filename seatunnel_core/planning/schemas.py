@@ -94,7 +94,7 @@ def _planned_by_spark(
         if len(tables) > 1:
             problems.error(
                 f"the transform {planned.name!r} accepts one table but receives {len(tables)}: {', '.join(tables)}",
-                suggestion="Use a separate source for each table, or the transform Sql or Python",
+                suggestion="Use a separate source for each table, or the Sql or Python transform",
             )
         if len(tables) == 1:
             arriving[view] = next(iter(tables.values()))
@@ -128,7 +128,7 @@ def _scope(
         except TransformError as error:
             problems.error(str(error))
         sources = ", ".join(sorted(pipeline.roots(planned.name)))
-        return f"scope all, because of {across}: one query of Spark over all splits of {sources}"
+        return f"scope all, because of {across}: one Spark query over all splits of {sources}"
     if transform.scope == UNIT:
         return "scope unit, as set in the job: each work unit is a separate table, and a group may occur several times"
     if plan is None and transform.scope == AUTO:

@@ -38,7 +38,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
         elif plugin.replayable:
             again = "replayable: reading a split again returns the same rows, so every row can arrive exactly once"
         else:
-            again = "not replayable: reading a split again may return other rows, so rows arrive at least once"
+            again = "not replayable: reading a split again may return different rows, so rows arrive at least once"
         again += f". {plugin.caveat}" if plugin.caveat else ""
         return (again, *(("ordered: rows are published in the order of the splits",) if plugin.ordered else ()))
     if issubclass(plugin, Sink):

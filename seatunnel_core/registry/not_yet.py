@@ -44,7 +44,7 @@ class NotYet:
     """True if SeaTunnel's documentation has this name; False for a common variant of it."""
 
     def message(self, *, with_spark: bool) -> str:
-        """Return the message for the user; ``with_spark`` if the connector ``Spark`` is installed."""
+        """Return the message for the user; ``with_spark`` if the ``Spark`` connector is installed."""
         if self.served_by:
             return f"there is no {self.kind} {self.name!r}: {self.instead}"
         state = "is planned, but not supported yet" if self.planned else "is not supported, and not planned"

@@ -162,7 +162,8 @@ def _warn_of_readers(config: NodeConfig) -> None:
                        "with: chown $USER %s; chmod go-w %s", config.logs, config.logs, config.logs)  # fmt: skip
     logs = sorted(config.logs.iterdir()) if config.logs.is_dir() else []
     if accessible_to_others([config.logs]) and (found := accessible_to_others(logs)):
-        logger.warning("other users may access logs, %s for one: chmod -R go= %s", found[0], config.logs)
+        logger.warning("other users may access logs, for example %s: remove their access with: chmod -R go= %s",
+                       found[0], config.logs)  # fmt: skip
 
 
 def _policy(http: HttpConfig, port: Port) -> AuthPolicy:

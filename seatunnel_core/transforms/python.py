@@ -102,7 +102,7 @@ class PythonFunction(Transform):
             return rows.select(self._declared.names).cast(self._declared)
         except (KeyError, ValueError, pa.ArrowException) as error:
             raise TransformError(
-                f"Python: {self._name} returned other columns than schema declares: {error}"
+                f"Python: {self._name} returned columns that differ from its schema: {error}"
             ) from error
 
     def _kinds(self, batch: Batch, rows: pa.RecordBatch) -> pa.Array | None:

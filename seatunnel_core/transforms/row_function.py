@@ -62,9 +62,9 @@ class RowsOfBatches:
         try:
             yield from made.batches(given)
         except RowError as error:
-            said = "its columns are those of its input, unless @st.transform(schema=…) declares others"
+            said = "expected the columns of the input; declare different columns with @st.transform(schema=…)"
             hint = f"; {said}" if self._columns is None else ""
-            raise TransformError(f"Python: {self._place} returned for one batch: {error}{hint}") from error
+            raise TransformError(f"Python: {self._place} returned invalid rows: {error}{hint}") from error
         if not made.count:
             yield _empty(columns)
 

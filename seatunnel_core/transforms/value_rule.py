@@ -170,8 +170,8 @@ class Named(ValueRule):
     def __attrs_post_init__(self) -> None:
         if self.function_name.upper() != "EMAIL":
             raise ValueError(
-                f"expected function_name = EMAIL, found {self.function_name!r}; for other rules use the transform "
-                "Python"
+                f"expected function_name = EMAIL, found {self.function_name!r}; "
+                "for other rules, use the Python transform"
             )
 
     def held(self, values: pa.Array) -> pa.BooleanArray:
@@ -255,7 +255,7 @@ def _rule(place: str, column: str, written: Any) -> ValueRule:
         raise UsageError(
             f"{place}: rule_type must be one of {', '.join(RULES)}, found {written.get('rule_type')!r}; for other "
             "rules use "
-            "the transform Python"
+            "the Python transform"
         )
     keys = {**kind.keys, "custom_message": STRING}
     if kind.needed and not set(kind.needed) & set(written):

@@ -70,7 +70,7 @@ def test_a_new_job_that_was_killed_before_it_began_is_resumed_like_any_other(sto
 def test_a_move_that_was_interrupted_goes_on_under_the_same_id(stopped: Played) -> None:
     """Killed after the old job was told, and before the new one was there."""
     stopped.write(moved_to="new")
-    with pytest.raises(UsageError, match=r"Give the sinks other targets"):
+    with pytest.raises(UsageError, match=r"Give the sinks different targets"):
         move(stopped, job_id="third")
     assert move(stopped).version == 1
     with pytest.raises(UsageError, match="the job new exists already"):

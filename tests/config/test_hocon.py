@@ -89,7 +89,7 @@ def test_values_know_where_they_stand() -> None:
         ('a = "\\ud83d"', "job.conf:1:5: an unpaired surrogate is not a valid character"),
         ("[1]", "job.conf:1:1: a job file is a block of keys, not a list"),
         ("{ a = 1 } b", "job.conf:1:11: expected the end of the file, found 'b'"),
-        ("a = 1\na += 2", "job.conf:2:1: '+=' appends to a list, but the key has another value"),
+        ("a = 1\na += 2", "job.conf:2:1: '+=' appends to a list, but the value of the key is not a list"),
         ("source { A { } }\nsource { B { } }", "job.conf:2:8: this section occurs twice"),
         ("a = " + "[" * 1_000, "nested more than 64 levels deep"),
         ("a = " + "{b=" * 1_000, "nested more than 64 levels deep"),

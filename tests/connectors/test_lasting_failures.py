@@ -118,6 +118,6 @@ def test_http(status: int, passes: bool) -> None:
 
 def test_a_proxy_that_wants_a_password() -> None:
     explained = ErrorsExplained(Request(method="GET", url="https://a.example/x"), PLAIN, SinkError)
-    with pytest.raises(SinkError, match=r"the proxy .* requires another user and password") as caught, explained:
+    with pytest.raises(SinkError, match=r"the proxy .* requires a different user and password") as caught, explained:
         raise ProxyError("Tunnel connection failed: 407 Proxy Authentication Required")
     assert not caught.value.retryable

@@ -131,7 +131,7 @@ def written(**members: Any) -> bytes:
         (written(vertices={name: {"pipeline": 1, "kind": "sink", "ordinal": 0} for name in "ab"}), "same assignment"),
         (written(job_name=7), "'job_name' must be a text, not 7"),
         (written(ended=[]), "'ended' must be a block, not a list"),
-        (b'{"format": Infinity}', "Infinity is not a value of JSON"),
+        (b'{"format": Infinity}', "Infinity is not a JSON value"),
     ],
 )
 def test_what_is_no_manifest_is_refused(stored: Any, expected: str) -> None:

@@ -207,7 +207,7 @@ class TestWatched:
             run.start()
             assert run.notes == (
                 f"The source 'a' no longer watches {ground.work}/in, and reads all files at "
-                f"{ground.work}/other, including any that were already read under another path",
+                f"{ground.work}/other, including any that were already read under a different path",
             )
             until(lambda: committed(run) == 20, run)
             stopped(run)

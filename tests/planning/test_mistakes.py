@@ -165,7 +165,7 @@ MISTAKES = {
     ),
     "leftover of another engine": (
         GOOD.replace("parallelism = 1", "execution.checkpoint.mode = x"),
-        "job.conf:1:28: 'execution.checkpoint.mode' has no effect: it is an option of Flink",
+        "job.conf:1:28: 'execution.checkpoint.mode' has no effect: it is a Flink option",
     ),
     "exactly-once where it cannot be": (
         GOOD.replace("plugin_input = a", "plugin_input = a, exactly_once = true"),

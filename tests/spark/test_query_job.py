@@ -1,4 +1,4 @@
-"""Jobs whose transforms look across rows: one query of Spark over all splits of their sources, whatever is cut."""
+"""Jobs whose transforms look across rows: one Spark query over all splits of their sources, whatever is cut."""
 
 import csv
 import random

@@ -102,11 +102,11 @@ def test_good_rows_pass() -> None:
     [
         ({"rule_type": "NOT_NULL"}, "an entry needs field_name"),
         ({"field_name": "a"}, "rule_type must be one of NOT_NULL, RANGE, LENGTH, REGEX, UDF, found None"),
-        ({"field_name": "a", "rule_type": "OWN"}, "found 'OWN'; for other rules use the transform Python"),
+        ({"field_name": "a", "rule_type": "OWN"}, "found 'OWN'; for other rules, use the Python transform"),
         ({"field_name": "a", "rule_type": "UDF"}, "column a: UDF needs function_name"),
         (
             {"field_name": "a", "rule_type": "UDF", "function_name": "PHONE"},
-            "expected function_name = EMAIL, found 'PHONE'; for other rules use the transform Python",
+            "expected function_name = EMAIL, found 'PHONE'; for other rules, use the Python transform",
         ),
         ({"field_name": "a", "rule_type": "RANGE"}, "column a: RANGE needs min_value or max_value"),
         ({"field_name": "a", "rule_type": "LENGTH", "min_length": "x"}, "LENGTH: expected a whole number, found 'x'"),

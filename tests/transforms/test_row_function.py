@@ -71,7 +71,7 @@ def test_values_of_every_type_go_through_as_they_are() -> None:
     [
         (
             lambda row: {**row, "new": 1},
-            r"row 1: the key 'new' is not a column: .*unless @st.transform\(schema=…\) declares others",
+            r"row 1: the key 'new' is not a column: .*declare different columns with @st.transform\(schema=…\)",
         ),
         (lambda row: {**row, "n": 1.5}, "row 1, key 'n': a float, but the column is declared as bigint"),
         (lambda row: {**row, "n": str(row["n"])}, "row 1, key 'n': a str"),

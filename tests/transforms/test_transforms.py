@@ -131,7 +131,7 @@ def test_a_declared_schema_is_held() -> None:
     schema = {"fields": {"age": "bigint", "id": "bigint"}}
     assert applied(made(PythonFunction, function=older, schema=schema)) == [{"age": 37, "id": 1}, {"age": 8, "id": 2}]
     wrong = made(PythonFunction, function=older, schema={"fields": {"wage": "int"}})
-    with pytest.raises(TransformError, match="other columns than schema declares"):
+    with pytest.raises(TransformError, match="returned columns that differ from its schema"):
         applied(wrong)
 
 

@@ -233,7 +233,7 @@ def _exposed(namespace: str) -> list[str]:
         for entry in itertools.islice(entries, _LOOKED_AT):
             with contextlib.suppress(FileNotFoundError):
                 if not entry.is_symlink() and entry.stat().st_mode & _OTHERS:
-                    said = f"other users may read state in {namespace}, {entry.name} for one"
+                    said = f"other users may read state in {namespace}, for example {entry.name}"
                     return [f"{said}: chmod -R go= {namespace}"]
     return []
 

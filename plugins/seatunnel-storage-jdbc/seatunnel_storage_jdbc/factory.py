@@ -79,7 +79,7 @@ def table_prefix(configuration: Mapping[str, str]) -> str:
     if not _PREFIX.fullmatch(written):
         raise StorageConfigurationError(
             f"{TABLE_PREFIX} is {written!r}, expected a letter and up to 39 letters, digits and _: write "
-            f"{TABLE_PREFIX}: {DEFAULT_PREFIX}; a schema of PostgreSQL belongs in url, as ?currentSchema=name"
+            f"{TABLE_PREFIX}: {DEFAULT_PREFIX}; a PostgreSQL schema belongs in url, as ?currentSchema=name"
         )
     return written
 

@@ -81,7 +81,7 @@ class Folder:
 
         Raises:
             StaleEpochError: The object was removed, as a newer writer does with the objects of older ones.
-            CheckpointCorruptedError: The object exists with other content.
+            CheckpointCorruptedError: The object exists with different content.
         """
         if self.put_if_absent(name, body):
             return
@@ -93,7 +93,7 @@ class Folder:
             )
         if existing != body:
             raise CheckpointCorruptedError(
-                f"cannot put {self.where(name)}: it exists with other content, although only this writer uses its "
+                f"cannot put {self.where(name)}: it exists with different content, although only this writer uses its "
                 "name. Find the other program that writes to this folder"
             )
 

@@ -67,4 +67,4 @@ def _meaning(error: OssError) -> StorageUnavailableError | StorageAccessError:
     said = f"OSS answers {error.status} {error.code}: {error.message.rstrip('.')} (request {error.request_id})"
     if error.status >= 500 or error.status in _PASSING_STATUSES or error.code in _PASSING_CODES:
         return StorageUnavailableError(f"{said}. Try again later")
-    return StorageAccessError(f"{said}. {_REMEDIES.get(error.code, 'Look up this code in the documentation of OSS')}")
+    return StorageAccessError(f"{said}. {_REMEDIES.get(error.code, 'Look up this code in the OSS documentation')}")

@@ -41,7 +41,7 @@ REFUSALS: Mapping[str, str] = {
     "RequestTimeTooSkewed": "the clocks of this machine and of the server differ too much. Synchronize both with NTP",
     "ExpiredToken": f"the session token has expired. {_TOKEN}",
     "InvalidToken": f"the server does not accept the session token. {_TOKEN}",
-    "AuthorizationHeaderMalformed": f"the requests are signed for another region than the bucket's. {_REGION}",
+    "AuthorizationHeaderMalformed": f"the requests are signed for the wrong region. {_REGION}",
     "PermanentRedirect": f"the bucket is in another region. {_REGION}",
     "IllegalLocationConstraintException": f"the bucket is in another region. {_REGION}",
     "NotImplemented": (

@@ -26,7 +26,7 @@ def captured_table(
     columns: Collection[str] | None = None,
     rules: ColumnRules = EVERY_COLUMN,
 ) -> Found:
-    """Return a table with its columns in the log, read as the source ``Jdbc`` reads it.
+    """Return a table with its columns in the log, read as the ``Jdbc`` source reads it.
 
     Args:
         dialect: The database.

@@ -24,7 +24,7 @@ URL = Option(
     required=True,
     secret=True,
     aliases=("base-url",),
-    doc="URL of the database, as in the source Jdbc. Connection properties follow ?.",
+    doc="URL of the database, as in the Jdbc source. Connection properties follow ?.",
 )
 USERNAME = Option("username", STRING, required=True, aliases=("user",), doc="User name.")
 PASSWORD = Option("password", STRING, secret=True, doc="Password of the user.")
@@ -165,7 +165,7 @@ _OF_JDBC: Mapping[Option[Any], Option[Any]] = {
 
 
 def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
-    """Return options with which the source ``Jdbc`` reads the same database, without a table."""
+    """Return options with which the ``Jdbc`` source reads the same database, without a table."""
     found = {theirs.key: options[ours] for ours, theirs in _OF_JDBC.items() if options[ours] is not None}
     found[jdbc.TIMEOUT.key] = max(1, options[CONNECT_TIMEOUT] // 1000)
     found[jdbc.INT_NARROWING.key] = int_narrowing

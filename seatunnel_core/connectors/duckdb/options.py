@@ -1,4 +1,4 @@
-"""The options of the sink ``DuckDB``."""
+"""The options of the ``DuckDB`` sink."""
 
 from typing import Any
 

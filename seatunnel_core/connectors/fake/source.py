@@ -1,4 +1,4 @@
-"""The source ``FakeSource``. The body of a split contains its first row number and its number of rows."""
+"""The ``FakeSource`` source. The body of a split contains its first row number and its number of rows."""
 
 import datetime as dt
 import time

@@ -1,4 +1,4 @@
-"""The source and the sink ``HdfsFile``."""
+"""The ``HdfsFile`` source and sink."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""The source and the sink ``OssFile``."""
+"""The ``OssFile`` source and sink."""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The source and the sink ``S3File``."""
+"""The ``S3File`` source and sink."""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The options of the sink ``LocalFile``, with SeaTunnel's names where SeaTunnel has the option."""
+"""The options of the ``LocalFile`` sink, with SeaTunnel's names where SeaTunnel has the option."""
 
 from typing import Any
 

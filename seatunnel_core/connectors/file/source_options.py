@@ -1,4 +1,4 @@
-"""The options of the source ``LocalFile``, with SeaTunnel's names where SeaTunnel has the option."""
+"""The options of the ``LocalFile`` source, with SeaTunnel's names where SeaTunnel has the option."""
 
 import datetime as dt
 from typing import Any

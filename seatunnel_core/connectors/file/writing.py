@@ -49,7 +49,7 @@ class FileSinkWriter(SinkWriter):
         if not batch.inserts_only:
             raise SinkError(
                 f"{self._target.who}: the table {batch.table} has updated or deleted rows, but files accept only "
-                "inserted rows; add the kind of each row as a column with the transform RowKindExtractor, or select "
+                "inserted rows; add the kind of each row as a column with the RowKindExtractor transform, or select "
                 "rows with FilterRowKind"
             )
         try:

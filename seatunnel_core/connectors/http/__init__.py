@@ -1,1 +1,1 @@
-"""Services over HTTP: the source and the sink ``Http``, and connectors for individual services built on them."""
+"""Services over HTTP: the ``Http`` source and sink, and connectors for individual services built on them."""

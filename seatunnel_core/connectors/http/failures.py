@@ -52,7 +52,7 @@ class ErrorsExplained:
             return f"no response within {connection.timeout_option} = {connection.socket_timeout_ms}", True
         if isinstance(error, of_requests.ProxyError):
             refuses = "407" in str(error)
-            why = "requires another user and password" if refuses else "cannot be used"
+            why = "requires a different user and password" if refuses else "cannot be used"
             return f"the proxy in the environment (HTTPS_PROXY, HTTP_PROXY) {why}", not refuses
         if isinstance(error, FileNotFoundError | of_requests.InvalidURL | of_requests.InvalidHeader | UnicodeError):
             return _of_usage(error), False

@@ -1,4 +1,4 @@
-"""The options of the source and the sink ``Http``, with SeaTunnel's names."""
+"""The options of the ``Http`` source and sink, with SeaTunnel's names."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ AS_FORM = Option(
     BOOLEAN,
     doc=(
         "True to send the params of a POST as a form in the body, false to send them in the URL. If unset and there "
-        "is no body, they are sent in both places, because versions of SeaTunnel differ."
+        "is no body, they are sent in both places, because SeaTunnel versions differ."
     ),
 )
 FORMAT = Option(

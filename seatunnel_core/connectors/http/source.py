@@ -44,7 +44,7 @@ from seatunnel_core.rows.inference.shape import Shape
 from seatunnel_core.rows.schema_text import schema_from_text, schema_to_text
 
 _BOTH = (
-    "params of a POST without a body are sent in the URL, as in newer versions of SeaTunnel, and as a form, "
+    "params of a POST without a body are sent in the URL, as in newer SeaTunnel versions, and as a form, "
     "as in 2.3.8; set keep_params_as_form = true to use only the form, false to use only the URL"
 )
 _PAGES_KEEP = (

@@ -1,1 +1,1 @@
-"""The source and the sink ``Iceberg``: tables of Apache Iceberg, through pyiceberg."""
+"""The ``Iceberg`` source and sink: tables of Apache Iceberg, through pyiceberg."""

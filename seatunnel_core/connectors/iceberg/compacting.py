@@ -218,7 +218,7 @@ class Compacting:
                 continue
             return
         raise SinkError(
-            f"{TRIES} commits to the table {self.named} failed, because other writers committed first each time"
+            f"{TRIES} commits to the table {self.named} failed, because another writer committed first each time"
         )
 
 

@@ -68,7 +68,7 @@ def access_of(table: "Table", named: str, entries: ManifestEntries | None = None
     if version not in _VERSIONS:
         raise SourceError(
             f"the table {named} has version {version} of Iceberg's format, but only 1 and 2 are supported; read it "
-            "with the source Spark, format = iceberg"
+            "with the Spark source, format = iceberg"
         )
     small: dict[str, Any] = {
         "snapshots": [],
@@ -304,7 +304,7 @@ def _refuse_unreadable(file: "DataFile", schema: "Schema") -> None:
     if form != _PARQUET:
         raise SourceError(
             f"{file.file_path} is a file in the format {form}, but only Parquet is supported; read the table "
-            "with the source Spark, format = iceberg, or rewrite its files (rewrite_data_files)"
+            "with the Spark source, format = iceberg, or rewrite its files (rewrite_data_files)"
         )
     kinds = {field.field_id: str(field.field_type) for field in schema.fields if field.field_type.is_primitive}
     for number in file.equality_ids or ():

@@ -92,7 +92,7 @@ def refuse_other_specs(table: "Table", named: str) -> None:
     for manifest in snapshot.manifests(table.io) if snapshot is not None else ():
         if manifest.partition_spec_id != spec.spec_id and (manifest.has_added_files() or manifest.has_existing_files()):
             raise SinkError(
-                f"the table {named} has files that were written with another partitioning, so a merge cannot find "
+                f"the table {named} has files that were written with a different partitioning, so a merge cannot find "
                 "existing rows; rewrite the files with the current partitioning (rewrite_data_files)"
             )
 

@@ -1,4 +1,4 @@
-"""The options of the source and the sink ``Iceberg``, with SeaTunnel's names."""
+"""The options of the ``Iceberg`` source and sink, with SeaTunnel's names."""
 
 from typing import Any
 

@@ -316,7 +316,7 @@ class TargetTable:
     def too_many_others(self, kind: type[SinkError]) -> SinkError:
         """Return the error for a commit that failed in every attempt because other writers committed first."""
         error = kind(
-            f"{self.who}: {TRIES} commits to the table {self.named} failed, because other writers committed first "
+            f"{self.who}: {TRIES} commits to the table {self.named} failed, because another writer committed first "
             "each time"
         )
         error.retryable = True

@@ -79,7 +79,7 @@ class IcebergWriter(SinkWriter):
         if not batch.inserts_only:
             raise RowError(
                 f"{self._who}: the table {batch.table} has updated or deleted rows, but this sink only adds rows; "
-                "set write_mode = merge, add the kind of each row as a column with the transform RowKindExtractor, or "
+                "set write_mode = merge, add the kind of each row as a column with the RowKindExtractor transform, or "
                 "select rows with FilterRowKind"
             )
         if batch.absent:

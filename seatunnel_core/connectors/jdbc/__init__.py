@@ -1,1 +1,1 @@
-"""The source and the sink ``Jdbc`` for databases. They need no JDBC driver jars."""
+"""The ``Jdbc`` source and sink for databases. They need no JDBC driver jars."""

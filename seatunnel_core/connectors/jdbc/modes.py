@@ -1,4 +1,4 @@
-"""Write mode of the sink ``Jdbc``, and SeaTunnel's older options, which define parts of it.
+"""Write mode of the ``Jdbc`` sink, and SeaTunnel's older options, which define parts of it.
 
 ===================  ===================================================================================
 ``write_mode``       the older options

@@ -1,4 +1,4 @@
-"""The options of the source and the sink ``Jdbc``, with SeaTunnel's names."""
+"""The options of the ``Jdbc`` source and sink, with SeaTunnel's names."""
 
 from typing import Any
 

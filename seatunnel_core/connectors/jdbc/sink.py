@@ -82,7 +82,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         self.task_modules = TASK_MODULES.get(address.kind, ())
         self._dialect = dialect_of(address, options[opt.POOL])
         if said := self._dialect.not_written:
-            raise UsageError(f"option 'url': the sink Jdbc does not write jdbc:{address.kind}: {said}")
+            raise UsageError(f"option 'url': the Jdbc sink does not write jdbc:{address.kind}: {said}")
         self._stages: bool = options[opt.EXACTLY_ONCE] or self.needs_order or self.needs_end
         self._batch_rows: int = options[opt.BATCH_SIZE]
         generates = (options[opt.GENERATE] or self._mode is not None) and not options[opt.SINK_QUERY]

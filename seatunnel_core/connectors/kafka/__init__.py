@@ -1,1 +1,1 @@
-"""The source and the sink ``Kafka``, based on confluent-kafka."""
+"""The ``Kafka`` source and sink, based on confluent-kafka."""

@@ -57,7 +57,8 @@ class Encoder(RowFormat):
                 have = ", ".join(f"{column.name} ({type_name(column.type)})" for column in schema.columns)
                 raise SinkError(
                     f"option 'format': {COMPATIBLE} needs rows with exactly the string columns topic, key and value, "
-                    f"but those of {schema.table} have {have}; set format = debezium_json to send other rows"
+                    f"but those of {schema.table} have {have}; set format = debezium_json for "
+                    "rows with different columns"
                 )
             return
         super().check(schema)

@@ -1,4 +1,4 @@
-"""The options of the source and the sink ``Kafka``, with SeaTunnel's names."""
+"""The options of the ``Kafka`` source and sink, with SeaTunnel's names."""
 
 from typing import Any
 
@@ -192,7 +192,7 @@ SEMANTICS = Option(
     ENUM("NON", "AT_LEAST_ONCE", "EXACTLY_ONCE"),
     default="NON",
     doc=(
-        "EXACTLY_ONCE stages rows and sends them in transactions when their checkpoint completes. The other two send "
+        "EXACTLY_ONCE stages rows and sends them in transactions when their checkpoint completes. The other modes send "
         "rows immediately; NON also waits for acknowledgements."
     ),
 )

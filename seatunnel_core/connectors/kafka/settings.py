@@ -92,8 +92,8 @@ def _number(key: str, value: str) -> int:
 def _pem(key: str, value: str) -> str:
     if value.lower().endswith((".jks", ".keystore", ".truststore", ".p12", ".pfx")):
         raise UsageError(
-            f"option 'kafka.config': {key}: {value} is a Java store; set ssl.ca.location = \"/path/ca.pem\" "
-            "to the certificates in PEM, exported with keytool -exportcert -rfc"
+            f"option 'kafka.config': {key}: {value} is a Java keystore, but a PEM file is expected: "
+            'export the certificates with keytool -exportcert -rfc, and set ssl.ca.location = "/path/ca.pem"'
         )
     return value
 

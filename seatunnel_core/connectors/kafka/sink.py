@@ -1,4 +1,4 @@
-"""The sink ``Kafka``, which writes rows as messages to topics."""
+"""The ``Kafka`` sink, which writes rows as messages to topics."""
 
 import re
 import threading

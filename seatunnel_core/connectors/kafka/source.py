@@ -1,4 +1,4 @@
-"""The source ``Kafka``, which divides the messages of topics into ranges of offsets."""
+"""The ``Kafka`` source, which divides the messages of topics into ranges of offsets."""
 
 import logging
 import time

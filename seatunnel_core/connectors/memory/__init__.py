@@ -1,1 +1,1 @@
-"""The source and the sink ``Memory``, which read and write tables of a Python program."""
+"""The ``Memory`` source and sink, which read and write tables of a Python program."""

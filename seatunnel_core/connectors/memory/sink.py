@@ -126,7 +126,7 @@ class MemoryWriter(SinkWriter):
         if not batch.inserts_only:
             raise RowError(
                 f"{self._who}: the table {batch.table} has updated or deleted rows, but only inserted rows "
-                "can be collected; select them with the transform FilterRowKind"
+                "can be collected; select them with the FilterRowKind transform"
             )
         self._batches.setdefault(batch.table, []).append(batch.rows)
         self._rows += batch.rows.num_rows

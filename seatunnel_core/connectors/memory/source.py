@@ -74,7 +74,7 @@ class MemorySource(Source):
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         if stored.text(split.body, "digest") != self._held.digest:
             raise SourceChangedError(
-                "the source Memory has a different object than at the start of the job: pass the same rows "
+                "the Memory source has a different object than at the start of the job: pass the same rows "
                 "with the same types, or start a new job"
             )
         if self._table is None:

@@ -1,6 +1,6 @@
 """Encoding of changed rows as Debezium messages in JSON, for ``format = COMPATIBLE_DEBEZIUM_JSON``.
 
-Each message is a row with the columns of ``MESSAGES``, which the sink ``Kafka`` with the same format sends unchanged.
+Each message is a row with the columns of ``MESSAGES``, which the ``Kafka`` sink with the same format sends unchanged.
 Values are represented as with Debezium's default settings: bytes and decimals in base64, dates in days, times in
 microseconds, and timestamps in milliseconds, microseconds or nanoseconds, depending on the column.
 """

@@ -73,7 +73,7 @@ class RowFormat:
         if batch.kinds is not None and pc.any(pc.is_in(batch.kinds, pa.array(kinds, pa.int8()))).as_py():
             raise RowError(
                 f"table {batch.table}: rows are deleted or updated, which {self.format} cannot represent; set "
-                "format = debezium_json or canal_json, or filter the rows with the transform FilterRowKind"
+                "format = debezium_json or canal_json, or filter the rows with the FilterRowKind transform"
             )
 
     def _changes(self, batch: Batch) -> Sequence[bytes]:

@@ -367,7 +367,7 @@ class MySQLCdcSource(Source):
 
 
 class MariaDBCdcSource(MySQLCdcSource):
-    """The source ``MySQL-CDC`` for MariaDB."""
+    """The ``MySQL-CDC`` source for MariaDB."""
 
     identifier: ClassVar[str] = "MariaDB-CDC"
     connector: ClassVar[str] = "mariadb"

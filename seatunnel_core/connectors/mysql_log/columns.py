@@ -46,7 +46,7 @@ _REMEDY = "run SET GLOBAL binlog_row_metadata = 'FULL' on the server, or declare
 
 @frozen(kw_only=True)
 class ValueRules:
-    """Rules for representing values, the same as in the source ``Jdbc`` with the same options."""
+    """Rules for representing values, the same as in the ``Jdbc`` source with the same options."""
 
     zone: str = field(default="UTC")
     """Session time zone of TIMESTAMP values: a name or an offset such as ``+05:30``."""

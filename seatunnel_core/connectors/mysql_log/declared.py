@@ -20,7 +20,7 @@ class DeclaredColumn:
     """``CHARACTER_SET_NAME`` of a string, an ENUM or a SET; ``""`` for other types."""
 
     arrow: pa.DataType | None = None
-    """Arrow type of the values; ``None`` for the type that the source ``Jdbc`` uses."""
+    """Arrow type of the values; ``None`` for the type that the ``Jdbc`` source uses."""
 
     hidden: bool = False
     """True for the column of a functional index. It is not listed in ``information_schema``, which only has a gap in

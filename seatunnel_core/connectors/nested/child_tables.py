@@ -122,7 +122,7 @@ def require_place(schema: TableSchema, root: Sequence[str], child: Sequence[str]
     """Raise ``SinkError`` unless a child table is in its root table's schema and starts with the root's name."""
     if tuple(root[:-1]) != tuple(child[:-1]) or not child[-1].startswith(f"{root[-1]}{BETWEEN}"):
         raise SinkError(
-            f"the rows of {schema.table} are children of those of {schema.root}, and are replaced with them: "
-            f"their table must be in the same schema as {'.'.join(root)} and be named {root[-1]}{BETWEEN}…, not "
-            f'{".".join(child)}. Write the table as "${{table_name}}", at the end of the name'
+            f"the rows of {schema.table} are child rows of {schema.root} and are replaced together with their parents: "
+            f"their table must be in the same schema as {'.'.join(root)}, with a name that begins with "
+            f'{root[-1]}{BETWEEN}; found {".".join(child)}. End the option table with "${{table_name}}"'
         )

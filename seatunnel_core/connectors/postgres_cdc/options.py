@@ -1,4 +1,4 @@
-"""Options of the source ``Postgres-CDC``, with SeaTunnel's names."""
+"""Options of the ``Postgres-CDC`` source, with SeaTunnel's names."""
 
 from typing import Any
 

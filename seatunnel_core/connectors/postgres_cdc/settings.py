@@ -30,7 +30,7 @@ class Settings:
 
     address: Address
     jdbc: Options = field(repr=False)
-    """Options with which the source ``Jdbc`` would read the database."""
+    """Options with which the ``Jdbc`` source would read the database."""
 
     choice: TableChoice
     schemas: tuple[str, ...]

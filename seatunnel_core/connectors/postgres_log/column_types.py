@@ -1,4 +1,4 @@
-"""Types of logged columns, the same as in the source ``Jdbc``."""
+"""Types of logged columns, the same as in the ``Jdbc`` source."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -72,7 +72,7 @@ class ServerTypes:
 def columns_of(
     relation: Relation, catalog: TypeCatalog, named: Mapping[int, TypeName]
 ) -> tuple[tuple[Column, ...], Mapping[str, str]]:
-    """Return the columns of a relation, with the types of the source ``Jdbc``, and array delimiters by column.
+    """Return the columns of a relation, with the types of the ``Jdbc`` source, and array delimiters by column.
 
     Args:
         relation: The relation.

@@ -28,7 +28,7 @@ class LogColumn:
     """True if the column belongs to the replica identity, so that old rows contain it."""
 
     arrow: pa.DataType
-    """Type in rows, the same as in the source ``Jdbc``."""
+    """Type in rows, the same as in the ``Jdbc`` source."""
 
     convert: Convert = field(repr=False, eq=False)
     selected: bool = True
@@ -82,7 +82,7 @@ def log_table(
 
     Args:
         relation: The message.
-        columns: The columns with the types of the source ``Jdbc``.
+        columns: The columns with the types of the ``Jdbc`` source.
         delimiters: Array delimiters by column, except for commas.
         version: Number of the schema version.
         selects: Returns True for the columns to read.

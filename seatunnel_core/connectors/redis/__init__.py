@@ -1,1 +1,1 @@
-"""The source and the sink ``Redis``: keys on a server or in a cluster."""
+"""The ``Redis`` source and sink: keys on a server or in a cluster."""

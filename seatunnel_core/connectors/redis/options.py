@@ -1,4 +1,4 @@
-"""Options of the source and the sink ``Redis``, with SeaTunnel's names."""
+"""Options of the ``Redis`` source and sink, with SeaTunnel's names."""
 
 from typing import Any
 

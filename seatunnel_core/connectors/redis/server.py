@@ -20,7 +20,7 @@ _MEANINGS = (
     ("NoPermission|NOPERM|The user executing the script", False, "allow the user these commands and keys"),
     ("ReadOnly|READONLY", True, "it is a read-only replica: use the address of the primary"),
     ("OutOfMemory|OOM", True, "raise maxmemory of the server, or remove keys"),
-    ("WRONGTYPE", False, "the key has another type than data_type: choose other keys, or another data_type"),
+    ("WRONGTYPE", False, "the type of the key does not match data_type: choose different keys, or change data_type"),
     ("CERTIFICATE|SSL: WRONG|No such file|PEM lib", False, "check ssl, ssl_ca_certs, ssl_certfile and ssl_keyfile"),
     ("BUSY|MASTERDOWN|MasterDown", True, "wait until the server responds again"),
     (

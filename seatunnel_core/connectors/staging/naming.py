@@ -123,7 +123,7 @@ def folder_parts(expression: str, keys: Sequence[str]) -> list[str | int]:
     if "/.../" in expression or "${kn}" in expression:
         expression = "/".join(f"${{k{number}}}=${{v{number}}}" for number in range(len(keys)))
     if set(expression.split("/")) & {".", ".."}:
-        raise UsageError(f"partition_dir_expression {expression!r} leads to another folder: remove . and ..")
+        raise UsageError(f"partition_dir_expression {expression!r} leads to a different folder: remove . and ..")
     parts: list[str | int] = []
     for piece in re.split(r"(\$\{[kv]\d+\})", expression.strip("/")):
         found = re.fullmatch(r"\$\{([kv])(\d+)\}", piece)

@@ -58,7 +58,7 @@ class TableFileWriter(SinkWriter):
             raise RowError(
                 f"{self._staging.who}: {batch.table} has updated or deleted rows, but this sink only adds rows; "
                 "set write_mode = merge, or select rows with"
-                " the transform FilterRowKind"
+                " the FilterRowKind transform"
             )
         require_no_values(batch.rows, target.without_values, f"{self._staging.who}: {batch.table}")
         rows = self._fitted(batch, target)

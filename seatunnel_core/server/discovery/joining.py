@@ -159,7 +159,7 @@ class Joining:
 
     def meet_newcomers(self, addresses: Sequence[str]) -> None:
         """Introduce this node to members that were found later, and log the result; this node keeps running."""
-        logger.info("the members in ZooKeeper are %s", ", ".join(addresses) or "none")
+        logger.info("members found in ZooKeeper: %s", ", ".join(addresses) or "none")
         try:
             self.ask_all(addresses)
         except JoinRefusedError as error:

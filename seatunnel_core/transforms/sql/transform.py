@@ -59,7 +59,7 @@ class Sql(Transform):
         missing = [name for name in self.task_modules if find_spec(name) is None]
         if missing:
             raise UsageError(
-                f"the transform Sql needs {' and '.join(missing)}, which is not installed: {install_command('sql')}"
+                f"the Sql transform needs {' and '.join(missing)}, which is not installed: {install_command('sql')}"
             )
         from seatunnel_core.transforms.sql.dialect import read
 

@@ -233,7 +233,7 @@ UNIT = {"number": 1, "splits": [], "committables": None}
         (b"[]", "the stored state is invalid"),
         (b"[" * 100_000, "the stored state is invalid"),
         (b"{}", "'format' is missing"),
-        (b'{"format": NaN}', "NaN is not a value of JSON"),
+        (b'{"format": NaN}', "NaN is not a JSON value"),
         (b'{"format": 1e999}', "1e999 is too large"),
         (b'{"format": 1.5}', "'format' must be a whole number"),
         (b'{"format": 1, "vertices": []}', "'vertices' must be a block, not a list"),

@@ -83,7 +83,7 @@ def test_a_pattern_of_folders_without_a_value_is_one_folder(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("../${v0}", "partition_dir_expression .* leads to another folder"),
+        ("../${v0}", "partition_dir_expression .* leads to a different folder"),
         ("${k0}=${v0}/${v1}", r"partition_dir_expression has \$\{v1\}, but partition_by has 1 columns"),
     ],
 )

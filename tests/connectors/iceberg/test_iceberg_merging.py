@@ -258,7 +258,7 @@ def test_files_of_former_partitions_are_refused(tmp_path: Path) -> None:
     run(tmp_path, [batch((1, "mo", 1))], **MERGE)
     with table_in(tmp_path, "orders").update_spec() as update:
         update.add_identity("id")
-    with pytest.raises(SinkError, match="files that were written with another partitioning"):
+    with pytest.raises(SinkError, match="files that were written with a different partitioning"):
         run(tmp_path, [batch((1, "tu", 2))], job="next", **MERGE)
 
 

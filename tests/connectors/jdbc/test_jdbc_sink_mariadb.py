@@ -264,6 +264,6 @@ def test_rows_that_an_existing_collation_merges_are_counted(
     with caplog.at_level("WARNING"):
         commit(of, [stage(of, TableSchema(table="t", columns=rows.schema), [rows], here)], here)
     assert len(database.run("SELECT k FROM people")) == 2
-    assert "4 rows of the table shop.people merged into a row with another key" in caplog.text.replace(
+    assert "4 rows of the table shop.people merged into a row with a different key" in caplog.text.replace(
         database.name, "shop"
     )

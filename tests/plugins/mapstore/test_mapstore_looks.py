@@ -69,7 +69,7 @@ def test_a_put_that_is_refused_leaves_no_look_behind(opened: Open) -> None:
     one, other = opened(), opened()
     epoch = claim(one)
     one.store_checkpoint(checkpoint(epoch, 1, b"one"))
-    with pytest.raises(Exception, match="exists with other content"):
+    with pytest.raises(Exception, match="exists with different content"):
         one.store_checkpoint(checkpoint(epoch, 1, b"another"))
     newer = other.acquire_epoch(JOB, 1, epoch + 1)
     assert one.newest_epoch(JOB, 1) == newer

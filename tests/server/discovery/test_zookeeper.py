@@ -90,7 +90,7 @@ def test_nodes_find_each_other_and_go_on_when_zookeeper_dies(zookeeper: ZooKeepe
         third.kill_agent()
         kylin.write_text(kylin.read_text().replace("mode=query", "mode=all"))
         second.kill()
-        until("it is gone", lambda: f"the members in ZooKeeper are {first.address}\n" in first.log())
+        until("it is gone", lambda: f"members found in ZooKeeper: {first.address}\n" in first.log())
         zookeeper.kill()
         second.start()
         until("it goes on without", lambda: "ZooKeeper does not respond" in second.log())

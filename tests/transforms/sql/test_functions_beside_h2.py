@@ -193,7 +193,7 @@ def test_a_moment_with_a_zone_is_a_type_of_cast() -> None:
         ("MAP('a')", "expected at least 2"),
         ("TRIM()", "has 0 arguments, expected 1 to 2"),
         ("MAP('a', 1, 'b')", "the key 3 has no value"),
-        ("MAP(NULL, 1)", "a key is never null"),
+        ("MAP(NULL, 1)", "a key of a map must not be NULL"),
         ("VECTOR_NORMALIZE(name)", "must be a vector of numbers"),
         ("VECTOR_REDUCE(ARRAY(1e0), 1, 'RANDOM_PROJECTION')", "RANDOM_PROJECTION is not supported, only TRUNCATE"),
         ("VECTOR_REDUCE(ARRAY(1e0), 0, 'TRUNCATE')", "a literal whole number above 0"),

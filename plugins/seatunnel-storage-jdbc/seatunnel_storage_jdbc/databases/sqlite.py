@@ -23,7 +23,7 @@ class SQLite(Dialect):
         try:
             require_own_links(address.database)
         except OSError as error:
-            raise StorageAccessError(f"cannot open the database of SQLite: {error}") from error
+            raise StorageAccessError(f"cannot open the SQLite database: {error}") from error
         return sa.URL.create("sqlite", database=address.database)
 
     def arguments(self, address: Address, answer_s: int) -> dict[str, Any]:

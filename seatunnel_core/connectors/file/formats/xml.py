@@ -31,7 +31,7 @@ PIECE_BYTES = 64 << 10
 LONGEST_ROW = 64 << 20
 
 _OTHER_ENCODING = (
-    ". If the file has another encoding than it declares, or than UTF-8 if it declares none, set it, for "
+    ". If this is not the declared encoding, or UTF-8 if none is declared, set the actual one, for "
     "example encoding = ISO-8859-1"
 )
 _NIL = "xsi:nil"

@@ -64,7 +64,7 @@ def report_merged(
     if merged:
         how = ", ".join(f"{name}: {collation}" for name, collation in merging.items())
         _log.warning(
-            "the sink Jdbc: %s of the table %s merged into a row with another key, because the collation "
+            "the sink Jdbc: %s of the table %s merged into a row with a different key, because the collation "
             "treats the keys as equal (%s): the table has fewer rows than were committed, by this number. Use a binary "
             "collation without padding for the key: utf8mb4_0900_bin of MySQL, utf8mb4_nopad_bin of MariaDB",
             pick(merged, "row"),

@@ -137,7 +137,7 @@ _INSTEAD = {
     "transformedBitIsBoolean": "set the option int_type_narrowing = true to read tinyint(1) as a boolean",
     "yearIsDateType": 'YEAR is read as a number; write query = "SELECT MAKEDATE(column, 1) …" for a date',
     "jdbcCompliantTruncation": (
-        "a value that does not fit is always an error; shorten it in query or with the transform Sql"
+        "a value that does not fit is always an error; shorten it in query or with the Sql transform"
     ),
     "noDatetimeStringSync": "write CAST(column AS CHAR) in query to read a date as a string",
     "blobsAreStrings": "write CONVERT(column USING utf8mb4) in query to read a blob as a string",
@@ -158,7 +158,7 @@ _INSTEAD = {
     "user": "set the option user",
     "password": "set the option password",
     "databaseTerm": 'set table_path = "database.table"',
-    "sendFractionalSeconds": "round the timestamps with the transform Sql",
+    "sendFractionalSeconds": "round the timestamps with the Sql transform",
     "readOnly": "use a user with read permission only",
     "maxRows": "write LIMIT in query",
     "defaultTransactionIsolation": _ISOLATION,

@@ -38,7 +38,7 @@ PROPERTIES = KnownProperties(
     },
     instead={
         "date_class": _DATES,
-        "date_string_format": "write strftime('%d.%m.%Y', column) in query, or DATE_FORMAT in the transform Sql",
+        "date_string_format": "write strftime('%d.%m.%Y', column) in query, or DATE_FORMAT in the Sql transform",
         "date_precision": _DATES,
         "enable_load_extension": "extensions are not loaded; call their functions in a transform Python",
         "encoding": "create the database with PRAGMA encoding before the job runs; the encoding is permanent",

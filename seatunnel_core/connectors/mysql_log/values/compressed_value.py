@@ -23,7 +23,7 @@ def uncompressed(value: bytes) -> bytes:
         return value[1:]
     if value[0] >> 4 != _ZLIB:
         raise UnsupportedLogError(
-            f"a compressed value has the method {value[0] >> 4}, which this version does not support"
+            f"a compressed value uses compression method {value[0] >> 4}, which this version does not support"
         )
     size = value[0] & 7
     wbits = -zlib.MAX_WBITS if value[0] & _NO_ZLIB_HEADER else zlib.MAX_WBITS
@@ -43,7 +43,7 @@ def uncompressed_part(data: bytes) -> bytes:
         raise MalformedLogError("a compressed event has no header of its compressed part")
     if data[0] >> 4 & 7:
         raise UnsupportedLogError(
-            f"a compressed event has the method {data[0] >> 4 & 7}, which this version does not support"
+            f"a compressed event uses compression method {data[0] >> 4 & 7}, which this version does not support"
         )
     size = data[0] & 7
     return _inflated(data[1 + size :], int.from_bytes(data[1 : 1 + size], "big"), zlib.MAX_WBITS)

@@ -1,1 +1,1 @@
-"""Conversion of the strings in the log to the Arrow types of the source ``Jdbc``."""
+"""Conversion of the strings in the log to the Arrow types of the ``Jdbc`` source."""

@@ -35,7 +35,7 @@ def map_of(call: Call) -> Value:
         raise SqlError(f"Sql: {call.what}: the key {len(call.args)} has no value; use MAP(key, value, key, value …)")
     keys, values = (_of_one_type(call, first) for first in (0, 1))
     if keys[0].type == NULL:
-        raise SqlError(f"Sql: {call.what}: a key is never null")
+        raise SqlError(f"Sql: {call.what}: a key of a map must not be NULL")
     kind = pa.map_(keys[0].type, values[0].type)
     return call.make(lambda *columns: pa.array(map(_pairs, rows(columns)), kind), kind, [*keys, *values])
 

@@ -243,7 +243,7 @@ class DelimitedReader:
                 raise pa.ArrowInvalid("a record that cannot be separated from the next one")
             batch = self._parse(b"".join(record.text for record in trial))
             if batch.num_rows != len(trial):
-                raise pa.ArrowInvalid("records were read as another number of rows")
+                raise pa.ArrowInvalid("records were read as a different number of rows")
             yield batch
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             if len(trial) == 1:
