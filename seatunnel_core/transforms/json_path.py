@@ -36,8 +36,8 @@ WAY = Option(
     ENUM("FAIL", "SKIP"),
     default="FAIL",
     doc="Handling of a value that is not JSON, has nothing at the path or has a different type: fail the pipeline, or "
-    "skip the row. For one column, column_error_handle_way overrides it with FAIL, SKIP, which sets the column to null, or "
-    "SKIP_ROW.",
+    "skip the row. For one column, column_error_handle_way overrides it with FAIL, SKIP, which sets the column to "
+    "null, or SKIP_ROW.",
 )
 
 _WAYS = ("FAIL", "SKIP", "SKIP_ROW")

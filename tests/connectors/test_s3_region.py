@@ -47,5 +47,5 @@ def test_checkpoints_name_the_region_and_its_key(answer: ClientError) -> None:
 
 
 def test_a_server_that_does_not_name_it_is_answered_with_the_key() -> None:
-    with pytest.raises(OSError, match=r"for another region than the bucket's\. .*fs\.s3a\.endpoint\.region"):
+    with pytest.raises(OSError, match=r"for the wrong region\. .*fs\.s3a\.endpoint\.region"):
         asked(answered(400, "AuthorizationHeaderMalformed"))
