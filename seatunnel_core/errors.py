@@ -279,13 +279,13 @@ class PlatformError(SeaTunnelError):
 
 
 class PacketLostError(SeaTunnelError):
-    """Spark lost the task that ran a work unit: its worker died, ran out of memory, or was disconnected.
+    """Spark lost the task that ran a work unit, because its worker died, ran out of memory or was disconnected.
 
-    What the engine did: it ran each unit of that task again separately. The message contains the unit that failed in
-    each attempt, with its files and bytes; nothing of it was published.
+    What the engine did: it ran each unit of that task again in a separate task. The message lists the failed unit of
+    each attempt, with its files and bytes. The engine published no rows of these units.
 
-    What to do: find the reason in Spark's log, whose path is in the final report. A very large row or file can crash
-    every worker: give the workers more memory, or split it. Then resume with `seatunnel -r JOB_ID`.
+    What to do: find the reason in Spark's log; the final report contains its path. A very large row or file can crash
+    every worker: give the workers more memory, or split the file. Then resume with `seatunnel -r JOB_ID`.
     """
 
     retryable = True

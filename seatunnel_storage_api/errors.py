@@ -171,9 +171,9 @@ class StorageClosedError(StorageUsageError):
 
 
 class StorageFailureError(CheckpointStorageError):
-    """An external failure: of a server, a disk, a network or another process.
+    """A failure outside the engine, such as in a server, a disk or a network.
 
-    What the engine did: depends on the plugin that raised it. The message describes the failed operation.
+    What the engine did: this depends on the plugin that raised the error. The message describes the failed operation.
 
     What to do: follow the message.
     """

@@ -68,7 +68,7 @@ class SupportsRollback(Protocol):
 
 @runtime_checkable
 class SupportsComplete(Protocol):
-    """Sink that publishes its rows only when all have arrived, such as a sink that replaces the rows of its target."""
+    """Sink that publishes its rows after all of them have arrived, for example to replace the rows of its target."""
 
     @abstractmethod
     def complete(self, context: SinkContext) -> None:
@@ -117,7 +117,7 @@ class SupportsFacts(Protocol):
 
 @runtime_checkable
 class SupportsRestoredSchemas(Protocol):
-    """Unbounded source with tables that may have other columns when a job is resumed."""
+    """Unbounded source whose tables may have changed columns when a job is resumed."""
 
     @abstractmethod
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
@@ -137,7 +137,7 @@ class SupportsRestoredSchemas(Protocol):
 
 @runtime_checkable
 class SupportsProgress(Protocol):
-    """Unbounded source that reads a log, and reports its position in the log."""
+    """Unbounded source that reads a log and reports its position in it."""
 
     @abstractmethod
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
@@ -188,7 +188,7 @@ class SupportsPublishedQuery(Protocol):
 
 @runtime_checkable
 class SupportsReplicationSlot(Protocol):
-    """A source that reads a replication slot, which remains on the server when the job ends."""
+    """Source that reads a replication slot, which remains on the server after the job has ended."""
 
     @abstractmethod
     def replication_slot(self) -> ReplicationSlot | None:

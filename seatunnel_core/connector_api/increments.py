@@ -143,7 +143,7 @@ class Incremental(ABC):
 
 
 class Increments(Protocol):
-    """Increments that the options of a source define."""
+    """Increments defined by the options of a source."""
 
     @property
     def increment(self) -> Increment:
@@ -158,7 +158,7 @@ IncrementsT = TypeVar("IncrementsT", bound=Increments)
 
 
 class OptionIncrements(Incremental, Generic[IncrementsT]):
-    """Incremental source with increments that its options alone define."""
+    """Incremental source whose increments are defined only by its options."""
 
     _increments: IncrementsT | None
     _window: Window | None
@@ -184,13 +184,13 @@ def reads_in_increments(source: object) -> TypeGuard[Incremental]:
 
 
 def digest(values: Iterable[Any]) -> str:
-    """Return the digest that identifies a row, computed from its key and its value in the cursor column."""
+    """Return a digest that identifies a row by its key and its cursor value."""
     text = json.dumps([None if value is None else str(value) for value in values])
     return urlsafe_b64encode(hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()).decode()
 
 
 def require_few(digests: Sequence[str] | frozenset[str], what: str) -> None:
-    """Require that the digests fit into the state.
+    """Raise an error if there are too many digests for the state.
 
     Raises:
         SourceError: There are too many; the message suggests an alternative.

@@ -1,4 +1,4 @@
-"""A replication slot on a server, for which the server retains its log."""
+"""A replication slot, for which the server retains its log."""
 
 from attrs import frozen
 
@@ -7,7 +7,7 @@ __all__ = ["ReplicationSlot"]
 
 @frozen(kw_only=True)
 class ReplicationSlot:
-    """A replication slot and its publication, neither of which need exist."""
+    """A replication slot and its publication. Either may be missing on the server."""
 
     name: str
     exists: bool = True

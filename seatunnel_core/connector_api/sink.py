@@ -74,7 +74,7 @@ class SinkWriter(ABC):
 
 @frozen(kw_only=True)
 class SaveMode:
-    """Action of a sink on existing data of its target when the job first starts."""
+    """Handling of existing data in a sink's target at the first start of a job."""
 
     target: str
     """Path of a folder or name of a table; equal for any two sinks that change the same target."""
@@ -297,7 +297,7 @@ class Sink(ABC):
 
 
 class FrameSink(Sink):
-    """Sink into which Spark itself writes.
+    """Sink to which Spark writes directly.
 
     Tasks stage its rows as for any sink; to publish them, the driver starts a Spark job that reads the staged rows and
     writes them.

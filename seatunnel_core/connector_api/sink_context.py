@@ -9,7 +9,10 @@ __all__ = ["SinkContext", "WriterContext"]
 
 @frozen(kw_only=True)
 class WriterContext:
-    """Attempt of a work unit, for a writer in a task. Names of staged and target files must contain every field."""
+    """Context of a writer in a task: the attempt and its work unit.
+
+    Names of staged and target files must contain every field.
+    """
 
     job_id: str
     pipeline_id: int
@@ -23,7 +26,7 @@ class WriterContext:
 
 @frozen(kw_only=True)
 class SinkContext:
-    """Sink of a pipeline in one epoch, for calls in the driver."""
+    """Context of sink calls in the driver: the sink, its pipeline and the epoch."""
 
     job_id: str
     pipeline_id: int

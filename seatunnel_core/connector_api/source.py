@@ -302,7 +302,7 @@ class Source(ABC):
 
 
 class FrameSource(Source):
-    """Source that Spark itself reads as a ``DataFrame``; its operator chain takes the DataFrame path.
+    """Source that Spark reads as a ``DataFrame``; its operator chain uses the DataFrame path.
 
     It has a single split, so one work unit reads all of it, and a retry reads it again from the beginning.
     """
@@ -327,7 +327,7 @@ class FrameSource(Source):
 
 
 class ReadContext(ABC):
-    """Services of the engine for sources and transforms that run in a task."""
+    """Services that the engine provides to sources and transforms in a task."""
 
     @abstractmethod
     def skip(self, error: Exception, rows: int = 1) -> None:
@@ -367,5 +367,5 @@ class ReadContext(ABC):
 
 
 def discovered(names: Iterable[str]) -> tuple[DiscoveredObject, ...]:
-    """Return discovered objects that have only a name."""
+    """Return discovered objects without attributes other than the name."""
     return tuple({"name": name} for name in names)

@@ -1,4 +1,4 @@
-"""Progress of an unbounded source, for users: a snapshot of its tables, and the distance to the end of its log."""
+"""Progress of an unbounded source for users: its table snapshot and its lag behind the log."""
 
 from attrs import frozen
 
@@ -28,7 +28,7 @@ class TableProgress(Stored):
 
 @frozen(kw_only=True)
 class SnapshotProgress(Stored):
-    """Progress of the tables that are read before their changes, over all processes of the job."""
+    """Progress of the table snapshot, over all processes of the job."""
 
     tables: int
     tables_done: int

@@ -76,7 +76,7 @@ SCOPE = Option(
 
 
 class DataFrameTransform(ABC):
-    """Transform of a ``DataFrame`` that Spark runs; its operator chain takes the DataFrame path."""
+    """Transform of a ``DataFrame``, which Spark runs; its operator chain uses the DataFrame path."""
 
     identifier: ClassVar[str]
     declared: ClassVar[tuple[Option[Any], ...]]

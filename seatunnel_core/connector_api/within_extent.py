@@ -1,4 +1,4 @@
-"""Rejection of values that a sink cannot store: dates and times outside its range, and absent values.
+"""Rejection of values that a sink cannot store: absent values, and dates and times out of range.
 
 A column is absent if a change event does not contain it. Sources and transforms may return dates and timestamps in
 Arrow's full range, but most targets and Python's types only support the years 1 to 9999. A row with a value outside
@@ -22,7 +22,7 @@ _BEYOND = "is outside the years 1 to 9999 or the 24 hours of a day, which this s
 
 
 def writer_of(sink: Sink, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
-    """Return the writer of a sink, wrapped to reject values that the sink does not accept."""
+    """Return a sink's writer, wrapped so that it rejects values that the sink cannot store."""
     return WithinExtent(sink, sink.open_writer(schemas, context), context)
 
 

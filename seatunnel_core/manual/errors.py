@@ -20,7 +20,7 @@ _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, "Tried again": AGAIN, NEXT: NEXT, "Mess
 _FENCED = "No. Another engine has taken over the job, and all its pipelines have ended in this process."
 _ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a last checkpoint and stopped."
 _MAY_PASS = (
-    "Yes, because the cause may be transient: a limited number of times, and a pipeline that still fails restarts from "
+    "Yes, a limited number of times, because the cause may be transient. If the pipeline still fails, it restarts from "
     "its latest checkpoint. `seatunnel help failures` describes the limits."
 )
 _LASTS = (

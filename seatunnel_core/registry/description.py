@@ -15,7 +15,7 @@ from seatunnel_core.connector_api.source import Source
 from seatunnel_core.connector_api.transform import DataFrameTransform
 
 _SINKS = {
-    Guarantee.EXACTLY_ONCE: "exactly-once: rows are staged, and published once with the checkpoint that holds them",
+    Guarantee.EXACTLY_ONCE: "exactly-once: rows are staged, and published once with the checkpoint that contains them",
     Guarantee.IDEMPOTENT: "idempotent: writing a row again after a failure changes nothing",
     Guarantee.AT_LEAST_ONCE: "at-least-once: a row may appear again after a failure",
 }

@@ -12,7 +12,7 @@ from seatunnel_core.rows.kind import RowKind
 
 @frozen(kw_only=True)
 class ConstraintKey:
-    """A key of a table other than its primary key."""
+    """A key of a table in addition to its primary key."""
 
     name: str
     kind: str

@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 @frozen(kw_only=True)
 class Retraction:
-    """Selection of the published output of a sink that a rewind to a base checkpoint rolls back (rule R10).
+    """Published output of a sink that is rolled back when a pipeline returns to a base checkpoint (rule R10).
 
     Unit numbers are unique in the lineage of live checkpoints, so the base identifies the later output: units in
     flight, units without a number in the base, and newer epochs. Committables in the base are kept: the start publishes

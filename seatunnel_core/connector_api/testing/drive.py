@@ -151,7 +151,7 @@ def read(
 def place(
     *, epoch: int = 1, unit: int = 1, attempt: str = "1-0", job_id: str = "job", pipeline_id: int = 1
 ) -> WriterContext:
-    """Return the context of a writer, as the engine creates it."""
+    """Return a writer context like that of the engine."""
     return WriterContext(
         job_id=job_id,
         pipeline_id=pipeline_id,
@@ -186,7 +186,7 @@ def begin(sink: Sink, schema: TableSchema, staging: WriterContext) -> SinkWriter
 
 
 def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], staging: WriterContext) -> Committable:
-    """Stage rows as a task does, and return the committable as read back from a checkpoint."""
+    """Stage rows as a task does; return the committable as restored from a checkpoint."""
     writer = begin(sink, schema, staging)
     for rows in batches:
         writer.write(Batch(table=schema.table, rows=rows))
@@ -194,7 +194,7 @@ def stage(sink: Sink, schema: TableSchema, batches: Sequence[pa.RecordBatch], st
 
 
 def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
-    """Finish a writer, and return its committable as read back from a checkpoint."""
+    """Finish a writer; return its committable as restored from a checkpoint."""
     staged = writer.finish()
     return Committable(
         id=f"{staging.source_ordinal}-{staging.epoch}-{staging.unit}",
@@ -212,5 +212,5 @@ def finished(writer: SinkWriter, staging: WriterContext) -> Committable:
 def commit(
     sink: Sink, committables: Sequence[Committable], staging: WriterContext, *, may_be_committed: bool = False
 ) -> None:
-    """Commit as the driver of this epoch does."""
+    """Commit as the driver does in this epoch."""
     sink.commit(committables, sink_place(staging), may_be_committed=may_be_committed)

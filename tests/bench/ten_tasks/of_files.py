@@ -73,7 +73,7 @@ _ORDERS = """
 
 
 class NestedJsonToPostgres(IntoPostgres):
-    name, title = "nested-json-to-postgres", "nested JSON to two tables of PostgreSQL"
+    name, title = "nested-json-to-postgres", "nested JSON to two PostgreSQL tables"
     rows, few = 100_000, 2_000
 
     def make(self, data: Path, rows: int) -> None:
@@ -158,7 +158,7 @@ class Replace(IntoDuckDB):
 
 
 class SchemaGrowth(IntoDuckDB):
-    name, title = "schema-growth", "JSON with new columns into a table that is there"
+    name, title = "schema-growth", "JSON with new columns into an existing table"
     rows, few, nights = 100_000, 2_000, 2
     table = "people"
     columns = "id::BIGINT AS id, name, email, address__city AS city"

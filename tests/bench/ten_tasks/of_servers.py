@@ -56,7 +56,7 @@ class ApiToParquet(Task):
 
 
 class PostgresToParquet(Task):
-    name, title = "postgres-to-parquet", "3 million rows of PostgreSQL to Parquet"
+    name, title = "postgres-to-parquet", "3 million PostgreSQL rows to Parquet"
     rows, few = 3_000_000, 60_000
     needs_postgres, source = True, "lineitem"
 
@@ -88,7 +88,7 @@ _EVENTS = """
 
 
 class NightlyIncrement(IntoDuckDB):
-    name, title = "nightly-increment", "the 50,000 new rows of a table of 1,000,000"
+    name, title = "nightly-increment", "the 50,000 new rows of a table with 1,000,000"
     rows, few, nights = 1_000_000, 10_000, 2
     needs_postgres = True
     table = "events"
@@ -117,7 +117,7 @@ class NightlyIncrement(IntoDuckDB):
 
 
 class SmallTables(Task):
-    name, title = "small-tables", "100 small tables of PostgreSQL to DuckDB"
+    name, title = "small-tables", "100 small PostgreSQL tables to DuckDB"
     rows, few = 1_000, 20
     tables = 100
     needs_postgres, source = True, "small"

@@ -30,7 +30,7 @@ def figures_of(said: Told) -> str:
     )
     undisturbed = _table(_undisturbed(there))
     killed = _table(_killed(there))
-    return f"{about}\n\n{undisturbed}\n\n### Killed, and run again\n\n{killed}"
+    return f"{about}\n\n{undisturbed}\n\n### Killed and restarted\n\n{killed}"
 
 
 def _undisturbed(tasks: Sequence[tuple[str, Told]]) -> Iterator[Sequence[str]]:
@@ -74,7 +74,7 @@ def _spread(values: Sequence[float], digits: int) -> str:
 
 
 def _killed(tasks: Sequence[tuple[str, Told]]) -> Iterator[Sequence[str]]:
-    yield ("task", "kills", "rows lost or doubled: ours", "dlt", "seconds until all is there: ours", "dlt")
+    yield ("task", "kills", "rows lost or duplicated: ours", "dlt", "seconds until all rows have arrived: ours", "dlt")
     for name, task in tasks:
         kills = [_kills(task.get(system, {})) for system in (OURS, DLT)]
         if any(kills):

@@ -21,11 +21,11 @@ When a job or a command fails, a line after the message shows a code, as in `Mor
 command prints the page of the code. With `--log-format json`, log records have it as `code`; so do the pipelines in a
 Python report. Codes do not change within a major version; messages may.
 
-A plugin's error without a code has that of its base class. Errors of other libraries and the operating system have no
-code; see [failures](../guides/failures.md) for their handling. The pages are generated from the classes in the code by
-`python -m tests.cli.help.error_pages`, and a test compares them.
+A plugin's error without a code has the code of its base class. Errors of other libraries and the operating system
+have no code; see [failures](../guides/failures.md) for their handling. The pages are generated from the classes in the
+code by `python -m tests.cli.help.error_pages`, and a test compares them.
 
-| code | what | retried |
+| code | meaning | retried |
 |---|---|---|
 """
 _AGAIN = {"Yes": "yes", "No": "no", "Only": "it depends"}
@@ -58,7 +58,7 @@ def _page(page: ErrorPage) -> str:
     lines = [_MADE, f"# {page.code}", "", _linked(page.meaning, FOLDER), ""]
     for heading, text in page.parts.items():
         lines += [f"## {heading}", "", f"```text\n{text}\n```" if heading == MESSAGE else _linked(text, FOLDER), ""]
-    a_kind_of = f"; its base class is that of [{page.parent}]({page.parent}.md)" if page.parent else ""
+    a_kind_of = f"; base class: [{page.parent}]({page.parent}.md)" if page.parent else ""
     lines += [f"Python class: `{page.name}`{a_kind_of}. [All errors](../errors.md)", ""]
     return "\n".join(lines)
 

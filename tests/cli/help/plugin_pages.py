@@ -76,11 +76,11 @@ def overview() -> str:
         [
             OVERVIEW,
             "## Connectors\n",
-            "| name | source | sink | what |\n|---|---|---|---|",
+            "| name | source | sink | description |\n|---|---|---|---|",
             *rows,
             "\n## Transforms\n",
             "[What all transforms have in common](../guides/transforms.md).\n",
-            "| name | what |\n|---|---|",
+            "| name | description |\n|---|---|",
             *transforms,
             "",
         ]
