@@ -49,7 +49,7 @@ class _Form:
 def added(
     default: Any = NOTHING, *, omitted: bool = False, path: bool = False, loose: bool = False, **more: Any
 ) -> Any:
-    """Declare a field that records may lack, for example those of earlier versions.
+    """Declare a field that records may lack, such as records of earlier versions.
 
     Args:
         default: Value for records without the field.
@@ -102,7 +102,7 @@ class Stored:
         """Return the object that was stored with ``record``.
 
         Raises:
-            StoredValueError: The record is not a block, lacks a member or has one of another type.
+            StoredValueError: The record is not a block, lacks a member or has one of the wrong type.
             ValueError: A value is not a value of its enum.
         """
         return cls(**read_fields(cls, block))

@@ -94,7 +94,7 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Return every object with a key that starts with ``prefix``, in any order. Raises as ``put_if_absent``.
+        """Return every object whose key starts with ``prefix``, in any order. Raises as ``put_if_absent``.
 
         The listing is strongly consistent: it contains the object of every put that returned before the call. It should
         omit unfinished objects; ``unfinished`` returns these.

@@ -99,7 +99,7 @@ def unseal(sealed: bytes, *, kind: str, where: str) -> Opened:
         where: The path, for messages.
 
     Raises:
-        CheckpointCorruptedError: A byte is flipped, missing or extra, or the object is of another kind.
+        CheckpointCorruptedError: A byte is flipped, missing or extra, or the object has the wrong kind.
         UnsupportedFormatError: The object is intact, but has a newer format.
     """
     view = memoryview(sealed)

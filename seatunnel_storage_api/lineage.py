@@ -26,7 +26,7 @@ def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
 
 
 def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
-    """Return the live checkpoints among all those of *one* pipeline.
+    """Return the live checkpoints among all checkpoints of *one* pipeline.
 
     If an epoch in between has no checkpoint left, its base is unknown, and everything older is treated as orphaned.
     """
@@ -45,6 +45,6 @@ def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
 
 
 def orphaned(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
-    """Return the orphaned checkpoints among all those of *one* pipeline."""
+    """Return the orphaned checkpoints among all checkpoints of *one* pipeline."""
     infos = tuple(checkpoints)
     return frozenset(info.ref for info in infos) - live(infos)

@@ -124,7 +124,7 @@ class CheckpointStorage(ABC):
         """Read and verify a listed checkpoint; return ``None`` if it has been removed since then.
 
         Raises:
-            CheckpointCorruptedError: Its bytes differ from what was stored.
+            CheckpointCorruptedError: Its bytes differ from the stored ones.
             UnsupportedFormatError: A newer version wrote it.
         """
 

@@ -303,7 +303,7 @@ class Rows:
         return self._transformed("DataFrame", {"function": function, **options}, name, others)
 
     def sql(self, query: str, /, *others: "Rows", name: str = "", **options: Any) -> "Rows":
-        """Add a query of Spark SQL over these rows and ``others``, each a view named like its node; return the output.
+        """Add a Spark SQL query over these rows and ``others``, each a view named like its node; return the output.
 
         A query that combines rows runs once over all rows of the sources, as in ``map_frame``.
         """
@@ -322,5 +322,5 @@ class Rows:
     def sink(
         self, identifier: str, options: Options | None = None, /, *others: "Rows", name: str = "", **more: Any
     ) -> None:
-        """Add a sink of these rows and, if given, of ``others``; the arguments are those of ``Job.source``."""
+        """Add a sink of these rows and, if given, of ``others``; the arguments are the same as for ``Job.source``."""
         self.job._add(Kind.SINK, identifier, {**(options or {}), **more}, name, (self, *others))

@@ -22,7 +22,7 @@ class Moved:
 
 @frozen(kw_only=True)
 class PipelineProgress:
-    """Counters of one pipeline since it first started, over all restarts, unless a field has another scope."""
+    """Counters of one pipeline since it first started, over all restarts, unless a field has a different scope."""
 
     phase: Phase
     epoch: int | None

@@ -40,7 +40,7 @@ class Bound:
             yield since, "; its ".join(self._changes(sink, since))
 
     def strays(self, pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-        """Yield a sentence for each sink that would receive committables staged for another target."""
+        """Yield a sentence for each sink that would receive committables staged for a different target."""
         for sink in pipeline.sinks:
             staged_for = (each for each in states.committables_for(sink.name) if stages(each))
             changes = [self._changes(sink, each.epoch) for each in staged_for]

@@ -41,7 +41,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source with declared columns other than those frozen with its enumeration.
+    """Return a sentence for each source whose declared columns differ from the columns frozen with its enumeration.
 
     Otherwise the target would receive rows with two schemas.
     """

@@ -86,7 +86,7 @@ class _Restoring:
         self._dropped_before = {seat.pipeline for seat in stored.seats.values() if seat.dropped}
         self._bound = Bound(stored=stored)
         self._drops_staged: set[int] = set()
-        """Pipelines with a base that has only published output."""
+        """Pipelines whose base has only published output."""
 
         self._saved: dict[int, frozenset[str]] = {}
         """Sinks by pipeline, without those with pending save modes, even if the base still marks them as pending."""

@@ -30,7 +30,7 @@ CONFIGURATION = "krb5_path"
 _SPNEGO = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
 
 _TABLE = 2**32 - 1765328384
-"""Offset between the error numbers of MIT's library and those of RFC 4120, section 7.5.9."""
+"""Difference between an error number of MIT's library and its number in RFC 4120, section 7.5.9."""
 
 _UNREACHABLE = 156
 """MIT's own number for "cannot contact any KDC"."""
@@ -99,7 +99,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
         return request
 
     def acquire(self) -> gssapi.Credentials:
-        """Return credentials with a ticket that has not expired."""
+        """Return credentials whose ticket has not expired."""
         try:
             return gssapi.Credentials(
                 name=gssapi.Name(self.principal, gssapi.NameType.kerberos_principal),

@@ -68,7 +68,7 @@ def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
 
 
 def kylin_folder(environment: Mapping[str, str], config: Path) -> Path:
-    """Return the folder of ``kylin.properties``: the one in ``KYLIN_HOME``, otherwise that of the engine's file."""
+    """Return the folder of ``kylin.properties``: the one in ``KYLIN_HOME``, else the folder of the engine's file."""
     home = environment.get("KYLIN_HOME")
     return Path(home, "conf") if home else config
 

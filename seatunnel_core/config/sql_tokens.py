@@ -33,13 +33,13 @@ class SqlText:
         raise ConfigError(str(Problem(message, self.at(offset), hint)))
 
     def padded(self, begin: int, inner: str, before: str = "") -> str:
-        """Return ``inner``, which starts at ``begin``, padded so that its lines and columns match those of the file."""
+        """Return ``inner``, which starts at ``begin``, padded so that positions have the file's lines and columns."""
         place = self.at(begin)
         return "\n" * (place.line - 1) + before.rjust(place.column - 1) + inner
 
 
 def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
-    """Return the statements of ``rest``: the text, with comments that were already read replaced by spaces."""
+    """Return the statements of ``rest``: the text, with spaces in place of comments that have been read already."""
     tokens: list[_Token] = []
     for token in _tokens(rest, text):
         if token.kind != "SEMICOLON":

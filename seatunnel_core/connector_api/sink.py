@@ -51,7 +51,7 @@ class Guarantee(enum.Enum):
 class SinkWriter(ABC):
     """Writer that stages the rows of one attempt of one work unit. Lives in a Spark task; may be killed without notice.
 
-    ``finish`` may run in another thread than ``write``, while the task already writes its next unit with another
+    ``finish`` and ``write`` may run in different threads, while the task already writes its next unit with another
     writer: shared state of writers, such as attributes of the sink, must be thread-safe.
     """
 
@@ -83,7 +83,7 @@ class SaveMode:
     """Name of the action in the options, such as ``DROP_DATA``; empty if nothing changes."""
 
     emptied_folder: str | None = None
-    """Local folder that is emptied, if any. The planner rejects a job with a source that reads from it."""
+    """Local folder that is emptied, if any. The planner rejects a job if one of its sources reads from this folder."""
 
 
 class Sink(ABC):
@@ -138,7 +138,7 @@ class Sink(ABC):
     """``SupportsRollback``, if the options of this sink rule it out although the class implements it."""
 
     prunes: bool = False
-    """True if the sink adds no rows, and at the end deletes the target rows with keys that were not received. No row
+    """True if the sink adds no rows, and at the end deletes the target rows whose keys have not been received. No row
     may then be skipped before the sink, but another sink may write to the same target."""
 
     task_modules: tuple[str, ...] = ()
@@ -196,13 +196,13 @@ class Sink(ABC):
         return SaveMode(target=", ".join(options), does="its save mode")
 
     def check_schema(self, schema: TableSchema) -> None:
-        """Reject a table with columns that do not match the options.
+        """Reject a table whose columns do not match the options.
 
         Runs in the driver: in ``--check``, if the columns are known without the data, and in a run before any task
         writes.
 
         Raises:
-            SinkError: The columns do not match; the message states what is required and what was found.
+            SinkError: The columns do not match; the message states the expected and the actual columns.
         """
 
     def check_schemas(self, schemas: Sequence[TableSchema]) -> None:

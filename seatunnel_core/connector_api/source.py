@@ -274,7 +274,7 @@ class Source(ABC):
 
         Args:
             planned: Splits of the enumeration.
-            unread: Splits of the enumeration or of later polls with rows that are not published yet.
+            unread: Splits of the enumeration or of later polls whose rows have not been published.
             cursor: Cursor of the last poll before the checkpoint, with names instead of ``bytes``; empty for a bounded
                 source.
 
@@ -334,7 +334,7 @@ class ReadContext(ABC):
         """Count a skipped bad row, or raise ``error`` if ``row_error_handle_way`` is ``FAIL`` (the default)."""
 
     def leave_out(self, what: str, example: str) -> None:
-        """Count a row that the options of the job exclude. These rows are counted separately from ``skip``.
+        """Count a row that the job's options exclude. These rows are not counted as skipped.
 
         Args:
             what: End of a sentence that starts with the number of rows; the same for all rows excluded for one reason.

@@ -17,7 +17,7 @@ _OTHER_NAMES = {
     "psycopg": "'psycopg[binary]'",
     "dlt": "'dlt>=1.31'",
 }
-"""Pip packages with a name that differs from their module's, used if the module is not installed."""
+"""Names of pip packages that differ from the module name, for messages about missing modules."""
 
 
 def needed(plugins: Iterable[Any]) -> dict[str, str]:

@@ -42,7 +42,7 @@ class Answer:
     content_type: str
 
     def json(self) -> Any:
-        """Return the JSON value of the response; raise ``PlatformError`` if a server other than a node sent it."""
+        """Return the JSON value of the response; raise ``PlatformError`` if it was not sent by a node."""
         try:
             return stored.parse(self.body)
         except StoredValueError as error:
@@ -74,7 +74,7 @@ class NodeClient(ABC):
         Raises:
             UsageError: The request is rejected; the message states why.
             NoLeaderError: Nodes respond, but the cluster has no leader.
-            PlatformError: No node responds, or the response is not that of a node.
+            PlatformError: No node responds, or the response does not come from a node.
         """
         encoded = b"" if body is None else json.dumps(body).encode()
         return self.accepted(self.exchange(method, target, encoded, "application/json"))

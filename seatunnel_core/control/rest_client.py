@@ -39,7 +39,7 @@ class RestAddress:
     def of(cls, nodes: str | Sequence[str], *, port: int | None = None, **more: Any) -> "RestAddress":
         """Parse the addresses of nodes: hosts, ``host:port`` or URLs, as a list or separated by commas.
 
-        ``port`` is that of addresses without one. ``more`` are other fields; a URL with ``https`` also sets ``https``.
+        ``port`` is for addresses without a port. ``more`` are other fields; a URL with ``https`` also sets ``https``.
         """
         words = nodes.split(",") if isinstance(nodes, str) else nodes
         own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT

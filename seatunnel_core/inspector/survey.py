@@ -130,7 +130,7 @@ class JobSurvey:
     manifest: Manifest | None = None
     manifest_version: int | None = None
     problems: tuple[str, ...] = ()
-    """Problems of the job itself, not including those of its pipelines."""
+    """Problems of the job itself, without its pipelines' problems."""
 
     @property
     def name(self) -> str:

@@ -50,7 +50,7 @@ class IncrementState:
         """Return the cursor of a source; ``None`` to read from the beginning.
 
         Raises:
-            UsageError: The cursor belongs to other data than ``reads`` describes.
+            UsageError: The cursor belongs to data that differs from ``reads``.
         """
         same = [each.cursor for each in self.sources.values() if each.reads == reads]
         known = self.sources.get(source)

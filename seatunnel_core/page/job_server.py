@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _allowed_path(self) -> str | None:
         """Return the path of a request whose host and origin are this server; else reject it and return ``None``.
 
-        This prevents DNS rebinding: a page of another site sends its own name as host or origin.
+        This prevents DNS rebinding: a page of a different site sends its own name as host or origin.
         """
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
         own = (self.server.host, f"localhost:{self.server.server_port}")

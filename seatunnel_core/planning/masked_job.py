@@ -65,7 +65,7 @@ def _written(head: str, value: Value, keys: tuple[str, ...], depth: int) -> Iter
 
 
 def _key(key: str, above: tuple[str, ...]) -> str:
-    """Return a key as HOCON, without the salt that a property of Debezium has in its name."""
+    """Return a key as HOCON, without the salt in a Debezium property's name."""
     if ".with.salt." in f".{'.'.join(above)}.".lower():
         key = HIDDEN
     key = _SALT.sub(rf"\1{HIDDEN}", key)

@@ -62,12 +62,12 @@ def source(identifier: str) -> type[Source]:
 
 
 def transform(identifier: str) -> type[Transform] | type[DataFrameTransform]:
-    """Return the transform of this name. Errors are those of ``source``."""
+    """Return the transform of this name. It raises the same errors as ``source``."""
     return cast(type[Transform] | type[DataFrameTransform], _load("transform", identifier))
 
 
 def sink(identifier: str) -> type[Sink]:
-    """Return the sink of this name. Errors are those of ``source``."""
+    """Return the sink of this name. It raises the same errors as ``source``."""
     return cast(type[Sink], _load("sink", identifier))
 
 

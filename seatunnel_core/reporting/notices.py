@@ -20,7 +20,7 @@ class PipelineLog(logging.LoggerAdapter[logging.Logger]):
         super().__init__(logging.getLogger(PIPELINE_LOG), fixed)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Return the message, and the attributes of the call extended by those of this logger."""
+        """Return the message, and the attributes of the call and of this logger."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
 

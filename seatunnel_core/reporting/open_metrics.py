@@ -66,7 +66,7 @@ class Family:
     """Description, without quotes, backslashes and line ends, which the two formats escape differently."""
 
     labels: tuple[str, ...] = ()
-    """Labels in addition to those of the pipeline."""
+    """Labels in addition to the pipeline's."""
 
     measure: Callable[[PipelineMetrics], Measured] | None = None
     """Function that returns the samples of a pipeline; ``None`` for a family of the machine as a whole."""

@@ -28,7 +28,7 @@ class RecentCheckpoint(Stored):
     """``COMPLETED``, ``FAILED``, or ``CANCELED`` for a checkpoint that was no longer needed."""
 
     ended_at: float
-    """Time of its end in seconds since 1970, for display only."""
+    """End time in seconds since 1970, for display only."""
 
     duration_ms: int | None = None
     """Time from the trigger until it was durable; ``None`` unless it completed."""

@@ -122,7 +122,7 @@ class JobReport:
 
     ended_at: float
     failure: str = ""
-    """Failure of the job other than those of its pipelines; empty if there is none."""
+    """Failure of the job itself, as opposed to its pipelines' failures; empty if there is none."""
 
     code: str = ""
     """Code of that error; empty for errors without a code."""

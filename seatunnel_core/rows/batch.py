@@ -90,7 +90,7 @@ class Origins:
         return self._columns.times
 
     def positions(self) -> pa.StringArray:
-        """Return the position of each row: that of its transaction, and its number there with leading zeros."""
+        """Return the position of each row: the transaction's position, then the row's number in it, zero-padded."""
         numbers = pc.utf8_lpad(self._columns.numbers.cast(pa.string()), _DIGITS, "0")
         return pc.binary_join_element_wise(self._columns.commits.cast(pa.string()), numbers, ":")
 

@@ -1,4 +1,4 @@
-"""Values of a column as strings of JSON, computed by Arrow's kernels and equal to those of ``value_text.json_text``.
+"""Conversion of a column's values to JSON strings with Arrow's kernels. The results equal ``value_text.json_text``.
 
 ``json_text`` is used for values that Arrow formats differently, and for types without a kernel.
 """
@@ -172,7 +172,7 @@ def _numbers(array: pa.Array, kind: str, count: int) -> NDArray[Any]:
 
 
 def _except(texts: pa.Array, array: pa.Array, others: NDArray[Any], make: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return the strings, with those of selected values replaced by results of ``make``."""
+    """Return the strings, and for the selected values the results of ``make``."""
     if array.null_count:
         others &= _bits(array.is_valid())
     if not others.any():

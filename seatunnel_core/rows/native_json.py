@@ -82,7 +82,7 @@ class NativeJson:
         return self._rows(lines, self._native) if lines is not None else None
 
     def _rows(self, lines: bytes, native: set[str]) -> pa.RecordBatch | None:
-        """Return the rows; Arrow reads the columns ``native``, except those with values of another kind."""
+        """Return the rows; Arrow reads the columns ``native``, except columns with values of a different kind."""
         if not native or (self._complete and len(native) < len(self._columns)):
             return None
         try:

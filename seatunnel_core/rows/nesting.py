@@ -99,7 +99,7 @@ class Nesting:
         return tuple(found)
 
     def batches(self, batch: Batch) -> Iterator[Batch]:
-        """Yield the rows of a batch and those of its child tables, except tables without rows."""
+        """Yield the rows of a batch and of its child tables, except tables without rows."""
         if self == Nesting():
             yield batch
             return

@@ -1,4 +1,4 @@
-"""Conversion of plain values of JSON and configuration files to values that Arrow accepts for a type.
+"""Conversion of JSON and configuration values to values that Arrow accepts for a type.
 
 The rules are those of SeaTunnel's documentation: dates and times are ISO strings or further forms such as 2024/5/20
 12:34:56, ``bytes`` are base64, a row is a list of its fields in order or an object by name, a map is an object with

@@ -195,7 +195,7 @@ class JobRun:
         return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._threads.views())
 
     def metrics(self) -> JobMetrics:
-        """Return the job's metrics; for a job that ended in an earlier process, those of its final report."""
+        """Return the job's metrics; for a job that ended in an earlier process, the metrics in its final report."""
         report = self._report
         if self._threads is not None and self.job is not None:
             name, pipelines = self.job.name, self._threads.metrics()

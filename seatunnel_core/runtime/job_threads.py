@@ -364,7 +364,7 @@ class JobThreads:
             killed.result()
 
     def _ended_elsewhere(self) -> bool:
-        """Return True if another process has taken over the job and recorded its end."""
+        """Return True if another process has taken over the job and recorded that it ended."""
         if all(run.outcome is not Outcome.FENCED for run in self._runs):
             return False
         try:

@@ -343,7 +343,7 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
 
 
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
-    """Raise ``UsageError`` if a source would emit other splits than at the job's start.
+    """Raise ``UsageError`` if a source would emit different splits than at the job's start.
 
     This happens if a query that combines all rows was added or removed since.
     """

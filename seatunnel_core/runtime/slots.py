@@ -1,4 +1,4 @@
-"""Slots of this process: those of each job, and the queue of waiting jobs."""
+"""Slots of this process: the slots of each job, and the queue of waiting jobs."""
 
 import threading
 from collections.abc import Callable

@@ -129,7 +129,7 @@ def _start(argv: Sequence[str]) -> int:
 
 
 def _config_folder(config: NodeConfig) -> Path:
-    """Return the folder of the engine's file, else that of the logs."""
+    """Return the folder of the engine's file, else the folder of the logs."""
     return config.logs if config.engine_file is None else config.engine_file.parent
 
 

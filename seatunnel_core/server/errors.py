@@ -29,7 +29,7 @@ class StateUnavailableError(ClusterError):
 
 
 class StateWentBackError(StateUnavailableError):
-    """The cluster's state is older than what this node has seen: acknowledged changes are missing."""
+    """The cluster's state is older than the last state seen by this node: acknowledged changes are missing."""
 
 
 class HostError(ClusterError):

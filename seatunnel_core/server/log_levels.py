@@ -35,7 +35,7 @@ class Level:
 
     name: str
     level: str
-    """Effective level: the logger's own level, or that of the closest ancestor with one."""
+    """Effective level: the logger's own level, or the level of the closest ancestor with a level."""
 
     before: str | None = None
     """Original level; ``None`` if it is unchanged."""

@@ -54,4 +54,4 @@ async def node_threads(agent: NodeAgent) -> list[dict[str, Any]]:
 
 
 OWN: Mapping[str, Callable[[NodeAgent], Awaitable[Any]]] = {"details": node_details, "threads": node_threads}
-"""Functions that return what a node reports about itself, by the names of requests."""
+"""Functions that return a node's information about itself, by request name."""

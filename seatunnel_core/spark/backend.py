@@ -215,7 +215,7 @@ class SparkBackend:
         return found
 
     def run_on_frames(self, chain: OperatorChain, attempt: UnitAttempt, tag: str) -> UnitResult:
-        """Run one work unit on the DataFrame path. The result and the exceptions are like those of ``run``."""
+        """Run one work unit on the DataFrame path. It has the same result and exceptions as ``run``."""
         packed = self.pack_chain(chain)
         work = FrameWork(chain=packed.key, carrier=packed.carrier, attempt=attempt)
         with self._tagged(tag):

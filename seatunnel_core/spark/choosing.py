@@ -47,7 +47,7 @@ class BatchChoice:
     """Choice of the next batch, without side effects. The caller holds the dispatcher's lock."""
 
     def __init__(self, backend: SparkBackend, mode: ShareMode, slots: int | None, longest_ms: float) -> None:
-        """Create the choice for a backend; the other arguments are those of ``UnitDispatcher``."""
+        """Create the choice for a backend; ``UnitDispatcher`` describes the other arguments."""
         self._backend = backend
         self._mode = mode
         self._longest_ms = longest_ms
@@ -85,7 +85,7 @@ class BatchChoice:
     def _eligible(
         self, waiting: list[Candidate[Order]], running: Sequence[RunningBatch], readers: Counter[OperatorChain]
     ) -> list[Candidate[Order]]:
-        """Return the units that may be read now, first those of chains without a task: they may be small tables."""
+        """Return the units that may be read now, starting with chains without a task, which may be small tables."""
         if not running:
             return waiting
         if self._most_units is not None and readers.total() >= self._most_units:

@@ -216,7 +216,7 @@ def choose_reader_threads(
 
 
 def may_wait_beside(one: Candidate[T], other: Candidate[T], mode: ShareMode) -> bool:
-    """Return True if two I/O-bound units may share a task. Neither delays the other, whatever their duration."""
+    """Return True if two I/O-bound units may share a task, because neither delays the other."""
     if one.alone or other.alone:
         return False
     same = one.pipeline == other.pipeline

@@ -172,7 +172,7 @@ def shipment(context: "SparkContext") -> Shipment:
 
 
 def modules_in(pickled: bytes) -> set[str]:
-    """Return the modules that unpickling imports: those of plugin classes and of functions that the job names."""
+    """Return the modules that unpickling imports: the modules of the job's plugin classes and functions."""
     modules: set[str] = set()
     memo: list[object] = []
     last: tuple[object, object] = (None, None)

@@ -332,7 +332,7 @@ def _in_turn(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _busy_ms() -> float:
-    """Return the time for which this thread has had a processor or, if the system reports it, waited for one."""
+    """Return this thread's processor time plus, if the system reports it, the time that it waited for a processor."""
     try:
         with open("/proc/thread-self/schedstat", "rb") as schedstat:
             return sum(map(int, schedstat.read().split()[:2])) / 1e6

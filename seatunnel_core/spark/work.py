@@ -96,7 +96,7 @@ class UnitResult(Stored):
     bytes_read: int = 0
     wall_ms: float = 0.0
     busy_ms: float = 0.0
-    """Part of ``wall_ms`` during which the thread had a processor or waited for one, as far as the system reports it.
+    """Part of ``wall_ms`` in which the thread ran or waited for a processor, as far as the system reports it.
     """
 
     committables: Mapping[str, Committable] = field(factory=dict)

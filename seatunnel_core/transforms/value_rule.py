@@ -241,7 +241,7 @@ def value_rules(option: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Valu
 
 
 def _written_rules(entry: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the rules of an entry: those of ``rules``, or the entry itself as the only rule."""
+    """Return the rules of an entry: its ``rules``, or the entry itself as the only rule."""
     rest = {key: value for key, value in entry.items() if key != "field_name"}
     listed = rest.pop("rules", None)
     return [rest] if listed is None else listed

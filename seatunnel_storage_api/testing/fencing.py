@@ -93,7 +93,7 @@ class Fencing(StorageFixtures):
         assert len(lineage.live(listing.checkpoints)) == 3
 
     def test_p08_a_zombies_late_checkpoint_stays_void(self, open_storage: Callable[..., CheckpointStorage]) -> None:
-        """Check that a late checkpoint remains orphaned, whatever its ID and the number of expired checkpoints."""
+        """Check that a late checkpoint remains orphaned, for any ID and any number of expired checkpoints."""
         storage = open_storage(2)
         first = claim(storage)
         storage.store_checkpoint(checkpoint(first, 1))

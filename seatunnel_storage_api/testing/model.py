@@ -200,7 +200,7 @@ class History(RuleBasedStateMachine):
         self.storage.delete_job(self.job)
 
     def _path_of(self, pipeline: int, key: Key) -> str:
-        """Return the backend's path of a checkpoint, whatever the backend inserts between the parts of the name."""
+        """Return the backend's path of a checkpoint, including parts that the backend inserts into the name."""
         name = f"{key[0]:010d}-{key[1]:020d}."
         candidates = [path for path in self.backdoor.paths() if self.job in path and name in path]
         (path,) = (p for p in candidates if f"{pipeline:06d}" in p.partition(self.job)[2].partition(name)[0])

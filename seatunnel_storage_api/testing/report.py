@@ -65,7 +65,7 @@ class PromiseReport:
         return self.storages.setdefault(storage, Verdicts())
 
     def take_over(self, later: "PromiseReport") -> None:
-        """Replace outcomes with those of a later run, except for tests that the later run did not execute."""
+        """Replace outcomes with the outcomes of a later run, except for tests that the later run did not execute."""
         for name, verdicts in later.storages.items():
             mine = self.of(name)
             mine.version = verdicts.version or mine.version

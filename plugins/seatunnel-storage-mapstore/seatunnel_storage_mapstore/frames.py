@@ -166,7 +166,7 @@ def opened(data: memoryview, *, map_name: str, where: str) -> tuple[Frame, int]:
 
     Raises:
         IncompleteFrameError: ``data`` ends before the frame does.
-        CheckpointCorruptedError: A byte differs from what was written.
+        CheckpointCorruptedError: A byte differs from the written data.
         UnsupportedFormatError: The frame is intact but has a newer format.
     """
     if len(data) < _BODY_AT:

@@ -12,7 +12,7 @@ from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, So
 
 @frozen(kw_only=True)
 class Comparison:
-    """Comparison of the stored vertices with those of a job, by name; ``str`` returns a sentence for users."""
+    """Comparison of a job's vertices with the stored ones, by name; ``str`` returns a sentence for users."""
 
     matched: tuple[str, ...]
     """Vertices in both the checkpoint and the job: they continue from their state."""
@@ -25,7 +25,7 @@ class Comparison:
 
     @classmethod
     def of(cls, stored: Collection[str], named: Collection[str]) -> "Comparison":
-        """Compare the stored names with those of the job; each part keeps their order."""
+        """Compare the stored names with the job's names, and keep their order in each part of the result."""
         known, wanted = set(stored), set(named)
         return cls(
             matched=tuple(name for name in named if name in known),
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Compare the vertices that have a stored state with those of the job, by titles such as ``source flights``.
+    """Compare the job's vertices with the stored vertex states, by titles such as ``source flights``.
 
     A task has the name of its source and is treated like it.
     """
@@ -100,7 +100,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 
 
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
-    """Return the message for staged units of a sink with a target that has changed since (R8)."""
+    """Return the message for staged units of a sink whose target has changed since then (R8)."""
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that change. To "
         "make it later, first stop the job with a savepoint, which publishes everything"

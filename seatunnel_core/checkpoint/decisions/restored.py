@@ -64,7 +64,7 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
     base's cut; ``None`` for a pipeline that never ran.
 
     Raises:
-        RestoreRefusedError: The states do not fit the job, or staged output would be published to another target.
+        RestoreRefusedError: The states do not fit the job, or staged output would be published to a different target.
     """
     if states is None:
         return RestoredState(states=_updated_sinks(VertexStates.at_start(topology), request), is_extended=False)

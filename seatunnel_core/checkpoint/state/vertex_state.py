@@ -68,7 +68,7 @@ class TaskState(Stored):
     """Number of the next work unit."""
 
     units: tuple[HeldUnit, ...] = ()
-    """Received splits with results that were not forwarded, by unit, in the order of the unit numbers."""
+    """Received splits whose results have not been forwarded, by unit, in the order of the unit numbers."""
 
     units_done: int = 0
     splits_done: int = 0

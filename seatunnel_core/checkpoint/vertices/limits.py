@@ -48,7 +48,7 @@ class Limits:
     checkpoint interval: a checkpoint commits only finished units, so at least one must be able to finish within it."""
 
     smallest_interval_bytes: int = 16 * 1024 * 1024
-    """Minimum size of a unit, whatever the interval, because each unit creates at least one file in a file sink."""
+    """Minimum size of a unit, even for a short interval: each unit creates at least one file in a file sink."""
 
     def within(self, interval_ms: int | None) -> "Limits":
         """Return the limits of a pipeline that takes a checkpoint every ``interval_ms``; ``None`` means no interval."""

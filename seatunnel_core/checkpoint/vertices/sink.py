@@ -70,7 +70,7 @@ class SinkVertex:
         """Entries that no completed checkpoint contains yet, by ID, in order of arrival."""
 
         self._publishable: deque[_Entry] = deque()
-        """Entries that a completed checkpoint contains; those of the commit in progress are first."""
+        """Entries that a completed checkpoint contains, starting with the entries of the commit in progress."""
 
         self._in_flight: tuple[str, ...] = ()
         self._failures = 0

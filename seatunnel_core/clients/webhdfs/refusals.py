@@ -60,7 +60,7 @@ _OVERLOADED = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPSta
 
 
 class QuotaExceededError(StorageAccessError):
-    """A quota is exceeded. Retry only with another path: the failed request has created an empty file."""
+    """A quota is exceeded. Retry only with a different path: the failed request has created an empty file."""
 
 
 class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]

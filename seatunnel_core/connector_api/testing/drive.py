@@ -151,7 +151,7 @@ def read(
 def place(
     *, epoch: int = 1, unit: int = 1, attempt: str = "1-0", job_id: str = "job", pipeline_id: int = 1
 ) -> WriterContext:
-    """Return a writer context like that of the engine."""
+    """Return a writer context like the engine's."""
     return WriterContext(
         job_id=job_id,
         pipeline_id=pipeline_id,

@@ -43,7 +43,7 @@ class SinkTargets(ABC):
         """Return the rows that are currently visible to readers of the target."""
 
     def elsewhere(self) -> Mapping[str, Any] | None:
-        """Return options for another target than ``options``; ``None`` if committables have no target."""
+        """Return options for a different target; ``None`` if committables have no target."""
         return None
 
     def lose(self) -> bool:
@@ -67,7 +67,7 @@ class SinkTargets(ABC):
         assert other is None or self._made(other).bound_to != bound, "nothing distinguishes the two targets"
 
     def test_a_sink_whose_options_change_loses_nothing_silently(self) -> None:
-        """Pass a committable to a sink with another target.
+        """Pass a committable to a sink with a different target.
 
         The engine does this only if the manifest does not contain the target. The sink must then publish to the
         original target or raise an error, even if its own target has no staged output (R8).

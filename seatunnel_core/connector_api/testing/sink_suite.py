@@ -193,7 +193,7 @@ class SinkConformance(SinkTargets, SinkKills):
         assert self._ids() == Counter([10, 110])
 
     def test_clearing_removes_what_was_staged_after_the_last_sweep(self) -> None:
-        """Clear after a task of a lost batch has staged rows; those of another job remain."""
+        """Clear after a task of a lost batch has staged rows; the staged rows of another job remain."""
         first, later, other = place(), place(epoch=2), place(job_id="job2")
         committable = stage(self.started(first), SCHEMA, [numbered(0, 1)], first)
         sink = self.started(later)
@@ -260,7 +260,7 @@ class SinkConformance(SinkTargets, SinkKills):
 
     @staticmethod
     def _refuses_to_roll_back(sink: Sink, back: Retraction) -> None:
-        """Check that a sink with options that do not allow a rollback raises an error."""
+        """Check that a sink raises an error if its options do not allow a rollback."""
         if isinstance(sink, SupportsRollback):
             with pytest.raises(SinkError):
                 sink.roll_back(sink_place(place(epoch=3)), back)

@@ -58,7 +58,7 @@ class ColumnRule:
 
 @frozen(kw_only=True)
 class KeyRule:
-    """Rule for one key other than the primary key."""
+    """Rule for one key that is not the primary key."""
 
     name: str
     kind: str
@@ -97,7 +97,7 @@ class CatalogRule:
     primary_key: tuple[str, ...] | None = None
     primary_key_name: str | None = None
     constraint_keys: tuple[KeyRule, ...] | None = None
-    """All keys other than the primary key, in any order."""
+    """All keys except the primary key, in any order."""
 
     columns: tuple[ColumnRule, ...] | None = None
 

@@ -14,7 +14,7 @@ class Mask(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of what the name of the mask does not show; an empty string without any."""
+        """Digest of the settings that the mask's name does not show; empty if there are none."""
         return ""
 
     @abstractmethod

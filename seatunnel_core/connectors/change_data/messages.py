@@ -52,7 +52,7 @@ class Messages:
         """Return the encoder for a job's options; ``None`` for ``format = DEFAULT``.
 
         Raises:
-            UsageError: A property of Debezium has an invalid value.
+            UsageError: A Debezium property has an invalid value.
         """
         if options[FORMAT] == "DEFAULT":
             return None
@@ -105,7 +105,7 @@ class Messages:
 
 
 def ignored_properties(options: Options) -> list[str]:
-    """Return a note about the properties of Debezium that have no effect; no note if all of them have one."""
+    """Return a note about Debezium properties without effect, if there are any."""
     given = [*(options[DEBEZIUM] or {})]
     known = _KNOWN if options[FORMAT] != "DEFAULT" else ()
     ignored = [name for name in given if name not in known and not is_rule(name)]

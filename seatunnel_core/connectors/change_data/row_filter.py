@@ -77,7 +77,7 @@ class RowFilter:
         """Return the filter in an option.
 
         Raises:
-            UsageError: It has other conditions than those that are possible.
+            UsageError: It has an unsupported condition.
         """
         conditions, tokens = list[Condition](), _Tokens(text)
         while True:

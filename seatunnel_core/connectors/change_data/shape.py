@@ -26,7 +26,7 @@ def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
 
 
 def shape_message(table: str, changes: str, position: str) -> str:
-    """Return the message about changed columns, without what to do.
+    """Return the message about changed columns, without the remedy.
 
     Args:
         table: Path of the table.
@@ -64,7 +64,7 @@ def require_same_keys(present: Sequence[TableSchema], former: Sequence[TableSche
         former: The tables when the job started.
 
     Raises:
-        SourceChangedError: One has another key.
+        SourceChangedError: A table has a different key.
     """
     keys = {each.table: each.primary_key for each in former}
     for table in present:

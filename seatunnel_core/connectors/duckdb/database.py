@@ -163,7 +163,7 @@ _REFUSED = ("Permission denied", "Operation not permitted", "Read-only file syst
 
 
 def failed(kind: type[SinkError], what: str, error: Exception) -> SinkError:
-    """Convert an error of DuckDB or the file system to ``kind``; a full disk or a lock is retryable."""
+    """Convert a DuckDB or file-system error to ``kind``; a full disk or a lock is retryable."""
     import duckdb
 
     found = kind(f"{what}: {_line(error)}")

@@ -126,7 +126,7 @@ class DuckDBTables(SqlDatabase):
         ]
 
     def _staged_as(self, connection: Any, kind: pa.DataType, declared: str) -> pa.DataType | None:
-        """Return the type in which a column's values are staged; ``None`` if DuckDB would read them as another type."""
+        """Return the type in which a column's values are staged; ``None`` if DuckDB would change the type."""
         try:
             found = self.stored_type(kind)
         except TypeError:

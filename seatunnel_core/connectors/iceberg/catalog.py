@@ -16,7 +16,7 @@ _JAVA_CATALOGS = {
     "org.apache.iceberg.aws.glue.GlueCatalog": "glue",
     "org.apache.iceberg.aws.dynamodb.DynamoDbCatalog": "dynamodb",
 }
-"""Values of ``catalog-impl`` in job files of SeaTunnel on Java, and the corresponding pyiceberg types."""
+"""Values of ``catalog-impl`` in job files for Java SeaTunnel, and the corresponding pyiceberg types."""
 
 _JAVA_ONLY = ("catalog-impl", "io-impl", "clients", "cache-enabled", "s3.path-style-access")
 

@@ -1,4 +1,4 @@
-"""Mapping of row types to types of Iceberg tables.
+"""Mapping of row types to Iceberg types.
 
 ====================================== =============================================
 Arrow                                  Iceberg
@@ -123,7 +123,7 @@ def types_of(rows: pa.Schema, table: "Schema", *, case_sensitive: bool) -> dict[
 
 
 def column_of(table: "Schema", name: str, *, case_sensitive: bool) -> Any:
-    """Return the table's field for a column: the field with the same name, or else in another case."""
+    """Return the table's field for a column: the field with the same name, or else ignoring case."""
     by_name = {field.name: field for field in table.fields}
     if name in by_name or case_sensitive:
         return by_name.get(name)

@@ -88,7 +88,7 @@ def look_at_table(
     Raises:
         SinkError: The table cannot accept the rows, is missing and must not be created, or the user may not create
             tables.
-        Exception: The driver's error for another missing permission.
+        Exception: The driver's error for any other missing permission.
     """
     table, named = dialect.table(connection, path), dialect.table_name(path)
     if table is None and mode.schema_mode in ("ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"):

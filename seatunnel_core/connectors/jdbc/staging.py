@@ -1,4 +1,4 @@
-"""Names of staging tables, and the two tables that record what was committed and which engine may commit.
+"""Names of staging tables, and the two tables that record the commits and the engine that may commit.
 
 ::
 

@@ -52,7 +52,7 @@ ROW = "row"
 
 @frozen
 class Message:
-    """A message, for sources with clients that have no message class."""
+    """A message, for sources whose client library has no message class."""
 
     where: str
     """Location of the message, for errors and notes."""

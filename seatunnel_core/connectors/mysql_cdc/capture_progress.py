@@ -22,7 +22,7 @@ class Observed:
 
     chunks: Chunks = field(repr=False)
     ahead_ms: int
-    """Difference of the server's clock to that of this machine."""
+    """Difference between the server's clock and this machine's."""
 
     times: LogTimes[LogPosition] | None = field(default=None, repr=False)
     """``None`` before the first poll."""

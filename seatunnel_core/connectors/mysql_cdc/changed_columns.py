@@ -1,4 +1,4 @@
-"""Continuation of a resumed job whose tables have other columns than in its cursor."""
+"""Continuation of a resumed job whose tables have changed columns since its cursor was stored."""
 
 from collections.abc import Callable, Collection, Sequence
 

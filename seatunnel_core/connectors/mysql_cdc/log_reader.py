@@ -116,7 +116,7 @@ class LogReader:
         return "purged" in str(error).lower()
 
     def _ended_early(self, position: LogPosition) -> LogError:
-        """Return the error for a stream that ended inside a transaction with rows that were already yielded."""
+        """Return the error for a stream that ended inside a transaction after some of its rows had been yielded."""
         error = LogError(
             f"{self.server.dialect.address} ended the log stream inside the transaction at {position}, for example "
             "because the reader's query was killed; reading starts over"

@@ -1,4 +1,4 @@
-"""Block ``source`` of Debezium's messages for rows of MySQL and MariaDB."""
+"""Block ``source`` of Debezium messages for MySQL and MariaDB rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

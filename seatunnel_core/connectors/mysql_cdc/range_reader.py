@@ -1,4 +1,4 @@
-"""Reader of a range of the log: yields the changed rows to emit, and reports its end."""
+"""Reader of a log range: yields the changed rows to emit, and reports when the range ends."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -31,7 +31,7 @@ LIMIT_BYTES = 64 << 20
 
 @frozen(kw_only=True)
 class RangeReader:
-    """Reads a range. Between windows of chunks it is read completely; otherwise, its end is reported."""
+    """Reads a range. Between chunk windows, it is read completely; otherwise, the position reached is reported."""
 
     server: Server
     tables: Mapping[str, Found] = field(repr=False)

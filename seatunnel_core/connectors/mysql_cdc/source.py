@@ -71,7 +71,7 @@ _SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 
 
 class MySQLCdcSource(Source):
-    """A snapshot of tables, and then their changes from the binary log of MySQL."""
+    """A snapshot of tables, and then their changes from MySQL's binary log."""
 
     identifier: ClassVar[str] = "MySQL-CDC"
     connector: ClassVar[str] = "mysql"

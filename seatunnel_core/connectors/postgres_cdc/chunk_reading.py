@@ -21,8 +21,9 @@ WITH RECURSIVE tree AS (
 SELECT NOT EXISTS (SELECT 1 FROM tree WHERE tree.oid = {relation}::regclass)
     OR EXISTS (SELECT 1 FROM tree WHERE tree.relfilenode <> pg_catalog.pg_relation_filenode(tree.oid))
 """
-"""True if the table or a partition has other files than in the snapshot. ALTER TABLE and TRUNCATE write rows into new
-files as the newest transaction, so older snapshots find none of them.
+"""True if the table or a partition has different files than in the snapshot.
+
+ALTER TABLE and TRUNCATE write rows into new files as the newest transaction, so older snapshots find none of them.
 """
 
 _MARK = "SELECT pg_catalog.txid_current_snapshot()::text AS mark"

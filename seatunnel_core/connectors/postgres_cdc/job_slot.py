@@ -78,7 +78,7 @@ def drop_slot(connection: Any, settings: Settings) -> list[str]:
 
     Raises:
         SlotInUseError: A job or another program uses the slot.
-        SlotMissingError: The slot of this name cannot be that of the job.
+        SlotMissingError: The slot of this name cannot belong to the job.
         LogError: The server rejects it.
     """
     name = settings.slot

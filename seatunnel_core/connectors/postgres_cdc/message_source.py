@@ -1,4 +1,4 @@
-"""Block ``source`` of Debezium's messages for rows of PostgreSQL."""
+"""Block ``source`` of Debezium messages for PostgreSQL rows."""
 
 import json
 from collections.abc import Mapping, Sequence

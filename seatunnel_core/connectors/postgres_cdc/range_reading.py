@@ -36,7 +36,7 @@ _REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
 
 @frozen(kw_only=True)
 class LogRange:
-    """A range of the log, with the transactions that were committed in it."""
+    """A range of the log and the transactions committed in it."""
 
     start: Lsn
     end: Lsn

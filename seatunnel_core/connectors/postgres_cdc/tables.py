@@ -161,7 +161,7 @@ def _found(
 
 
 def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool) -> list[str]:
-    """Return the tables with a replica identity that lacks their key, each with the statement that fixes it.
+    """Return the tables whose replica identity lacks their key, each with the statement that fixes it.
 
     Args:
         connection: A connection of psycopg in autocommit mode.

@@ -17,7 +17,7 @@ from seatunnel_core.connectors.postgres_log.messages import LogicalMessage, Orig
 
 @define(eq=False)
 class Transaction:
-    """A committed transaction of the log. Until its end is read, the next batch contains the same object again."""
+    """A committed transaction of the log. Until its end was read, the next batch contains the same object again."""
 
     number: int
     """Number in the stream, from 0."""

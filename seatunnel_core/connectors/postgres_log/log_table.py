@@ -59,7 +59,7 @@ class LogTable:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Columns of the replica identity: by default those of the primary key, with FULL all columns."""
+        """Columns of the replica identity: by default the primary key's columns, with FULL all columns."""
         return tuple(column.name for column in self.columns if column.in_identity)
 
     def __str__(self) -> str:

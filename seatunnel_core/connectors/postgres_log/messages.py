@@ -59,7 +59,7 @@ class Relation:
 
 @frozen
 class TypeName:
-    """A type that is not built in. The names of a domain are those of its base type."""
+    """A type that is not built in. A domain has the names of its base type."""
 
     oid: int
     namespace: str

@@ -59,7 +59,7 @@ class CommitLedger:
     # -- ownership of the pipeline ----------------------------------------------------------------------------------
 
     def claim(self, connection: Any) -> None:
-        """Raise the pipeline's epoch to that of this engine.
+        """Raise the pipeline's epoch to this engine's epoch.
 
         Raises:
             SinkError: A newer engine owns the pipeline, or the records of an earlier engine are missing.
@@ -96,7 +96,7 @@ class CommitLedger:
         )
 
     def lost(self, found: str) -> str:
-        """Return the error message for a target other than that of an earlier process of the job."""
+        """Return the error message if the target differs from the one of an earlier process of the job."""
         return (
             f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
             "created again or restored from an older backup, so committed rows may be missing. Restore it and "
@@ -106,7 +106,7 @@ class CommitLedger:
     # -- commits ----------------------------------------------------------------------------------------------------
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
-        """Return those of ``ids`` that are recorded; raise ``CommitError`` for one unless ``may_be_committed``."""
+        """Return the ``ids`` that are recorded; raise ``CommitError`` if there is one, unless ``may_be_committed``."""
         found: set[str] = set()
         for named in self._listed(ids):
             asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND committable IN ({named})"

@@ -10,7 +10,7 @@ from seatunnel_core.rows.inference.kinds import LIST, OBJECT, TEXT, TYPES, kinds
 from seatunnel_core.rows.unknown import marked
 
 DEEPEST = 16
-"""Maximum depth at which objects and lists are inspected; deeper values become strings of JSON."""
+"""Maximum depth at which objects and lists are inspected; deeper values become JSON strings."""
 
 
 class Shape:

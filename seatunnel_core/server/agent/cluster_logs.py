@@ -1,4 +1,4 @@
-"""Access to the log files of all nodes: local files directly, those of other nodes through their agents."""
+"""Access to the log files of all nodes: local files directly, files of other nodes through their agents."""
 
 import asyncio
 import json

@@ -26,7 +26,7 @@ MOST_WAITING = 20
 
 
 class JobStorage:
-    """Reader of stored checkpoints. Jobs without their own storage use that of ``engine``."""
+    """Reader of stored checkpoints. Jobs without their own storage use the storage of ``engine``."""
 
     def __init__(self, engine: EngineConfig) -> None:
         self._engine = engine

@@ -1,4 +1,4 @@
-"""The part of an agent that all nodes share. The defaults are those of a node that cannot lead."""
+"""The part of an agent that all nodes share. The defaults apply to a node that cannot lead."""
 
 import asyncio
 from collections.abc import Mapping

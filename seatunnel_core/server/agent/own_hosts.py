@@ -81,7 +81,7 @@ class OwnHosts:
     # -- reports ----------------------------------------------------------------------------------------------------
 
     def report(self) -> MemberReport | None:
-        """Return the report on all worker processes; ``None`` until those of an earlier agent are adopted."""
+        """Return the report on all worker processes; ``None`` until an earlier agent's processes are adopted."""
         if not self._adopted:
             return None
         hosts = tuple(

@@ -128,7 +128,7 @@ def _snapshot(view: View | None) -> dict[str, Any]:
 
 
 def workers(view: View | None) -> list[dict[str, Any]]:
-    """Return the worker nodes. Their free slots are computed from those of the whole cluster."""
+    """Return the worker nodes. Their free slots are computed from the slots of the whole cluster."""
     if view is None:
         return []
     found: dict[str, dict[str, Any]] = {}

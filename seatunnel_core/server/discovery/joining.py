@@ -143,7 +143,7 @@ class Joining:
         Addresses without a listener or a timely response are skipped.
 
         Raises:
-            JoinRefusedError: A member belongs to another cluster; the message states why and what to change.
+            JoinRefusedError: A member belongs to a different cluster; the message contains the reason and the remedy.
         """
         asked = {self._self.address}
         met: dict[str, Introduction] = {}
@@ -187,7 +187,7 @@ class Joining:
         """Send a request to a member; return the response.
 
         Raises:
-            JoinRefusedError: The member rejects the request, because it has another cluster name or secret.
+            JoinRefusedError: The member rejects the request, because it has a different cluster name or secret.
             PlatformError: The member does not respond, or fails.
         """
         client = ClusterClient(

@@ -95,7 +95,7 @@ OF_NODES: tuple[Family, ...] = (
     _of_jobs("seatunnel_job_rows", "counter", "Rows of a job on this node: read, written, committed.", "step"),
     _of_jobs("seatunnel_job_bytes", "counter", "Bytes of a job on this node: read, written, committed.", "step"),
 )
-"""Metric families of nodes, in addition to those of ``open_metrics``."""
+"""Metric families of nodes, in addition to the families in ``open_metrics``."""
 
 ALL_FAMILIES = (*FAMILIES, *OF_NODES, *OF_JAVA, *OF_PROCESSES)
 

@@ -42,7 +42,7 @@ LOCAL = AuthPolicy()
 
 
 def is_signed(request: Request) -> bool:
-    """Return True if a request on the member port must be signed, as those of nodes and of the cluster's clients."""
+    """Return True if a request on the member port must be signed, like requests of nodes and cluster clients."""
     return not request.url.path.startswith(V1) or AUTHORIZATION in request.headers
 
 

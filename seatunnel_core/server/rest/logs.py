@@ -69,7 +69,7 @@ async def _logs_of(agent: Agent, request: Request, body: bytes) -> Any:
 
 
 async def _list(agent: Agent, request: Request, job_id: str) -> Any:
-    """Return the files of all nodes, or those of a job. A header lists the nodes that do not respond."""
+    """Return the files of all nodes, or the files of a job. A header lists the nodes that do not respond."""
     found = await agent.logs.files()
     silent = [node for node, files in found.items() if files is None]
     path = request.url.path
@@ -175,7 +175,7 @@ async def _rest(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterat
 
 
 async def _followed(agent: Agent, node: str, name: str, piece: Piece) -> AsyncIterator[bytes]:
-    """Yield a file and what is appended to it; after a rotation, continue with the beginning of the new file."""
+    """Yield a file and later additions to it; after a rotation, continue with the beginning of the new file."""
     agent.logs.followed += 1
     try:
         while True:

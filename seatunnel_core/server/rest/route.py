@@ -113,7 +113,7 @@ class Routes(list[Route]):
         self._common = common
 
     def get(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:
-        """Return the decorator that adds an endpoint for GET; arguments are those of ``Route``."""
+        """Return the decorator that adds an endpoint for GET; it takes the arguments of ``Route``."""
         return partial(self._added, "GET", path, summary, more)
 
     def post(self, path: str, summary: str = "", **more: Any) -> Callable[[Handler], Handler]:

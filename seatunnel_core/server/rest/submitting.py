@@ -216,7 +216,7 @@ async def accept(
     restore: bool,
     origin: str = "",
 ) -> dict[str, Any]:
-    """Accept a job durably; return its id and name, or those of the active job if it is the same."""
+    """Accept a job durably; return its ID and name, or the active job's ID and name if it is the same job."""
     require_job_id(job_id)
     agent.require_state()  # otherwise the leader plans it
     job = {"text": text, "format": format, "variables": dict(variables), "origin": origin}

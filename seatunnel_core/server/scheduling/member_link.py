@@ -1,4 +1,4 @@
-"""State of the leader's communication with one member: polls, reports and orders. Times are those of the leader."""
+"""State of the leader's communication with one member: polls, reports and orders. Times are the leader's."""
 
 from collections.abc import Sequence
 

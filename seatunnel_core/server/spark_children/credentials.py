@@ -62,7 +62,7 @@ def _derived(secret: Secret, cluster: str, purpose: str) -> bytes:
 
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
-    """Write an owner-only file of Spark properties."""
+    """Write a file of Spark properties that only its owner can access."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

@@ -75,7 +75,7 @@ class SparkWorkers:
         script.chmod(0o700)
 
     def supervise(self, places: Collection[Place]) -> None:
-        """Keep one Spark worker alive for each worker process, and end those of ended processes."""
+        """Keep one Spark worker alive for each worker process, and stop the Spark workers of ended processes."""
         for place in set(self._children) - set(places):
             logger.info("ending the Spark worker for %s: its worker process has ended", _described(place))
             self._children.pop(place).kill()

@@ -155,7 +155,7 @@ class LoggedLease(Lease):
         raise StateWentBackError(went_back(where, found="without the last beat", seen=last))
 
     def _remove_beats_before(self, number: int) -> None:
-        """Remove the previous beat; after the first beat of a lease, also those of older terms."""
+        """Remove the previous heartbeat; after the first heartbeat of a lease, also the heartbeats of older terms."""
         names = [_beat_name(self.term, number - 1)] if number > 0 else []
         try:
             if not self._old_beats_removed:

@@ -32,7 +32,7 @@ _ID_CONTEXT = b"seatunnel cluster state 1: key id"
 
 
 class Seal:
-    """Cipher that encrypts with the key of the current secret, and decrypts also with those of former secrets."""
+    """Cipher that encrypts with the key of the current secret, and decrypts also with the keys of former secrets."""
 
     def __init__(self, secret: Secret, old: Collection[Secret] = ()) -> None:
         self.key_id = _derived(secret, _ID_CONTEXT, 8).hex()

@@ -224,7 +224,7 @@ class SqlLease(Lease):
         return connection.execute(mine.values(**values)).rowcount == 1
 
     def _lost(self, row: Any) -> DeposedError | StateWentBackError:
-        """Return the error for a lost lease: another node claimed it, or the row is older than the last state seen."""
+        """Return the error for a lost lease: another node has claimed it, or the row has become older."""
         found = None if row is None else (row.term, row.changes)
         if found is None or found < self.version:
             return StateWentBackError(went_back(self._store.describe(), found=found, seen=self.version))

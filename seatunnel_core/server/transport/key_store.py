@@ -35,8 +35,8 @@ def server_context(config: HttpConfig) -> ssl.SSLContext:
     """Return the TLS context of a node's HTTPS port.
 
     Raises:
-        UsageError: A store cannot be read, lacks a key or certificate, or has another password; or other users may read
-            an unencrypted key.
+        UsageError: A store cannot be read, lacks a key or certificate, or has a different password; or other users may
+            read an unencrypted key.
         PlatformError: The software that reads the store's format is not installed.
     """
     assert config.key_store is not None, "https is only enabled with a key store"

@@ -1,4 +1,4 @@
-"""Log of requests that the member port rejects: from another cluster, or signed with another secret."""
+"""Log of requests that the member port rejects: from another cluster, or signed with a different secret."""
 
 import logging
 import time

@@ -27,8 +27,8 @@ Batches = Iterator[pa.RecordBatch]
 class Noted:
     """Report of one task in addition to the rows that it passes to Spark.
 
-    A data error must not become an error of Spark, which would repeat the task three times and report the cause only as
-    text.
+    A data error must not become a Spark error, because Spark would repeat the task three times and report the cause
+    only as text.
     """
 
     rows: int = 0

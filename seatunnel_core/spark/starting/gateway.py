@@ -120,7 +120,7 @@ def _public_flags(written: str, folder: Path) -> str:
 
 
 def quoted(flag: str, *, always: bool = False) -> str:
-    """Return a Java option in the syntax of Spark and of Java's argument files: quoted if necessary."""
+    """Return an option in the syntax of Spark and Java argument files: quoted if necessary."""
     if not always and not set(flag) & set(" \t\"'\\"):
         return flag
     return '"' + flag.replace("\\", "\\\\").replace('"', '\\"') + '"'

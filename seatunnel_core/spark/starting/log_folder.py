@@ -1,4 +1,4 @@
-"""Folder for the logs of Spark and Java."""
+"""Folder for Spark and Java logs."""
 
 import os
 from collections.abc import Mapping

@@ -169,7 +169,7 @@ def _template(settings: SparkSettings, log_file: Path) -> WorkerTemplate | None:
 
 
 def configuration(settings: SparkSettings, archive: ClassArchive | None) -> "SparkConf":
-    """Return Spark's configuration: the engine's choices, overridden by those of the user."""
+    """Return Spark's configuration: the engine's settings, overridden by the user's."""
     from pyspark import SparkConf
 
     conf = SparkConf(loadDefaults=False)

@@ -67,7 +67,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 
 def java_options(environ: Mapping[str, str], given: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the flags in ``JAVA_OPTS``, then those of ``-DJvmOption=…`` (each may contain several)."""
+    """Return the flags in ``JAVA_OPTS``, then the flags in ``-DJvmOption=…`` (each may contain several)."""
     return (*shlex.split(environ.get("JAVA_OPTS", "")), *(flag for text in given for flag in shlex.split(text)))
 
 

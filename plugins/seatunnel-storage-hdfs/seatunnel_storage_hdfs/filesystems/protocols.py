@@ -71,7 +71,7 @@ _PACKAGES = {
 
 
 def file_system(kind: str, options: Mapping[str, Any]) -> Any:
-    """Return a new file system that shares no state with others that have the same options."""
+    """Return a new file system. It shares no state with other file systems of the same options."""
     kind_of = implementation(kind)
     try:
         return kind_of(skip_instance_cache=True, **options)

@@ -68,7 +68,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def get(self, key: str, start: int, end: int, etag: str) -> bytes:
-        """Return a range of bytes; raise ``FileExistsError`` if the object has another ETag."""
+        """Return a range of bytes; raise ``FileExistsError`` if the object has a different ETag."""
 
     @abstractmethod
     def put(self, key: str, body: bytes, mark: str = "") -> None:

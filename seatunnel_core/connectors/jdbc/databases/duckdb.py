@@ -46,7 +46,7 @@ _CAST = {
 strings."""
 
 _CHECKED = {"HUGEINT": ("CAST({} AS VARCHAR)", pa.decimal128(38, 0)), "TIMESTAMP_NS": ("{}", pa.timestamp("us"))}
-"""Types with some values that rows cannot represent, with the expression to read such values and the Arrow type."""
+"""Types with some unrepresentable values, with the expression to read such values and the Arrow type."""
 
 
 class DuckDB(Dialect):

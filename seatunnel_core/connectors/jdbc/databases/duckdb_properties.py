@@ -1,4 +1,4 @@
-"""Properties of DuckDB's JDBC driver; all other properties are settings of DuckDB itself."""
+"""Properties of DuckDB's JDBC driver; all other properties are DuckDB settings."""
 
 from collections.abc import Mapping
 from typing import Any

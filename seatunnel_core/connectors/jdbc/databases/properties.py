@@ -1,4 +1,4 @@
-"""Properties in JDBC URLs: supported, without effect, or replaced by another option."""
+"""Properties in JDBC URLs: supported, without effect, or replaced by an option."""
 
 from collections.abc import Iterable, Mapping
 

@@ -54,7 +54,7 @@ class TextBuilder(Builder):
 
 
 class TextBuilderOf57(TextBuilder):
-    """Builder of strings in the format of MySQL 5.7."""
+    """Builder of strings in MySQL 5.7's format."""
 
     whole_double_end = ""
 

@@ -64,7 +64,7 @@ def enum(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy
 
 
 def set_(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
-    """Convert bit masks of SET members; the arguments are those of ``enum``."""
+    """Convert bit masks of SET members; takes the same arguments as ``enum``."""
     texts: dict[Any, str | None] = {None: None}
     for value in set(values) - {None}:
         bits = int.from_bytes(value, "little") if isinstance(value, bytes) else value

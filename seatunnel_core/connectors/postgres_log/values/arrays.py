@@ -1,4 +1,4 @@
-"""Array literals of PostgreSQL, such as ``{1,NULL,"a b"}``."""
+"""PostgreSQL array literals, such as ``{1,NULL,"a b"}``."""
 
 import re
 from collections.abc import Iterator

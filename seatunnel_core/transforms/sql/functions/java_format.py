@@ -39,7 +39,7 @@ class Pattern:
         return "".join(_written(moment, letter, count) if count else letter for letter, count in self.parts)
 
     def read(self, text: str, *, existing: bool = False) -> dt.datetime:
-        """Parse a timestamp; parts missing in the pattern are those of 1970-01-01 00:00.
+        """Parse a timestamp; parts missing in the pattern are taken from 1970-01-01 00:00.
 
         As in Java, the 30th and 31st of a shorter month become its last day, unless ``existing``.
 
