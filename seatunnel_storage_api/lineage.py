@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _AGE = operator.attrgetter("epoch", "checkpoint_id")
-"""Sort key with the order of the refs, which need not be created for it."""
+"""Sort key with the order of the refs; it does not need the refs themselves."""
 
 
 def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:

@@ -21,7 +21,7 @@ class PipelineContext:
         """Current phase. Change it only through ``enter``."""
 
         self.epoch = 0
-        """Epoch of this start; 0 until one is claimed."""
+        """Epoch of this start; 0 before an epoch is claimed."""
 
         self.base = Base(info=None, cut=None, restore_point_id=1)
         self.is_extended = False

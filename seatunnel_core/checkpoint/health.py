@@ -70,7 +70,7 @@ class Health:
         self._learned = reason
 
     def completed(self, *, last: bool) -> None:
-        """Record that a checkpoint completed; after the ``last`` one, no other is expected."""
+        """Record that a checkpoint has completed. No checkpoint is expected after the ``last`` one."""
         self._last_failure = ""
         self._learned = ""
         self._completed_ms = self._wiring.now_ms

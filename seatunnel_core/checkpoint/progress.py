@@ -55,7 +55,7 @@ class PipelineProgress:
     units_done: int
     splits_done: int
     splits_total: int | None
-    """Number of splits; ``None`` until every source is enumerated, and for a pipeline with an unbounded source."""
+    """Number of splits; ``None`` until all sources are enumerated, and for a pipeline with an unbounded source."""
 
     uncommitted: int
     """Number of committables received and not yet published."""

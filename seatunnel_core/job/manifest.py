@@ -71,7 +71,7 @@ class Manifest:
     """Savepoints with unique names, oldest first."""
 
     ended: Mapping[str, Any] | None = None
-    """Final report as JSON values, once all pipelines are finished."""
+    """Final report as JSON values, after all pipelines have finished."""
 
     asked: Mapping[int, Asked] = field(factory=dict)
     moved_to: str | None = None
@@ -125,7 +125,7 @@ class Manifest:
                 free[kind] += 1
 
     def _number(self, members: Sequence[Vertex], taken: Container[int]) -> int | None:
-        """Return the stored pipeline number of these vertices; ``None`` if all are new."""
+        """Return the stored pipeline number of these vertices; ``None`` if all vertices are new."""
         known: dict[int, str] = {}
         for vertex in members:
             seat = self.seats.get(vertex.name)

@@ -59,7 +59,7 @@ class PipelineView(stored_fields.Stored):
     bounded: bool = True
 
     splits_total: int | None = None
-    """Number of splits; ``None`` until the source is enumerated, and for unbounded sources."""
+    """Number of splits; ``None`` until the source has been enumerated, and for unbounded sources."""
 
     last_checkpoint_id: int | None = None
     last_checkpoint_age_ms: int | None = None

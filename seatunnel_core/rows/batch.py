@@ -22,7 +22,7 @@ class ConstraintKey:
     """Column names in the order of the key."""
 
     sort_types: tuple[str, ...] = ()
-    """``ASC`` or ``DESC`` for each column; empty if all are ``ASC``."""
+    """``ASC`` or ``DESC`` for each column; empty if all columns are ``ASC``."""
 
 
 @frozen(kw_only=True)
@@ -137,7 +137,7 @@ class Batch:
     """Rows, with the schema ``TableSchema.columns`` of the table."""
 
     kinds: pa.Int8Array | None = field(default=None, repr=False)
-    """``RowKind`` of each row; ``None`` if all are ``INSERT``."""
+    """``RowKind`` of each row; ``None`` if all rows are ``INSERT``."""
 
     absent: Mapping[str, pa.BooleanArray] = field(factory=dict, repr=False)
     """Mask by name of each column with absent values, which a change does not contain, such as an unchanged TOAST value

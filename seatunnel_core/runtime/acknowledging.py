@@ -57,7 +57,7 @@ class Acknowledgements:
         self._first |= dict.fromkeys(sources, first)
 
     def stored(self, checkpoint_id: int, content: VertexStates) -> None:
-        """Store the state of a stored checkpoint until its rows are published."""
+        """Keep the state of a stored checkpoint until its rows have been published."""
         if self:
             with self._lock:
                 self._states[checkpoint_id] = content

@@ -131,7 +131,7 @@ class PipelineIO:
         return codec.without_staged(state)
 
     def newest_intact(self) -> CheckpointRef | None:
-        """Return the newest live checkpoint that can be read; ``None`` if all are damaged."""
+        """Return the newest live checkpoint that can be read; ``None`` if all of them are damaged."""
         try:
             state = self.storage.get_latest_checkpoint(self.job_id, self.planned.id, on_corrupted="previous")
         except CheckpointCorruptedError:
@@ -267,7 +267,7 @@ class PipelineIO:
                 sink.conclude(moved.rows_committed, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
-        """Remove late staged output and sink state that is no longer needed, after the job is recorded as ended."""
+        """Remove late staged output and sink state that is no longer needed, after the job was recorded as ended."""
         for sink in self.planned.sinks:
             sink.sink.clear(self._context(sink, epoch))
 

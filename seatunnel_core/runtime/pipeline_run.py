@@ -174,7 +174,7 @@ class PipelineRun:
             self._ended(Outcome.STOPPED, None)
 
     def clear(self) -> None:
-        """Clean up after the job is recorded as ended, so that no restore needs staged output.
+        """Clean up after the job has been recorded as ended, so that no restore needs staged output.
 
         A failure is only logged: an unavailable server does not change the result of a job with all rows committed.
         """
@@ -285,7 +285,7 @@ class PipelineRun:
         return "starting Spark" if needs_spark and not self._shared.spark.done() else progress.phase.value
 
     def _conclude(self, run: EpochRun) -> None:
-        """Call the sinks that verify all rows (``Assert``), after all rows are committed."""
+        """Call the sinks that verify all rows (``Assert``), after all rows have been committed."""
         if not self._work.concludes:
             self._shared.inbox.put(partial(self._ended, Outcome.FINISHED, None))
             return

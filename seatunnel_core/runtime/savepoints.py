@@ -34,7 +34,7 @@ class SavepointPipeline(Protocol):
         """Names of its sources and sinks, for users."""
 
     def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
-        """Take a savepoint, and call ``answer`` once it is stored or has failed."""
+        """Take a savepoint, and call ``answer`` after it has been stored or has failed."""
 
 
 class ManifestWriter:

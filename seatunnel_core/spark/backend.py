@@ -169,7 +169,7 @@ class SparkBackend:
 
     @property
     def log_file(self) -> str | None:
-        """Path of the log of Spark and Java; ``None`` for an adopted session and without Spark."""
+        """Path of the Spark and Java log; ``None`` for an adopted session and without Spark."""
         path = self._running.log_file if self._running is not None else None
         return str(path) if path is not None else None
 

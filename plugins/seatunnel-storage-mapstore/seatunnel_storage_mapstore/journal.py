@@ -78,10 +78,10 @@ class _Group:
     changes: list[Change] = field(factory=list)
     records: list[bytes] = field(factory=list)
     settled: threading.Lock = field(factory=_held)
-    """Held until the group is written. A plain lock, because an event wakes its waiters more slowly."""
+    """Held until the group has been written. A plain lock, because an event wakes its waiters more slowly."""
     error: Exception | None = None
     replaced: list[Remote] = field(factory=list)
-    """Values stored outside the log that are no longer referenced once the group is acknowledged."""
+    """Values stored outside the log that are not referenced after the group has been acknowledged."""
 
 
 class Journal:

@@ -3,7 +3,7 @@
 A restore is checked twice, by the same functions: when a process claims the job, for all pipelines at once, and by each
 start after it has claimed its epoch, because another engine may have stored a checkpoint in between.
 
-The messages use the option names of Python (``retract=True``); the command line shows its flags instead.
+The messages use Python's option names (``retract=True``); the command line shows its flags instead.
 """
 
 import enum

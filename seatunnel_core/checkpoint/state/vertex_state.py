@@ -184,7 +184,7 @@ class VertexStates:
                     yield held.committables[sink]
 
     def without_staged(self) -> "VertexStates":
-        """Return the same cut without staged output; call it once all its committables are published.
+        """Return the same cut without staged output; call it after all its committables have been published.
 
         A finished unit that was held back for order is in flight again, and its rows count as read again.
         """

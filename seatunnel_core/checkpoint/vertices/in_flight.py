@@ -19,7 +19,7 @@ class UnitInFlight:
     restored: bool = False
     finished: dict[str, Committable] | None = None
     facts: tuple[Fact, ...] = ()
-    """Facts of its readers, once it is finished."""
+    """Facts from its readers, after it has finished."""
 
 
 @define

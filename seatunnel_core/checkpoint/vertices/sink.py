@@ -215,7 +215,7 @@ class SinkVertex:
         self._report_pressure()
 
     def succeeded_late(self, event: CommitSucceeded) -> None:
-        """Count the commit in progress that succeeded after the pipeline had ended: its rows are published."""
+        """Count a commit that succeeded after the pipeline had ended, because its rows have been published."""
         if self._in_flight and event.ids == self._in_flight:
             self._in_flight = ()
             self._record(len(event.ids))

@@ -160,7 +160,7 @@ class SourceVertex:
 
     @property
     def splits_total(self) -> int | None:
-        """Number of splits; ``None`` until they are enumerated, and always for an unbounded source."""
+        """Number of splits; ``None`` until they have been enumerated, and always for an unbounded source."""
         return None if self._polling is not None else self.state.total
 
     @property

@@ -1,1 +1,1 @@
-"""Addresses of databases in JDBC URLs, and TLS by the properties of JDBC drivers. It imports no driver."""
+"""Database addresses in JDBC URLs, and TLS settings in JDBC properties. It imports no driver."""

@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def both(one: Flags | None, other: Flags | None) -> Flags | None:
-    """Return where both flags are true; ``None`` means that all are."""
+    """Return True where both flags are true; ``None`` means that all flags are true."""
     if one is None or other is None:
         return other if one is None else one
     joined: Flags = one & other

@@ -63,7 +63,7 @@ class SnapshotIncrements:
         return [each for each in reversed(found) if _operation(each) == _ADDS]
 
     def _after(self, table: "TableMetadata", window: Window) -> int | None:
-        """Return the snapshot after which rows are read; ``None`` to read all rows."""
+        """Return the snapshot after which to read rows; ``None`` to read all rows."""
         if window.after is not None:
             return self._number(window.after.value)
         if self.increment.start is None:

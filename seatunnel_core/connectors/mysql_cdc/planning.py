@@ -43,7 +43,7 @@ class Planner:
     chunks: Chunks = field(repr=False)
     parallelism: int
     stops_at_end: bool = False
-    """True if the job ends at the end that the log has once all tables are read."""
+    """True if the job ends at the position that the log has reached when all tables have been read."""
 
     def plan(self, progress: Progress) -> Planned:
         """Plan the next splits.

@@ -155,7 +155,7 @@ class Progress:
 
     @property
     def is_copying(self) -> bool:
-        """True until the log is read up to the marks of the last chunks."""
+        """True until the log has been read up to the marks of the last chunks."""
         return self.start is not None or bool(self.window) or self.reading == self.log
 
     @property

@@ -161,7 +161,7 @@ def _commit(transaction: Transaction) -> Commit:
 
 
 def _before(end: LogPosition, transactions: Sequence[Transaction]) -> Sequence[Transaction]:
-    """Return the transactions that begin before a position; all are in the order of the log."""
+    """Return the transactions that begin before a position, in log order."""
     if transactions and transactions[-1].begin < end:
         return transactions
     return [each for each in transactions if each.begin < end]

@@ -1,4 +1,4 @@
-"""Reader of the binary log of MySQL and MariaDB: from the network stream to Arrow batches of changed rows.
+"""Reader of MySQL and MariaDB binary logs: from the network stream to Arrow batches of changed rows.
 
 ``server_stream`` reads events from a server and ``log_file`` from a file; ``log_decoder`` turns either into objects of
 ``change_batch``. ``captured_tables`` selects the captured tables. This package does not depend on the engine, and

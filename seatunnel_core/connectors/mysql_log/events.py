@@ -32,7 +32,7 @@ def format_description_of(body: bytes) -> FormatDescription:
     """Parse a format description event, with its checksum.
 
     Raises:
-        UnsupportedLogError: The log has the format of MySQL before 5.0, or an unknown checksum.
+        UnsupportedLogError: The log was written by MySQL before 5.0, or has an unknown checksum.
     """
     fields = Fields(body, "a format description event")
     version = fields.integer(2)

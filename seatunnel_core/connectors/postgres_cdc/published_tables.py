@@ -10,7 +10,7 @@ from seatunnel_core.connectors.postgres_log.publications import TableName
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
 _WITH_SCHEMAS = 15_00_00
-"""First version of PostgreSQL whose publications can have schemas."""
+"""First PostgreSQL version whose publications can have schemas."""
 
 _TABLES = """
 SELECT n.nspname::text, c.relname::text, c.oid::bigint,

@@ -21,7 +21,7 @@ from seatunnel_core.connectors.postgres_log.session import (
 )
 
 _WITH_TIMEOUTS = 12_00_00
-"""First version of PostgreSQL in which a connection can set ``wal_sender_timeout``."""
+"""First PostgreSQL version in which a connection can set ``wal_sender_timeout``."""
 
 
 @frozen(kw_only=True)

@@ -21,7 +21,7 @@ from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, r
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _LOGS_GENERATED = 18_00_00
-"""First version of PostgreSQL that can publish generated columns, and lists only those that it publishes."""
+"""First PostgreSQL version that can publish generated columns, and lists only those that it publishes."""
 
 _TABLES = """
 SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c

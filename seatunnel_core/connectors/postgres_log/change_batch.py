@@ -32,7 +32,7 @@ class Transaction:
     """Commit time, in microseconds since 2000."""
 
     end_position: int = 0
-    """Position after the commit; 0 until the end of the transaction is read."""
+    """Position after the commit; 0 until the end of the transaction has been read."""
 
     origin: Origin | None = None
 

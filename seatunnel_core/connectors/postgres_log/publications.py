@@ -27,7 +27,7 @@ SELECT c.relreplident::text, EXISTS (SELECT 1 FROM pg_catalog.pg_index i WHERE i
 """
 
 _WITH_ROOTS = 13_00_00
-"""First version of PostgreSQL that can publish partitioned tables."""
+"""First PostgreSQL version that can publish partitioned tables."""
 
 TableName = tuple[str, str]
 """Schema and name of a table."""

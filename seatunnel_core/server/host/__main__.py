@@ -148,7 +148,7 @@ def _log_to(logs: JobLogs) -> None:
 
 
 def _spark_settings(values: argparse.Namespace) -> SparkSettings:
-    """Return the settings of Spark; for a dedicated process, with the options in the job's record on stdin."""
+    """Return Spark's settings; for a dedicated process, with the options in the job's record on stdin."""
     return host_settings(
         cluster=values.cluster,
         name=values.name,

@@ -1,4 +1,4 @@
-"""Sheets of ``.xlsx`` and ``.xls`` files as rows of Python values.
+"""Reader of ``.xlsx`` and ``.xls`` sheets as rows of Python values.
 
 In string columns, a number, date or duration is returned as the sheet displays it.
 """

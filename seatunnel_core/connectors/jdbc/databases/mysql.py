@@ -1,6 +1,6 @@
 """MySQL and MariaDB: asyncmy reads rows; SQLAlchemy with PyMySQL does everything else.
 
-DDL ends the transaction, so a rollback keeps staging tables; they are dropped after their rows are committed.
+DDL ends the transaction, so a rollback keeps staging tables; they are dropped after their rows have been committed.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence

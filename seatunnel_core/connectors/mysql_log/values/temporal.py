@@ -32,7 +32,7 @@ def dates(values: list[Any], arrow: pa.DataType, *, zero_is_null: bool) -> Conve
 
 
 def datetimes2(values: list[Any], arrow: pa.DataType, digits: int, *, zero_is_null: bool) -> Converted:
-    """Convert DATETIME values of MySQL 5.6 and later: 17 bits for year and month, then day, hour, minute, second."""
+    """Convert DATETIME values (MySQL 5.6 and later): 17 bits for year and month, then day, hour, minute, second."""
     found, absent = fixed_size(values, 5 + ct.fraction_bytes(digits))
     packed = big_endian(found[:, :5]) - (1 << 39)
     months = packed >> 22
@@ -76,7 +76,7 @@ def _datetimes(
 
 
 def timestamps2(values: list[Any], arrow: pa.DataType, digits: int, zone: str, *, zero_is_null: bool) -> Converted:
-    """Convert TIMESTAMP values of MySQL 5.6 and later: big-endian seconds since 1970 in UTC, and a fraction."""
+    """Convert TIMESTAMP values (MySQL 5.6 and later): big-endian seconds since 1970 in UTC, and a fraction."""
     found, absent = fixed_size(values, 4 + ct.fraction_bytes(digits))
     seconds, fraction = big_endian(found[:, :4]), _fraction(found[:, 4:])
     return _timestamps(seconds, fraction, absent, arrow, zone, zero_is_null=zero_is_null)
@@ -101,7 +101,7 @@ def _timestamps(
 
 
 def times2(values: list[Any], arrow: pa.DataType, digits: int) -> Converted:
-    """Convert TIME values of MySQL 5.6 and later: a sign bit, then hour, minute, second and a fraction."""
+    """Convert TIME values (MySQL 5.6 and later): a sign bit, then hour, minute, second and a fraction."""
     size = 3 + ct.fraction_bytes(digits)
     found, absent = fixed_size(values, size)
     packed = big_endian(found) - (1 << 8 * size - 1)
