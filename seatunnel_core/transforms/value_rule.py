@@ -253,9 +253,8 @@ def _rule(place: str, column: str, written: Any) -> ValueRule:
     kind = _KINDS.get(str(written.get("rule_type", "")).upper())
     if kind is None:
         raise UsageError(
-            f"{place}: rule_type must be one of {', '.join(RULES)}, found {written.get('rule_type')!r}; for other "
-            "rules use "
-            "the Python transform"
+            f"{place}: rule_type must be one of {', '.join(RULES)}, found {written.get('rule_type')!r}; "
+            "for other rules, use the Python transform"
         )
     keys = {**kind.keys, "custom_message": STRING}
     if kind.needed and not set(kind.needed) & set(written):
