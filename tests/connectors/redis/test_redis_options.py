@@ -131,7 +131,7 @@ def test_requests_are_limited_in_number_and_size() -> None:
         (exceptions.ConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify"), False, "check ssl, ssl_ca"),
         (exceptions.NoPermissionError("No permissions"), False, "allow the user these commands"),
         ("ERR The user executing the script can't run this command", False, "allow the user these commands"),
-        ("WRONGTYPE Operation against a key", False, "another data_type"),
+        ("WRONGTYPE Operation against a key", False, "change data_type"),
     ],
 )
 def test_the_text_of_an_error_decides_and_not_the_key(error: Exception | str, retryable: bool, advice: str) -> None:

@@ -153,7 +153,7 @@ def test_a_failed_command_in_a_cluster_names_its_key_and_no_row() -> None:
         sink = RedisSink(options_of(RedisSink, options))
         sink.prepare(sink_place(place()))
         unit = stage(sink, TableSchema(table="t", columns=rows.schema), [rows], place())
-        with pytest.raises(CommitError, match=r"key 'ROOM:1': WRONGTYPE .*another data_type") as raised:
+        with pytest.raises(CommitError, match=r"key 'ROOM:1': WRONGTYPE .*change data_type") as raised:
             commit(sink, [unit], place())
         assert (raised.value.retryable, "secret" in str(raised.value)) == (False, False)
 

@@ -268,18 +268,18 @@ def test_bad_values_are_named_and_can_be_skipped(server: RedisServer, client: An
 
 def test_a_key_of_another_type_is_named(server: RedisServer, client: Any) -> None:
     client.rpush("a list", "1")
-    with pytest.raises(SourceError, match=r"key 'a list': WRONGTYPE .*another data_type"):
+    with pytest.raises(SourceError, match=r"key 'a list': WRONGTYPE .*change data_type"):
         rows_of(server, keys="*", data_type="hash")
 
 
 def test_a_key_does_not_decide_what_an_error_means(server: RedisServer, client: Any) -> None:
     """The key ``ROOM:1`` made of another type "raise maxmemory", which is retried."""
     client.rpush("ROOM:1", "1")
-    with pytest.raises(SourceError, match=r"key 'ROOM:1': WRONGTYPE .*another data_type") as raised:
+    with pytest.raises(SourceError, match=r"key 'ROOM:1': WRONGTYPE .*change data_type") as raised:
         rows_of(server, keys="*", data_type="key")
     assert not raised.value.retryable
     client.set("Timeout", "no list")
-    with pytest.raises(CommitError, match=r"key 'Timeout': WRONGTYPE .*another data_type") as failed:
+    with pytest.raises(CommitError, match=r"key 'Timeout': WRONGTYPE .*change data_type") as failed:
         written(server, PEOPLE, data_type="list", key="Timeout")
     assert not failed.value.retryable
 
