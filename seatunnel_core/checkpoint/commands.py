@@ -21,33 +21,38 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineS
 
 
 @frozen(kw_only=True)
-class ClaimEpoch:
+class Command:
+    """A command or a notice."""
+
+
+@frozen(kw_only=True)
+class ClaimEpoch(Command):
     """Claim an epoch of at least ``minimum`` (R4a). Answer: ``EpochClaimed``."""
 
     minimum: int
 
 
 @frozen(kw_only=True)
-class ListCheckpoints:
+class ListCheckpoints(Command):
     """List the pipeline's checkpoints and its newest epoch marker (R4b). Answer: ``CheckpointsListed``."""
 
 
 @frozen(kw_only=True)
-class LoadCheckpoint:
+class LoadCheckpoint(Command):
     """Read one checkpoint. Answer: ``CheckpointLoaded`` or ``CheckpointDamaged``."""
 
     ref: CheckpointRef
 
 
 @frozen(kw_only=True)
-class ListPublished:
+class ListPublished(Command):
     """List the committables that the targets show as published (R10). Answer: ``PublishedListed``."""
 
     epoch: int
 
 
 @frozen(kw_only=True)
-class StoreCheckpoint:
+class StoreCheckpoint(Command):
     """Store a checkpoint, then check that the epoch is the newest (R5). Answer: ``CheckpointStored``, ``FenceLost``."""
 
     state: PipelineState
@@ -58,7 +63,7 @@ class StoreCheckpoint:
 
 
 @frozen(kw_only=True)
-class SetTimer:
+class SetTimer(Command):
     """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock; replaces an earlier timer with the same key."""
 
     key: str
@@ -66,14 +71,14 @@ class SetTimer:
 
 
 @frozen(kw_only=True)
-class CancelTimer:
+class CancelTimer(Command):
     """Cancel the timer with this key."""
 
     key: str
 
 
 @frozen(kw_only=True)
-class PrepareSinks:
+class PrepareSinks(Command):
     """Prepare the sinks for the epoch, and apply the pending save modes. Answer: ``SinksPrepared``.
 
     It raises the epoch rows of databases, creates staging folders, and verifies that tasks and driver access the same
@@ -92,7 +97,7 @@ class PrepareSinks:
 
 
 @frozen(kw_only=True)
-class Enumerate:
+class Enumerate(Command):
     """Determine the splits of a source (R12). Answer: ``Enumerated``.
 
     If ``attachment`` is set, read this frozen enumeration; otherwise plan the source and freeze the result.
@@ -108,7 +113,7 @@ class Enumerate:
 
 
 @frozen(kw_only=True)
-class Poll:
+class Poll(Command):
     """Request splits of an unbounded source beyond its cursor (R12). Answer: ``Found`` or ``PollFailed``."""
 
     source: str
@@ -123,7 +128,7 @@ class Poll:
 
 
 @frozen(kw_only=True)
-class RunUnit:
+class RunUnit(Command):
     """Run an attempt of a work unit on Spark. Answer: ``UnitFinished`` or ``UnitFailed``, with its ID."""
 
     task: str
@@ -134,12 +139,12 @@ class RunUnit:
 
 
 @frozen(kw_only=True)
-class CancelUnits:
+class CancelUnits(Command):
     """Cancel the units of this pipeline on Spark; their later events are ignored."""
 
 
 @frozen(kw_only=True)
-class Commit:
+class Commit(Command):
     """Publish committables, in order. Answer: ``CommitSucceeded`` or ``CommitFailed``."""
 
     sink: str
@@ -149,14 +154,14 @@ class Commit:
 
 
 @frozen(kw_only=True)
-class Complete:
+class Complete(Command):
     """Publish the output held back until the last row: replacements and deletions (R16). Answer: ``Completed``."""
 
     epoch: int
 
 
 @frozen(kw_only=True)
-class Sweep:
+class Sweep(Command):
     """Remove staged data that no live checkpoint refers to (R9). Answer: ``Swept``."""
 
     epoch: int
@@ -168,7 +173,7 @@ class Sweep:
 
 
 @frozen(kw_only=True)
-class Retract:
+class Retract(Command):
     """Roll back the output that was published after the base (R10). Answer: ``Retracted``."""
 
     epoch: int
@@ -193,7 +198,7 @@ class Outcome(enum.Enum):
 
 
 @frozen(kw_only=True)
-class EndPipeline:
+class EndPipeline(Command):
     """End the pipeline in this process. This is the last command: later events change nothing."""
 
     outcome: Outcome
@@ -204,7 +209,7 @@ class EndPipeline:
 
 
 @frozen(kw_only=True)
-class EpochStarted:
+class EpochStarted(Command):
     """Notice that the restore point is durable: from now on the pipeline exists and can be resumed."""
 
     epoch: int
@@ -214,7 +219,7 @@ class EpochStarted:
 
 
 @frozen(kw_only=True)
-class CheckpointTriggered:
+class CheckpointTriggered(Command):
     """Notice that a checkpoint is pending: its barriers were sent."""
 
     checkpoint_id: int
@@ -222,7 +227,7 @@ class CheckpointTriggered:
 
 
 @frozen(kw_only=True)
-class CheckpointCompleted:
+class CheckpointCompleted(Command):
     """Notice that a checkpoint is durable, and that no newer engine was detected afterwards (R5)."""
 
     checkpoint_id: int
@@ -242,7 +247,7 @@ class CheckpointCompleted:
 
 
 @frozen(kw_only=True)
-class CheckpointPublished:
+class CheckpointPublished(Command):
     """Notice that every sink has published the output of a completed checkpoint."""
 
     checkpoint_id: int
@@ -278,7 +283,7 @@ class AbortKind(enum.Enum):
 
 
 @frozen(kw_only=True)
-class CheckpointAborted:
+class CheckpointAborted(Command):
     """Notice that a pending checkpoint was aborted; the next one contains its content."""
 
     checkpoint_id: int
@@ -289,7 +294,7 @@ class CheckpointAborted:
 
 
 @frozen(kw_only=True)
-class SavepointCompleted:
+class SavepointCompleted(Command):
     """Notice that a savepoint is durable; it refers to no staged output."""
 
     name: str
@@ -297,7 +302,7 @@ class SavepointCompleted:
 
 
 @frozen(kw_only=True)
-class SavepointFailed:
+class SavepointFailed(Command):
     """Notice that a savepoint will not be taken; the pipeline itself may be healthy."""
 
     name: str
@@ -305,7 +310,7 @@ class SavepointFailed:
 
 
 @frozen(kw_only=True)
-class RowsCommitted:
+class RowsCommitted(Command):
     """Notice that a sink has published rows."""
 
     sink: str
@@ -316,37 +321,7 @@ class RowsCommitted:
 
 
 @frozen(kw_only=True)
-class Degraded:
+class Degraded(Command):
     """Notice that the pipeline is degraded; an empty ``reason`` means that it has recovered."""
 
     reason: str
-
-
-Command = (
-    ClaimEpoch
-    | ListCheckpoints
-    | LoadCheckpoint
-    | ListPublished
-    | StoreCheckpoint
-    | SetTimer
-    | CancelTimer
-    | PrepareSinks
-    | Enumerate
-    | Poll
-    | RunUnit
-    | CancelUnits
-    | Commit
-    | Complete
-    | Sweep
-    | Retract
-    | EndPipeline
-    | EpochStarted
-    | CheckpointTriggered
-    | CheckpointCompleted
-    | CheckpointPublished
-    | CheckpointAborted
-    | SavepointCompleted
-    | SavepointFailed
-    | RowsCommitted
-    | Degraded
-)

@@ -14,24 +14,26 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 
 @frozen(kw_only=True)
-class _Timed:
+class Event:
+    """An event, with its time."""
+
     now_ms: int
 
 
 @frozen(kw_only=True)
-class Started(_Timed):
+class Started(Event):
     """First event of every start and restart of the pipeline."""
 
 
 @frozen(kw_only=True)
-class EpochClaimed(_Timed):
+class EpochClaimed(Event):
     """The marker of a new epoch is stored (R4a)."""
 
     epoch: int
 
 
 @frozen(kw_only=True)
-class CheckpointsListed(_Timed):
+class CheckpointsListed(Event):
     """Stored checkpoints of the pipeline, and the largest epoch that has a marker (R4b)."""
 
     checkpoints: tuple[CheckpointInfo, ...]
@@ -39,14 +41,14 @@ class CheckpointsListed(_Timed):
 
 
 @frozen(kw_only=True)
-class CheckpointLoaded(_Timed):
+class CheckpointLoaded(Event):
     """The requested checkpoint was read; its state is still serialized."""
 
     state: PipelineState
 
 
 @frozen(kw_only=True)
-class CheckpointDamaged(_Timed):
+class CheckpointDamaged(Event):
     """The requested checkpoint cannot be read; ``intact`` is the newest readable one."""
 
     ref: CheckpointRef
@@ -55,7 +57,7 @@ class CheckpointDamaged(_Timed):
 
 
 @frozen(kw_only=True)
-class PublishedListed(_Timed):
+class PublishedListed(Event):
     """Output that the targets show as published (R10)."""
 
     published: Mapping[str, frozenset[str]] = field(repr=False)
@@ -63,21 +65,21 @@ class PublishedListed(_Timed):
 
 
 @frozen(kw_only=True)
-class CheckpointStored(_Timed):
+class CheckpointStored(Event):
     """A checkpoint is durable, and the fence check passed (R5)."""
 
     ref: CheckpointRef
 
 
 @frozen(kw_only=True)
-class FenceLost(_Timed):
+class FenceLost(Event):
     """A newer epoch's marker exists, or the marker of this epoch was removed (R5)."""
 
     message: str
 
 
 @frozen(kw_only=True)
-class StorageFailed(_Timed):
+class StorageFailed(Event):
     """A storage command failed; ``ref`` is the checkpoint that was to be stored, if any."""
 
     failure: Failure
@@ -85,19 +87,19 @@ class StorageFailed(_Timed):
 
 
 @frozen(kw_only=True)
-class TimerFired(_Timed):
+class TimerFired(Event):
     """The timer of this key is due."""
 
     key: str
 
 
 @frozen(kw_only=True)
-class SinksPrepared(_Timed):
+class SinksPrepared(Event):
     """The sinks know the epoch, and their pending save modes were applied."""
 
 
 @frozen(kw_only=True)
-class Enumerated(_Timed):
+class Enumerated(Event):
     """The splits of a source are known and frozen (R12)."""
 
     source: str
@@ -107,7 +109,7 @@ class Enumerated(_Timed):
 
 
 @frozen(kw_only=True)
-class Found(_Timed):
+class Found(Event):
     """Splits that a poll found beyond the cursor of the source; possibly none."""
 
     source: str
@@ -122,7 +124,7 @@ class Found(_Timed):
 
 
 @frozen(kw_only=True)
-class PollFailed(_Timed):
+class PollFailed(Event):
     """A poll of an unbounded source failed."""
 
     source: str
@@ -130,7 +132,7 @@ class PollFailed(_Timed):
 
 
 @frozen(kw_only=True)
-class UnitFinished(_Timed):
+class UnitFinished(Event):
     """An attempt of a work unit has read its splits and staged the result."""
 
     task: str
@@ -146,7 +148,7 @@ class UnitFinished(_Timed):
 
 
 @frozen(kw_only=True)
-class UnitFailed(_Timed):
+class UnitFailed(Event):
     """An attempt of a work unit failed."""
 
     task: str
@@ -157,7 +159,7 @@ class UnitFailed(_Timed):
 
 
 @frozen(kw_only=True)
-class CommitSucceeded(_Timed):
+class CommitSucceeded(Event):
     """A sink has published the committables of a commit; ``ids`` contains their IDs in order."""
 
     sink: str
@@ -165,7 +167,7 @@ class CommitSucceeded(_Timed):
 
 
 @frozen(kw_only=True)
-class CommitFailed(_Timed):
+class CommitFailed(Event):
     """A commit failed after publishing ``committed``; the others may or may not be published."""
 
     sink: str
@@ -174,12 +176,12 @@ class CommitFailed(_Timed):
 
 
 @frozen(kw_only=True)
-class Completed(_Timed):
+class Completed(Event):
     """Every sink has published the output that it held back until the last row (R16)."""
 
 
 @frozen(kw_only=True)
-class Swept(_Timed):
+class Swept(Event):
     """A sweep is done."""
 
     removed: int
@@ -187,7 +189,7 @@ class Swept(_Timed):
 
 
 @frozen(kw_only=True)
-class Retracted(_Timed):
+class Retracted(Event):
     """The output that was published after the base is rolled back (R10)."""
 
     removed: int
@@ -195,21 +197,21 @@ class Retracted(_Timed):
 
 
 @frozen(kw_only=True)
-class ConnectorFailed(_Timed):
+class ConnectorFailed(Event):
     """Listing published output, preparing, completing, sweeping, rolling back or enumerating failed permanently."""
 
     failure: Failure
 
 
 @frozen(kw_only=True)
-class TriggerRequested(_Timed):
+class TriggerRequested(Event):
     """Request for a checkpoint before the interval is over."""
 
     checkpoint_type: CheckpointType
 
 
 @frozen(kw_only=True)
-class SavepointRequested(_Timed):
+class SavepointRequested(Event):
     """Request for a savepoint with the next checkpoint. Notices: ``SavepointCompleted``, ``SavepointFailed``."""
 
     name: str
@@ -221,34 +223,5 @@ class SavepointRequested(_Timed):
 
 
 @frozen(kw_only=True)
-class StopRequested(_Timed):
+class StopRequested(Event):
     """Request for a clean stop: a last checkpoint, then ``EndPipeline(STOPPED)``. It contains the units in flight."""
-
-
-Event = (
-    Started
-    | EpochClaimed
-    | CheckpointsListed
-    | CheckpointLoaded
-    | CheckpointDamaged
-    | PublishedListed
-    | CheckpointStored
-    | FenceLost
-    | StorageFailed
-    | TimerFired
-    | SinksPrepared
-    | Enumerated
-    | Found
-    | PollFailed
-    | UnitFinished
-    | UnitFailed
-    | CommitSucceeded
-    | CommitFailed
-    | Completed
-    | Swept
-    | Retracted
-    | ConnectorFailed
-    | TriggerRequested
-    | SavepointRequested
-    | StopRequested
-)
