@@ -183,8 +183,6 @@ class BlobStorage(CheckpointStorage, Inventory):
         sealed = self._read(key)
         return None if sealed is None else self._open_checkpoint(key, info, sealed)
 
-    # -- epochs
-
     def acquire_epoch(self, job_id: str, pipeline_id: int, minimum: int, below: int | None = None) -> int:
         layout.require_number("minimum", minimum, least=0, most=layout.MAX_EPOCH)
         for _ in range(_PUTS):
@@ -262,8 +260,6 @@ class BlobStorage(CheckpointStorage, Inventory):
                 "with its job: check that the job was not deleted and that the namespace is correct"
             )
         return self._open(key, "attachment", sealed, None, job_id=job_id, sha256=digest).body
-
-    # -- for code built on the primitives
 
     def attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
         """Run an action on primitives as the operations of this class do, and return its result.

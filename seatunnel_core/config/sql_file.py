@@ -88,8 +88,6 @@ class _Job:
     def _hocon(self, text: str) -> Block:
         return resolve(parse_hocon(text, self._text.name, self._problems), self._variables, self._problems)
 
-    # -- statements --------------------------------------------------------------------------------------------------
-
     def _read(self, statement: Statement) -> None:
         if statement.takes("CREATE", "TABLE"):
             self._create(statement)

@@ -57,11 +57,6 @@ def digest_of(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def nonce_of(headers: Mapping[str, str]) -> str:
-    """Return the nonce of a request; empty if it is not signed. Header names are in lower case."""
-    return headers.get(AUTHORIZATION, "").partition(" ")[0]
-
-
 def read_secret(path: Path) -> Secret | None:
     """Return the secret in a file; ``None`` if the file does not exist.
 
@@ -143,7 +138,8 @@ class Authenticator:
         """Return the headers of a response: its signature, if there is a secret."""
         if self._secret is None:
             return {}
-        return {ANSWER: self._secret.sign_answer(nonce=nonce_of(headers), status=status, body=body)}
+        nonce = headers.get(AUTHORIZATION, "").partition(" ")[0]
+        return {ANSWER: self._secret.sign_answer(nonce=nonce, status=status, body=body)}
 
     def _repetition(self, nonce: str) -> str | None:
         sender, _, number = nonce.partition("-")

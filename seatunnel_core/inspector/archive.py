@@ -88,8 +88,6 @@ class ArchiveStorage(BlobStorage):
             raise UsageError(f"{self.path} exists already: choose another file; nothing is overwritten") from error
         _sync_folder(self.path.parent)
 
-    # -- the primitives
-
     def put_if_absent(self, key: str, body: bytes) -> bool:
         target = self._writable() / "objects" / key
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -118,8 +118,6 @@ class _Copy:
             warnings=tuple(warnings),
         )
 
-    # -- existing objects
-
     def _is_there(self) -> bool:
         """Return True if the destination has the job; raise an error if its objects there differ or are newer."""
         job_id = self.job.job_id

@@ -42,16 +42,6 @@ from seatunnel_core.spark.failure import retried
 from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_machine
 from seatunnel_core.transforms.tables import with_tables
 
-__all__ = [
-    "PlannedJob",
-    "PlannedPipeline",
-    "PlannedSink",
-    "PlannedSource",
-    "PlannedTransform",
-    "Registry",
-    "plan_job",
-]
-
 _PAUSES_S = (0.5,)
 """Pauses between attempts to inspect a source, in seconds, while the user waits."""
 

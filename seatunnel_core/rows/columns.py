@@ -116,16 +116,12 @@ def without_bad(batch: Batch, good: pa.BooleanArray) -> Batch:
     return evolve(kept(batch, good), left_out=batch.left_out + good.false_count)
 
 
-def with_absent(masks: Mapping[str, pa.BooleanArray]) -> dict[str, pa.BooleanArray]:
-    """Return the masks of the columns that have absent values."""
-    return {name: mask for name, mask in masks.items() if mask.true_count}
-
-
 def each_absent(
     masks: Mapping[str, pa.BooleanArray], change: Callable[[pa.BooleanArray], pa.BooleanArray]
 ) -> dict[str, pa.BooleanArray]:
     """Return the masks after a selection of rows."""
-    return with_absent({name: change(mask) for name, mask in masks.items()}) if masks else {}
+    changed = {name: change(mask) for name, mask in masks.items()}
+    return {name: mask for name, mask in changed.items() if mask.true_count}
 
 
 def renamed_absent(batch: Batch, names: Mapping[str, str]) -> dict[str, pa.BooleanArray]:

@@ -95,9 +95,6 @@ def read(path: Path) -> PromiseReport:
     return from_json(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else PromiseReport()
 
 
-# -- the plugin
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option ``--promise-report``."""
     parser.getgroup("checkpoint storages").addoption(

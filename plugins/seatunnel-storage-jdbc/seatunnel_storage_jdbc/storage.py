@@ -61,8 +61,6 @@ class JdbcStorage(BlobStorage):
             connection.execute(sa.delete(self._table).where(self._table.c.path == path))
         return self._database.weaknesses()
 
-    # -- the primitives
-
     def put_if_absent(self, key: str, body: bytes) -> bool:
         return self.put_pieces_if_absent(key, [body])
 
@@ -115,8 +113,6 @@ class JdbcStorage(BlobStorage):
 
     def locate(self, key: str) -> str:
         return f"{self.namespace}{key} in {self._table.name} of {self._database}"
-
-    # -- rows
 
     def _row(self, path: str, number: int, stamp: str, size: int, body: bytes) -> sa.Insert:
         return sa.insert(self._table).values(

@@ -15,7 +15,7 @@ from seatunnel_storage_api.inventory import Holding, HoldingKind, holdings_despi
 from seatunnel_storage_api.retry import Backoff
 from seatunnel_storage_api.state import PipelineListing, PipelineState
 from seatunnel_storage_mapstore.folder import Folder
-from seatunnel_storage_mapstore.frames import Entry, Remote
+from seatunnel_storage_mapstore.frames import Remote
 from seatunnel_storage_mapstore.pipeline_map import PipelineMap
 
 BELOW = "map-store/"
@@ -130,7 +130,8 @@ class MapStorage(BlobStorage):
         if entries is None:
             entries = self._map(folder).entries(newest)
         for name, entry in entries.items():
-            yield Blob(key=folder + name, size_bytes=_size_bytes(entry))
+            size_bytes = entry.size_bytes if isinstance(entry, Remote) else len(entry)
+            yield Blob(key=folder + name, size_bytes=size_bytes)
 
     def _entries_or_damage(self, folder: str, newest: int) -> list[Blob]:
         try:
@@ -170,7 +171,3 @@ class _Verb(threading.local):
         """Return True if the operation changed this map and has read nothing else since then."""
         changed, self._changed = self._changed, None
         return self._is_on and changed == folder
-
-
-def _size_bytes(entry: Entry) -> int:
-    return entry.size_bytes if isinstance(entry, Remote) else len(entry)

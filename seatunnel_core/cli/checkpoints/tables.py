@@ -147,9 +147,6 @@ def changes_text(before: CheckpointContent, after: CheckpointContent, found: Seq
     return "\n".join(lines if found else [*lines, "  nothing changed"])
 
 
-# -- verify -----------------------------------------------------------------------------------------------------------
-
-
 def verification_text(found: Verification) -> str:
     """Return the text about a verification."""
     lines = [f"Read {pick(found.objects, 'object')}, {size(found.size_bytes)}."]
@@ -174,9 +171,6 @@ def verification_text(found: Verification) -> str:
         rows += [(each.job_id, f"{each.pipeline} {each.title}", each.words) for each in found.verdicts]
         lines += ["", table(rows)]
     return "\n".join([*lines, "", "Everything is intact." if found.sound else "NOT everything is intact."])
-
-
-# -- export, copy -----------------------------------------------------------------------------------------------------
 
 
 def copied_text(done: Copied, destination: str) -> str:

@@ -9,8 +9,6 @@ from attrs import field, frozen
 from seatunnel_storage_api import secret
 from seatunnel_storage_api.errors import StorageConfigurationError
 
-__all__ = ["Address", "address_of"]
-
 _KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}
 """Kind of database, by the name after ``jdbc:``."""
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 
 from seatunnel_storage_api.errors import StorageConfigurationError
 
-__all__ = ["TLS_PROPERTIES", "tls_context"]
-
 TLS_PROPERTIES = frozenset({"sslMode", "useSSL", "requireSSL", "ssl_ca", "ssl_cert", "ssl_key"})
 
 _VERIFIED = {"VERIFY_CA": ssl.CERT_REQUIRED, "VERIFY_IDENTITY": ssl.CERT_REQUIRED, "REQUIRED": ssl.CERT_NONE}

@@ -70,8 +70,6 @@ class DuckDBTables(SqlDatabase):
     def failed(self, kind: type[SinkError], what: str, error: Exception) -> SinkError:
         return failed(kind, what, error)
 
-    # -- types and values -------------------------------------------------------------------------------------------
-
     def stored_type(self, kind: pa.DataType) -> pa.DataType:
         if of.is_decimal128(kind):
             return kind
@@ -112,8 +110,6 @@ class DuckDBTables(SqlDatabase):
 
     def now(self) -> str:
         return "now()"  # the start of the transaction
-
-    # -- tables -----------------------------------------------------------------------------------------------------
 
     def table_columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
         found = super().table_columns(connection, path)
@@ -185,8 +181,6 @@ class DuckDBTables(SqlDatabase):
 
     def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
         return f"ALTER TABLE {self.quoted(*path)} ALTER COLUMN {self.quoted(column.name)} TYPE {declared}"
-
-    # -- staged rows ------------------------------------------------------------------------------------------------
 
     def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
         options = f"filename = '{FILE}', hive_partitioning = false, union_by_name = false"

@@ -64,8 +64,6 @@ class FileIncrements:
     def _known(self, file: FileVersion) -> tuple[Any, str]:
         return self._value(file), self._digest(file)
 
-    # -- values: nanoseconds since 1970, or paths
-
     @property
     def _by_name(self) -> bool:
         return self.increment.column == NAME

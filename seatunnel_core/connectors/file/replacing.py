@@ -226,8 +226,6 @@ class Replacing:
     def _below(self, folder: str) -> Iterator[Entry]:
         return (entry for _, entries in self._files.folders(folder) for entry in entries)
 
-    # -- in a bucket ----------------------------------------------------------------------------------------------
-
     def _put_objects(self, folders: Sequence[str]) -> None:
         """Move the waiting objects next to the old ones, then remove the old ones."""
         waiting = [entry.path for entry in self._below(self.waiting)]

@@ -46,8 +46,6 @@ class Fence:
             self._folder, f"{context.process}-{context.epoch}-{target.pipeline_id}-{target.sink_ordinal}"
         )
 
-    # -- the fence ------------------------------------------------------------------------------------------------
-
     def shut_out_older(self) -> None:
         """Prevent earlier processes from moving entries out of the target. Pipelines wait for each other."""
         if self._context.process == 1:  # the first of the job
@@ -106,8 +104,6 @@ class Fence:
                 f"job has ended, so no file is removed from {self._target.root}"
             )
 
-    # -- existing entries ------------------------------------------------------------------------------------------
-
     def existing(
         self, below: "Sequence[re.Pattern[str]]" = (), expression: str = "", time_format: str = ""
     ) -> list[Entry]:
@@ -152,8 +148,6 @@ class Fence:
             staging in f"{folder}/" or any(own.match(each.name) for each in found)
             for folder, found in self._files.folders(entry.path)
         )
-
-    # -- removal ------------------------------------------------------------------------------------------------------
 
     def drop(self, entries: Iterable[Entry]) -> None:
         """Remove the entries durably; raise ``SinkError`` if another engine has taken over the job."""

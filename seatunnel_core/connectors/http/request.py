@@ -80,8 +80,6 @@ class Request:
             return {key: _form_value(value) for key, value in pairs.items() if value is not None}
         return self.body.encode()
 
-    # -- pages ----------------------------------------------------------------------------------------------------
-
     def with_param(self, name: str, value: str | None) -> "Request":
         """Return the request with a value in ``params``; without that parameter if the value is ``None``."""
         others = {key: each for key, each in self.params.items() if key != name}

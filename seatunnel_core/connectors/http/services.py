@@ -45,11 +45,6 @@ class _Header:
     is_basic: bool = field(default=False, kw_only=True)
     """True if the value consists of user and password for basic authentication."""
 
-    @property
-    def is_made(self) -> bool:
-        """True if the value contains an option."""
-        return "{" in self.template
-
     def value(self, options: Options) -> str | None:
         """Return the value; ``None`` if an option in it is not set."""
         given = {name: options.get(name) for name in _OPTION.findall(self.template)}
@@ -67,7 +62,7 @@ class ServiceSource(HttpSource):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        made = {name.lower() for name, header in self.headers.items() if header.is_made}
+        made = {name.lower() for name, header in self.headers.items() if "{" in header.template}
         doubled = [name for name in options[opt.HEADERS] or {} if name.lower() in made]
         if doubled:
             raise UsageError(f"option 'headers': {doubled[0]} is set by {self.credentials}; remove it")

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-# -- at the start ------------------------------------------------------------------------------------------------------
-
 
 def key_columns(key: tuple[str, ...], table: "Schema", *, case_sensitive: bool) -> tuple[str, ...]:
     """Return the table's columns for the columns of a key."""
@@ -95,9 +93,6 @@ def refuse_other_specs(table: "Table", named: str) -> None:
                 f"the table {named} has files that were written with a different partitioning, so a merge cannot find "
                 "existing rows; rewrite the files with the current partitioning (rewrite_data_files)"
             )
-
-
-# -- committing --------------------------------------------------------------------------------------------------------
 
 
 def by_unit(staged: Sequence[StagedFiles]) -> list[list[StagedFiles]]:

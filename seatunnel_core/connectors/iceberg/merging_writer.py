@@ -73,8 +73,6 @@ class MergingWriter(IcebergWriter):
         at = pc.if_else(stays, pa.scalar(file.number, pa.int32()), pa.scalar(None, pa.int32()))
         return at, pc.if_else(stays, places, pa.scalar(None, pa.int64()))
 
-    # -- after the last row ---------------------------------------------------------------------------------------
-
     def _finished(self) -> Mapping[TableId, dict[str, Any]]:
         found: dict[TableId, dict[str, Any]] = {}
         for (table_id, partition), batches in self._keys.items():

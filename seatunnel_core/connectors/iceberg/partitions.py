@@ -29,9 +29,6 @@ _COUNTED = {"bucket": "bucket", "truncate": "trunc"}
 """Transforms with a numeric parameter, and the suffix of their field names in Iceberg."""
 
 
-# -- new tables --------------------------------------------------------------------------------------------------------
-
-
 def partition_keys(text: str) -> tuple[tuple[str, str], ...]:
     """Parse the column and the transform of each key, as in ``day(made_at), bucket(id, 16), country``."""
     parts = [part.strip() for part in re.findall(r"(?:[^,(]|\([^)]*\))+", text)]
@@ -71,9 +68,6 @@ def new_spec(keys: Sequence[tuple[str, str]], schema: "Schema", named: str) -> "
         name = column if kind == "identity" else f"{column}_{_COUNTED.get(kind, kind)}"
         fields.append(PartitionField(field.field_id, 1000 + number, transform, name))
     return PartitionSpec(*fields)
-
-
-# -- in tasks ------------------------------------------------------------------------------------------------------
 
 
 def positions_of(columns: Sequence[str], spec: "PartitionSpec", schema: "Schema", named: str) -> list[int]:
@@ -163,9 +157,6 @@ def comparable(partition: "Record") -> tuple[Any, ...]:
     """Return a partition's values in a form with equality, including for NaN."""
     values = (partition[place] for place in range(len(partition)))
     return tuple("NaN" if value != value else value for value in values)
-
-
-# -- in the driver -------------------------------------------------------------------------------------------------
 
 
 def record(partition: Partition, spec: "PartitionSpec", schema: "Schema") -> "Record":

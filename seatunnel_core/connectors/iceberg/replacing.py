@@ -47,8 +47,6 @@ class Replacing:
     partitions: tuple[str, ...]
     """Columns that select the rows to replace: rows with the same values as a new row. If empty, all rows."""
 
-    # -- before the first row -------------------------------------------------------------------------------------
-
     def collect(self) -> None:
         """Create the branch if it does not exist; raise ``SinkError`` if it was removed although it contained rows."""
         self._repeat(self._collect)
@@ -76,8 +74,6 @@ class Replacing:
             )
         self.target.refuse_replaced(table)
         return table
-
-    # -- after the last one ---------------------------------------------------------------------------------------
 
     def replace(self) -> None:
         """Replace the files of ``main`` with the files of the branch in one commit, unless this is already done."""

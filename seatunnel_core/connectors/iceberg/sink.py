@@ -211,8 +211,6 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
             made = catalog.load_table(target.id)
         return made
 
-    # -- in tasks -------------------------------------------------------------------------------------------------
-
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> IcebergWriter:
         tables = {schema.table: self._staging.get(self._ids.of(schema)) for schema in schemas}
         known = {table: staging for table, staging in tables.items() if staging is not None}

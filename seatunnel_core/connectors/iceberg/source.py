@@ -67,8 +67,6 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         """Return the state for a task: the data for reading files, without the catalog and its properties."""
         return {**self.__dict__, "_files": self._access(), "_properties": {}, "_increments": None, "options": None}
 
-    # -- planning -------------------------------------------------------------------------------------------------
-
     def open(self, *, restored: bool) -> None:
         self._files = None
         self._access()
@@ -158,8 +156,6 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         found.retryable = may_pass(error)
         return found
 
-    # -- increments -----------------------------------------------------------------------------------------------
-
     def window(self, after: Cursor | None) -> Window:
         return self._asked_increments().window(self._table().metadata, after)
 
@@ -168,8 +164,6 @@ class IcebergSource(Source, OptionIncrements[SnapshotIncrements]):
         if self._increments is None or self._window is None:
             return None
         return self._increments.added(table.metadata, self._window)
-
-    # -- in tasks -------------------------------------------------------------------------------------------------
 
     def read(self, split: Split, context: ReadContext) -> Iterator[Batch]:
         files = self._access()

@@ -312,8 +312,6 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
         if self._root(schema):
             cursor.execute(index_of(self._dialect, path, columns.names))
 
-    # -- in tasks -------------------------------------------------------------------------------------------------
-
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> JdbcWriter:
         self.require_prepared(schemas)
         return JdbcWriter(self._dialect, self._targets, context, stages=self._stages, batch_rows=self._batch_rows)

@@ -92,8 +92,6 @@ class Cluster:
         except (confluent_kafka.KafkaException, ValueError, TypeError) as error:
             raise UsageError(f"option 'kafka.config': {self.hide(_reason(error))}") from None
 
-    # -- errors ---------------------------------------------------------------------------------------------------
-
     def failed(
         self, kind: Callable[[str], E], what: str, error: BaseException, background: "BackgroundErrors | None" = None
     ) -> E:

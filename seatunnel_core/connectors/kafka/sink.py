@@ -164,8 +164,6 @@ class KafkaSink(AddingSink, SupportsDryRun, SupportsProbe, SupportsPublishedQuer
         if self._stages:
             self._target(context).prove(context.epoch, token)
 
-    # -- in tasks -------------------------------------------------------------------------------------------------
-
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> SinkWriter:
         if self._stages:
             return StagingWriter(self._target(context), self._cluster, self._encoder, context)

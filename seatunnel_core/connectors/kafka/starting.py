@@ -79,8 +79,6 @@ class Starting:
             committed=cluster.settings.get("isolation.level") != "read_uncommitted",
         )
 
-    # -- partitions -----------------------------------------------------------------------------------------------
-
     def places(self) -> list[Place]:
         """Return all partitions of the topics, sorted."""
         found = self.cluster.topics() if self.pattern else {name: self.cluster.topic(name) for name in self.topics}

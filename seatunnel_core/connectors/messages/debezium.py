@@ -136,7 +136,8 @@ def _counted(read: Callable[[int], Any]) -> Callable[[Any, pa.DataType, Schema],
         found = read(value)
         if pa.types.is_string(kind):
             return found.isoformat()
-        return found.replace(tzinfo=dt.UTC) if pa.types.is_timestamp(kind) and kind.tz and _is_moment(found) else found
+        has_zone = pa.types.is_timestamp(kind) and kind.tz
+        return found.replace(tzinfo=dt.UTC) if has_zone and isinstance(found, dt.datetime) else found
 
     return convert
 
@@ -148,10 +149,6 @@ def _is_number(value: Any) -> bool:
 def _flag(value: Any) -> Any:
     """Convert a MySQL TINYINT(1), which arrives as a number, to a boolean."""
     return bool(value) if _is_number(value) and value in (0, 1) else value
-
-
-def _is_moment(found: Any) -> bool:
-    return isinstance(found, dt.datetime)
 
 
 def _date(days: int) -> dt.date:

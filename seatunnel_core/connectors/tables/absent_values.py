@@ -20,8 +20,6 @@ from seatunnel_core.connectors.tables.messages import key_text
 from seatunnel_core.connectors.tables.sql_database import ABSENT, KIND, NUMBER
 from seatunnel_core.rows.columns import are_new, require_arrived, unknown_value
 
-__all__ = ["AbsentValues", "absent_marks"]
-
 _BOUNDS, _OPEN, _VALUES = "seatunnel_bounds", "seatunnel_open", "seatunnel_values"
 
 

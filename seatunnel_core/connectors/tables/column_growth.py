@@ -20,8 +20,6 @@ from seatunnel_core.connectors.tables.messages import no_type, not_widened, unfi
 from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.rows.unknown import Resolved, resolved
 
-__all__ = ["WAIT_S", "Change", "Growth"]
-
 C = TypeVar("C", bound=TableColumn)
 
 WAIT_S = 60

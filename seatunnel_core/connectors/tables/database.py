@@ -11,8 +11,6 @@ from attrs import frozen
 
 from seatunnel_core.connectors.tables.table_path import TablePath
 
-__all__ = ["TableColumn", "TableDatabase"]
-
 
 @frozen(kw_only=True)
 class TableColumn:
@@ -48,8 +46,6 @@ class TableDatabase(ABC):
     ddl_commits: ClassVar[bool] = False
     """True if a statement that creates or drops a table ends the transaction."""
 
-    # -- transactions and statements --------------------------------------------------------------------------------
-
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Any]:
         """Yield a connection in a transaction that is rolled back unless the caller commits it.
@@ -84,8 +80,6 @@ class TableDatabase(ABC):
         cursor.execute(statement)
         return cursor
 
-    # -- names and values -------------------------------------------------------------------------------------------
-
     def quoted(self, *names: str) -> str:
         """Quote a name, or a path of several names. Statements have no parameters, so % and ? are not escaped."""
         return ".".join('"' + name.replace('"', '""') + '"' for name in names)
@@ -105,8 +99,6 @@ class TableDatabase(ABC):
     def table_name(self, path: TablePath) -> str:
         """Return the name of a table for messages and for ``Staged.tables``."""
         return ".".join(path)
-
-    # -- parts of statements ----------------------------------------------------------------------------------------
 
     def insert(self, table: str, names: str) -> str:
         """Return the beginning of an INSERT, up to its rows."""
@@ -142,8 +134,6 @@ class TableDatabase(ABC):
         """Return the condition that two values of a column differ, compared character by character."""
         return f"({one} <> {other} OR ({one} IS NULL) <> ({other} IS NULL))"
 
-    # -- columns of tables ------------------------------------------------------------------------------------------
-
     @abstractmethod
     def table_columns(self, connection: Any, path: TablePath) -> Sequence[TableColumn]:
         """Return the columns of a table with their Arrow types; empty if the table does not exist."""
@@ -175,8 +165,6 @@ class TableDatabase(ABC):
     def widen_column(self, connection: Any, path: TablePath, column: TableColumn, declared: str) -> str | None:
         """Return the statement that changes only the type of a column; ``None`` if there is no such statement."""
         return None
-
-    # -- locks ------------------------------------------------------------------------------------------------------
 
     def lock_row(self, statement: str) -> str:
         """Return a SELECT that locks its row until the transaction ends, if several transactions may write."""

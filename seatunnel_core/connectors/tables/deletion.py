@@ -8,8 +8,6 @@ from seatunnel_core.config.problem import nearest
 from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.quantity import pick
 
-__all__ = ["no_key_matches", "removal", "report_removed", "require_key"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -37,8 +37,6 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.target import create
 from seatunnel_core.connectors.write_mode import WriteMode
 
-__all__ = ["FilePublishing"]
-
 _PIPELINES, _COMMITS, _REPLACING = "pipelines", "commits", "replacing"
 
 

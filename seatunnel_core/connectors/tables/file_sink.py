@@ -34,8 +34,6 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 from seatunnel_core.connectors.tables.target import TargetTable, create, repeated_key, target_of
 from seatunnel_core.connectors.write_mode import DECIDING, write_mode_of
 
-__all__ = ["FileStagedTableSink"]
-
 _log = logging.getLogger(__name__)
 
 
@@ -175,8 +173,6 @@ class FileStagedTableSink(TableSink, SupportsComplete, SupportsProbe, SupportsPu
             return self._database.table_path(written)
         except ValueError as error:
             raise SinkError(f"the rows of {schema.table}: option 'table': {error}") from None
-
-    # -- in tasks ---------------------------------------------------------------------------------------------------
 
     def open_writer(self, schemas: Sequence[TableSchema], context: WriterContext) -> TableFileWriter:
         self.require_prepared(schemas)

@@ -12,8 +12,6 @@ from seatunnel_core.connector_api.errors import RowError
 from seatunnel_core.rows.extent import shown
 from seatunnel_core.rows.unknown import filled
 
-__all__ = ["Fitting", "written_values"]
-
 _LONGEST = 60
 """Maximum number of characters of a value in a message."""
 

@@ -12,8 +12,6 @@ from seatunnel_core.connectors.tables.database import TableColumn, TableDatabase
 from seatunnel_core.connectors.tables.sql_database import KIND
 from seatunnel_core.connectors.tables.table_path import TablePath
 
-__all__ = ["Versions", "history_columns", "require_history"]
-
 
 def history_columns(database: TableDatabase, names: Sequence[str]) -> list[pa.Field]:
     """Return the history columns of a new table, with times in UTC; raise ``SinkError`` if a type is missing."""

@@ -21,8 +21,6 @@ from seatunnel_core.connector_api.sink_context import SinkContext, WriterContext
 from seatunnel_core.connectors.tables.database import TableDatabase
 from seatunnel_core.connectors.tables.messages import committed_before, taken_over
 
-__all__ = ["CommitLedger", "key_of", "key_of_job"]
-
 _IDS = 500
 """Maximum number of committables in one statement."""
 
@@ -55,8 +53,6 @@ class CommitLedger:
     def key(self) -> str:
         """SQL literal of the sink's key."""
         return self.database.literal(key_of(self.context))
-
-    # -- ownership of the pipeline ----------------------------------------------------------------------------------
 
     def claim(self, connection: Any) -> None:
         """Raise the pipeline's epoch to this engine's epoch.
@@ -102,8 +98,6 @@ class CommitLedger:
             "created again or restored from an older backup, so committed rows may be missing. Restore it and "
             "resume the job, or start a new job"
         )
-
-    # -- commits ----------------------------------------------------------------------------------------------------
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
         """Return the ``ids`` that are recorded; raise ``CommitError`` if there is one, unless ``may_be_committed``."""

@@ -11,22 +11,6 @@ from seatunnel_core.connector_api.errors import SinkError
 from seatunnel_core.connector_api.values import Committable
 from seatunnel_core.rows.types import type_name
 
-__all__ = [
-    "committed_before",
-    "key_text",
-    "missing_table",
-    "no_column",
-    "no_type",
-    "not_empty",
-    "not_own",
-    "not_prepared",
-    "not_widened",
-    "repeated_by_query",
-    "shared_target",
-    "taken_over",
-    "unfit",
-]
-
 ADD_IT = "; add it, or write schema_contract = evolve"
 WIDEN_IT = ", or write schema_contract = evolve to widen that"
 _NOT_WIDENED = (

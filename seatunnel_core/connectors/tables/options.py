@@ -13,8 +13,6 @@ from seatunnel_core.connectors.write_mode import (
     REPLACE_PARTITIONS,
 )
 
-__all__ = ["DATA_SAVE_MODE", "FILE_STAGED_OPTIONS", "SCHEMA_SAVE_MODE", "TABLE", "WRITE_MODE_OPTIONS"]
-
 SCHEMA_SAVE_MODE = Option(
     "schema_save_mode",
     ENUM("CREATE_SCHEMA_WHEN_NOT_EXIST", "RECREATE_SCHEMA", "ERROR_WHEN_SCHEMA_NOT_EXIST", "IGNORE"),

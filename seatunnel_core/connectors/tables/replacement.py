@@ -22,8 +22,6 @@ from seatunnel_core.connectors.tables.ledger import key_of
 from seatunnel_core.connectors.tables.messages import shared_target
 from seatunnel_core.connectors.tables.table_path import TablePath
 
-__all__ = ["Replacement"]
-
 
 @frozen(kw_only=True)
 class Replacement(ABC):

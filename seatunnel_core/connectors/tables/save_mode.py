@@ -9,8 +9,6 @@ from seatunnel_core.connectors.tables.messages import not_empty
 from seatunnel_core.connectors.tables.options import DATA_SAVE_MODE, SCHEMA_SAVE_MODE
 from seatunnel_core.connectors.tables.table_path import TablePath
 
-__all__ = ["empty_table", "has_rows"]
-
 
 def empty_table(database: TableDatabase, connection: Any, path: TablePath, options: Options) -> bool:
     """Apply the mode to an existing table; return True if it still exists. Raise ``SinkError`` for forbidden rows."""

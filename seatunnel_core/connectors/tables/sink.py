@@ -15,8 +15,6 @@ from seatunnel_core.connectors.tables.messages import missing_table, not_prepare
 from seatunnel_core.connectors.tables.options import DATA_SAVE_MODE, SCHEMA_SAVE_MODE
 from seatunnel_core.connectors.write_mode import WriteMode
 
-__all__ = ["DriverState", "TableSink"]
-
 
 class DriverState:
     """State that exists only in the driver's process and is shared by its threads."""
@@ -56,8 +54,6 @@ class TableSink(AddingSink, SupportsSaveMode):
         assert self._driver is not None, "internal error: a task used state of the driver"
         return self._driver
 
-    # -- save modes -------------------------------------------------------------------------------------------------
-
     @property
     @abstractmethod
     def where(self) -> str:
@@ -91,8 +87,6 @@ class TableSink(AddingSink, SupportsSaveMode):
     def note_rows(self, schema: TableSchema, rows: str) -> None:
         """Record existing rows of a table to which the job adds: ``the table orders, which had rows``."""
         self.adds_to = {schema.table: rows, **self.adds_to}
-
-    # -- in tasks ---------------------------------------------------------------------------------------------------
 
     def require_prepared(self, schemas: Sequence[TableSchema]) -> None:
         """Raise ``SinkError`` unless ``create_tables`` has prepared these tables."""

@@ -80,8 +80,6 @@ class SqlDatabase(TableDatabase):
         """Convert an error of the database to ``kind``, marked as retryable if a retry may help."""
         return kind(f"{what}: {error}")
 
-    # -- types ------------------------------------------------------------------------------------------------------
-
     def stored_type(self, kind: pa.DataType) -> pa.DataType:
         """Return the type in which values of a type are staged; raise ``TypeError`` if there is none."""
         kind = _STORED.get(kind, kind)
@@ -106,8 +104,6 @@ class SqlDatabase(TableDatabase):
     def written_type(self, connection: Any, kind: pa.DataType) -> str:
         """Return the type of a new column in the database's notation, for a stored type."""
         return self.declared_type(kind)
-
-    # -- tables -----------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def columns(self, connection: Any, path: TablePath) -> list[TableColumn]:
@@ -146,8 +142,6 @@ class SqlDatabase(TableDatabase):
         If the result is empty, the sink does not replace child tables together with merged rows.
         """
         return {}
-
-    # -- staged rows ------------------------------------------------------------------------------------------------
 
     def staged(self, connection: Any, parts: Sequence[StagedPart]) -> str:
         """Return a FROM item for the rows of files; by default, load the files into a temporary table."""

@@ -67,8 +67,6 @@ class Agent(NodeAgent):
                 task.cancel()
             await asyncio.gather(*tasks, stopping, return_exceptions=True)
 
-    # -- for HTTP ---------------------------------------------------------------------------------------------------
-
     @property
     def state(self) -> ClusterState | None:
         return self.leadership.state

@@ -107,13 +107,11 @@ class Dispatcher:
                     with contextlib.suppress(ClusterError):  # logged where the lease was lost
                         await self._leadership.change(state.expire, wall_clock())
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if state is None else self._pause_s()):  # a new lease wakes it
+                    pause_s = SCHEDULE_S if len(self._leadership.members()) > 1 else ALONE_S
+                    async with asyncio.timeout(None if state is None else pause_s):  # a new lease wakes it
                         await self._news.wait()
         finally:
             await self._forget_members()
-
-    def _pause_s(self) -> float:
-        return SCHEDULE_S if len(self._leadership.members()) > 1 else ALONE_S
 
     async def _forget_members(self) -> None:
         members, self._members, self.view, self.reasons = self._members, None, None, {}

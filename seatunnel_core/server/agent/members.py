@@ -47,8 +47,6 @@ class Members:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
-    # -- reports ----------------------------------------------------------------------------------------------------
-
     def view(self, addresses: Iterable[str]) -> Mapping[str, Member]:
         """Return the latest reports of the members at these addresses, and poll them if due; drop other members."""
         now = time.monotonic()
@@ -88,8 +86,6 @@ class Members:
         else:
             if link.answered(question, report):
                 self._on_news()
-
-    # -- orders -----------------------------------------------------------------------------------------------------
 
     def give(self, address: str, orders: Sequence[Mapping[str, Any]]) -> None:
         """Send orders to a member in the background until one fails; repeat unchanged orders only after a pause."""

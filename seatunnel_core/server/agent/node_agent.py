@@ -48,8 +48,6 @@ class NodeAgent:
         """Release all resources. ``with_host`` also ends the worker processes, after a last checkpoint."""
         raise NotImplementedError
 
-    # -- for HTTP ---------------------------------------------------------------------------------------------------
-
     @property
     def state(self) -> ClusterState | None:
         """The cluster's state if this node leads, else ``None``."""

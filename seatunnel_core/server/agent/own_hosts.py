@@ -307,8 +307,6 @@ class OwnHosts:
             await host.ask(host.process.start, boot, job)
             self._hosts[job.job_id] = host
 
-    # -- the end ----------------------------------------------------------------------------------------------------
-
     async def close(self, *, with_hosts: bool) -> None:
         """Release the worker processes: end them after a last checkpoint, or leave them for a later agent."""
         term = max(self._term, self._seen_term())

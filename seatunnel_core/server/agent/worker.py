@@ -176,8 +176,6 @@ class WorkerAgent(NodeAgent):
             self._spark.end()
         await self.planner.close()
 
-    # -- for HTTP ---------------------------------------------------------------------------------------------------
-
     def _nodes(self) -> tuple[str, ...]:
         newest = self._joined.newest()
         return () if newest is None else (*newest.masters, *newest.workers)

@@ -39,9 +39,6 @@ class _Link:
     name: str
 
 
-# -- lists -----------------------------------------------------------------------------------------------------------
-
-
 _FORMAT = Parameter("format", "`html` for a page of links, or `json`.")
 _NODE = Parameter("node", "Address of the node, if several have a file of this name.")
 _FOLLOW = Parameter("follow", "`true` follows the file as it grows, until the client disconnects.")
@@ -112,9 +109,6 @@ def _listed(request: Request, links: Iterable[_Link], headers: dict[str, str]) -
         for each in links
     )
     return HTMLResponse(_PAGE.format(items), headers={**_PAGE_HEADERS, **headers})
-
-
-# -- contents --------------------------------------------------------------------------------------------------------
 
 
 async def _log(agent: Agent, request: Request, _body: bytes) -> Any:

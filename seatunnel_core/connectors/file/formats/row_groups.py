@@ -69,8 +69,6 @@ class RowGroups(SourceFormat):
     def _declared(self) -> bool:
         return declared_table(self.options[opt.SCHEMA_BLOCK]) is not None
 
-    # -- planning -------------------------------------------------------------------------------------------------
-
     def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
         return True
 
@@ -90,8 +88,6 @@ class RowGroups(SourceFormat):
     def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
         groups = [group for body in bodies for group in stored.items(body, "groups")]
         return f"{self.group}s {groups[0]} to {groups[-1]}"
-
-    # -- in tasks -------------------------------------------------------------------------------------------------
 
     def infer(self, file: OpenFile) -> pa.Schema:
         columns = self._footer(file).columns

@@ -61,8 +61,6 @@ class SourceFormat(ABC):
         """Return the columns of the files as far as the options define them: the declared or the fixed ones."""
         return declared
 
-    # -- planning -------------------------------------------------------------------------------------------------
-
     def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
         """Return True if a task must examine the file before it can be divided."""
         return False
@@ -89,8 +87,6 @@ class SourceFormat(ABC):
     def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
         """Return a description of the part of a file in some consecutive splits, for messages."""
         return "the whole file"
-
-    # -- in tasks -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def infer(self, file: OpenFile) -> pa.Schema:

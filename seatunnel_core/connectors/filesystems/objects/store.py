@@ -87,8 +87,6 @@ class ObjectStore(ABC):
     def delete(self, keys: Sequence[str]) -> None:
         """Remove up to 1,000 objects; missing ones are ignored."""
 
-    # -- uploads in parts -----------------------------------------------------------------------------------------
-
     @abstractmethod
     def begin(self, key: str, mark: str) -> str:
         """Start an upload, and return its id."""

@@ -113,8 +113,6 @@ class OssStore(ObjectStore):
         for left in sorted({*keys}.difference(removed)):
             raise PermissionError(errno.EACCES, "the server did not remove it", f"oss://{self.bucket}/{left}")
 
-    # -- uploads in parts -----------------------------------------------------------------------------------------
-
     def begin(self, key: str, mark: str) -> str:
         return str(self._ask(key, lambda client: client.init_multipart_upload(key, headers={_MARK: mark}).upload_id))
 

@@ -143,8 +143,6 @@ class S3Store(ObjectStore):
 
         self._ask("", lambda client: require_deleted(client.delete_objects(Bucket=self.bucket, Delete=wanted)))
 
-    # -- uploads in parts -----------------------------------------------------------------------------------------
-
     def begin(self, key: str, mark: str) -> str:
         given = {"Bucket": self.bucket, "Key": key, "Metadata": {MARK: mark}}
         return str(self._ask(key, lambda client: client.create_multipart_upload(**given)["UploadId"]))

@@ -67,8 +67,6 @@ class DuckDB(Dialect):
         "DuckDB, which stages rows and loads them in the driver"
     )
 
-    # -- connections ----------------------------------------------------------------------------------------------
-
     def open(self, kind: str) -> Any:
         import duckdb
 
@@ -92,8 +90,6 @@ class DuckDB(Dialect):
     def cursor(self, connection: Any) -> Any:
         return connection
 
-    # -- names and strings ----------------------------------------------------------------------------------------
-
     def path(self, written: str) -> TablePath:
         parts = parts_of(written)
         if len(parts) > 3:
@@ -102,8 +98,6 @@ class DuckDB(Dialect):
 
     def table_name(self, path: TablePath) -> str:
         return ".".join(path)
-
-    # -- reading --------------------------------------------------------------------------------------------------
 
     def columns(self, connection: Any, select: str) -> tuple[Column, ...]:
         found = self.ask(connection, f"DESCRIBE SELECT * FROM ({select}\n) AS seatunnel_rows")
@@ -137,8 +131,6 @@ class DuckDB(Dialect):
                 yield fetched(
                     schema, [_fitted(array, column) for array, column in zip(batch.columns, columns, strict=True)]
                 )
-
-    # -- failures -------------------------------------------------------------------------------------------------
 
     def may_pass(self, error: BaseException) -> bool:
         import duckdb

@@ -153,8 +153,6 @@ class PostgreSQL(Dialect):
                 found[LIBPQ.get(name, name)] = value
         return {**found, "options": " ".join(settings)}
 
-    # -- names and strings ----------------------------------------------------------------------------------------
-
     def path(self, written: str) -> TablePath:
         parts = parts_of(written)
         if len(parts) > 3:

@@ -152,9 +152,6 @@ def _time(value: Any) -> time:
     return found
 
 
-# -- writing -------------------------------------------------------------------------------------------------------
-
-
 def text_of_digits(arrow: pa.DataType) -> Any:
     """Return a string type for decimals of more than 15 digits, which a numeric column would round; else ``None``."""
     from sqlalchemy.types import UserDefinedType
