@@ -16,6 +16,7 @@ from seatunnel_core.connectors.mysql_log.events import HEADER, HEADER_BYTES, XaI
 from seatunnel_core.connectors.mysql_log.gtid import (
     Gtid,
     MariaGtid,
+    alters_nothing,
     commit_time_of_event,
     gtid_of_event,
     gtid_of_tagged_event,
@@ -72,6 +73,12 @@ class Transaction:
         if kind == et.MARIA_GTID:
             return maria_gtid_of_event(body, server_id)
         return gtid_of_tagged_event(body) if kind == et.TAGGED_GTID else gtid_of_event(body)
+
+    @property
+    def alters_nothing(self) -> bool:
+        """True if its ALTER TABLE only starts or is rolled back, in MariaDB with ``binlog_alter_two_phase = ON``."""
+        event = self._gtid_event
+        return bool(event) and event[4] == et.MARIA_GTID and alters_nothing(event[HEADER_BYTES:])
 
     @property
     def server_id(self) -> int:

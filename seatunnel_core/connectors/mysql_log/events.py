@@ -73,10 +73,14 @@ class QueryEvent:
     """Error code of the statement on the server if it failed after changing some rows; else 0."""
 
 
-_SIZES = {0: 4, 1: 8, 3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8, 130: 2}
+_SIZES = {0: 4, 1: 8, 3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8}
 """Sizes of status variables by code, in bytes."""
 
 _CATALOG, _CHARSET, _TIME_ZONE, _CATALOG_WITHOUT_NUL, _INVOKER, _DATABASES = 2, 4, 5, 6, 11, 12
+_ALTER_PHASE = 130
+"""Phase of an ALTER TABLE of MariaDB, with the number of its first event if it ends."""
+
+_ALTER_ENDED = 0x04 | 0x08
 _TOO_MANY_DATABASES = 254
 
 
@@ -124,6 +128,8 @@ def _status(fields: Fields) -> tuple[int, tuple[str, ...] | None]:
         elif code == _INVOKER:
             fields.sized()
             fields.sized()
+        elif code == _ALTER_PHASE:
+            fields.take(8 if fields.integer(1) & _ALTER_ENDED else 0)
         elif code in _SIZES:
             fields.take(_SIZES[code])
         else:  # The size of an unknown variable is also unknown.

@@ -264,3 +264,26 @@ def maria_gtid_of_event(body: bytes, server: int) -> MariaGtid:
     fields = Fields(body, "a GTID event")
     sequence, domain = fields.integer(8), fields.integer(4)
     return MariaGtid(domain, server, sequence)
+
+
+_GROUP_COMMIT, _XA = 0x02, 0xC0
+"""Flags of a GTID event of MariaDB after which a commit id or the identifier of a distributed transaction follows."""
+
+_ALTER_STARTED, _ALTER_ROLLED_BACK = 0x02, 0x08
+"""Further flags of ALTER TABLE with ``binlog_alter_two_phase = ON``, in MariaDB 10.8 and later."""
+
+
+def alters_nothing(body: bytes) -> bool:
+    """Return True for a GTID event of MariaDB whose ALTER TABLE only starts, or is rolled back.
+
+    The statement takes effect at a later event, which commits it, or never.
+    """
+    fields = Fields(body, "a GTID event")
+    fields.take(12)
+    flags = fields.integer(1)
+    if flags & _GROUP_COMMIT:
+        fields.take(8)
+    if flags & _XA:
+        fields.take(4)
+        fields.take(fields.integer(1) + fields.integer(1))
+    return bool(fields.left and fields.integer(1) & (_ALTER_STARTED | _ALTER_ROLLED_BACK))

@@ -285,7 +285,7 @@ class LogDecoder:
                 "binlog_format = 'ROW' on the server, and read the changed tables again"
             )
         stopped = None if self._explicit else self._end(Outcome.COMMITTED)
-        if meaning is StatementKind.ROWS or not self._captured.concerned_by(found):
+        if meaning is StatementKind.ROWS or transaction.alters_nothing or not self._captured.concerned_by(found):
             return stopped
         statement = Statement(
             kind=meaning,

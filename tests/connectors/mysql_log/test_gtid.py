@@ -9,6 +9,7 @@ from seatunnel_core.connectors.mysql_log.gtid import (
     Gtid,
     GtidSet,
     MariaGtid,
+    alters_nothing,
     commit_time_of_event,
     gtid_of_event,
     gtid_of_tagged_event,
@@ -144,3 +145,20 @@ def test_identifiers_in_tagged_events(number: int, tag: str) -> None:
     for size in range(needed):
         with pytest.raises(MalformedLogError):
             gtid_of_tagged_event(body[:size])
+
+
+@pytest.mark.parametrize(
+    ("flags", "nothing"),
+    [
+        ("29 02 00 00 00 00 00", True),  # START ALTER
+        ("29 08 03 00 00 00 00 00 00 00", True),  # ROLLBACK ALTER
+        ("29 04 03 00 00 00 00 00 00 00", False),  # COMMIT ALTER
+        ("29 00 00 00 00 00 00", False),
+        ("2b 02 02 02 02 02 02 02 02", False),  # with a commit id, and no further flags
+        ("2b 01 00 00 00 00 00 00 00 02", True),
+        ("69 01 00 00 00 02 01 61 61 62 02", True),  # with the identifier of a distributed transaction
+        ("29", False),
+    ],
+)
+def test_alters_of_mariadb_in_two_phases(flags: str, nothing: bool) -> None:
+    assert alters_nothing(bytes(12) + bytes.fromhex(flags)) is nothing

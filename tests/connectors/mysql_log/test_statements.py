@@ -13,6 +13,7 @@ from seatunnel_core.connectors.mysql_log.errors import (
 from seatunnel_core.connectors.mysql_log.events import QueryEvent, query_of
 from seatunnel_core.connectors.mysql_log.log_decoder import LogDecoder
 from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_of_statement
+from tests.connectors.mysql_log.encoder import LogWriter
 from tests.connectors.mysql_log.small_log import INT, START, decode, insert, rows, started
 
 
@@ -106,13 +107,28 @@ def test_definitions_that_concern_nobody_do_not_end_a_batch() -> None:
     assert [each.reason for each in found] == [Reason.STATEMENT, Reason.END]
 
 
+def test_an_alter_table_in_two_phases_takes_effect_when_it_is_committed() -> None:
+    log = LogWriter(server="10.11.19-MariaDB")
+    log.format()
+    for number, flags in ((1, b"\x29\x02"), (2, b"\x29\x08"), (3, b"\x04\0"), (4, b"\x29\x04")):
+        log.event(162, number.to_bytes(8, "little") + bytes(4) + flags + bytes(9))
+        if number == 3:
+            insert(log)
+            log.xid()
+        else:
+            log.query("ALTER TABLE t ADD a int")
+    first, last = decode(log)
+    assert first.statement is not None
+    assert (first.rows, len(first.transactions), last.rows) == (1, 4, 0)
+
+
 def test_status_variables_of_statements() -> None:
     status = b"\0" + bytes(4) + b"\1" + bytes(8) + b"\6\3std" + b"\3" + bytes(4) + b"\5\3CET" + b"\x0b\1u\1h"
     status += b"\4" + struct.pack("<HHH", 8, 8, 8) + b"\x0c\2a\0b\0" + b"\x0d" + bytes(3) + b"\xf0??"
     head = struct.pack("<IIBHH", 1, 0, 4, 1053, len(status))
     found = query_of(head + status + b"shop\0INSERT '\xe4\x80'")
     assert found == QueryEvent(database="shop", text="INSERT 'ä€'", databases=("a", "b"), error_code=1053)
-    status = b"\x0c\xfe\2\3std\0\4" + struct.pack("<HHH", 28, 8, 8)
+    status = b"\x82\2\x82\4" + bytes(8) + b"\x82\x08" + bytes(8) + b"\x0c\xfe\2\3std\0\4" + struct.pack("<HHH", 28, 8, 8)
     head = struct.pack("<IIBHH", 1, 0, 0, 0, len(status))
     assert query_of(head + status + b"\0SELECT x'\xff").text == "SELECT x'\\xff"
     with pytest.raises(MalformedLogError):
