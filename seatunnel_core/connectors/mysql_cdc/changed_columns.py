@@ -1,12 +1,13 @@
 """Continuation of a resumed job whose tables have changed columns since its cursor was stored."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
 from seatunnel_core.connectors.jdbc.reading import Found
+from seatunnel_core.connectors.mysql_cdc.altered_types import AlteredTypes, sets_charset
 from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, only_changes_columns, path_of
 from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
@@ -53,7 +54,7 @@ class ResumedColumns:
     def applied(self, progress: Progress) -> Progress:
         """Return the progress of the resumed job, which reads behind the change at which it stopped."""
         if progress.is_reported:
-            progress = evolve(progress, stopped="", changed=(), is_reported=False)
+            progress = evolve(progress, stopped="", changed=(), statement="", is_reported=False)
         return evolve(progress, defined=self.defined)
 
 
@@ -97,27 +98,35 @@ def resumed_columns(
             "log does not contain the names of columns; run SET GLOBAL binlog_row_metadata = 'FULL' on the server, and "
             "start a new job"
         )
-    former, defined = former_tables(server, definitions, progress, changed, end)
-    found = [
-        with_recorded_columns(record, each, int_narrowing=int_narrowing) if each.reading.name in former else each
-        for each in tables
-    ]
+    recorded_ones = {
+        each.reading.name: with_recorded_columns(record, each, int_narrowing=int_narrowing) for each in tables
+    }
+    types = {name: AlteredTypes.of(each.columns) for name, each in recorded_ones.items()}
+    former, defined = former_tables(server, definitions, progress, changed, types, end)
+    found = [recorded_ones[each.reading.name] if each.reading.name in former else each for each in tables]
     return ResumedColumns(found, recorded(found, rules, logs_names=logs_names), defined)
 
 
 def former_tables(
-    server: Server, definitions: Definitions, progress: Progress, changed: Collection[str], end: LogPosition
+    server: Server,
+    definitions: Definitions,
+    progress: Progress,
+    changed: Collection[str],
+    types: Mapping[str, AlteredTypes],
+    end: LogPosition,
 ) -> tuple[Collection[str], LogPosition]:
     """Return the tables of which the log has rows from before a change of columns, and the position of the first one.
 
     These are read with their recorded columns, up to the change, at which the job stops. If there are none, the
-    position is the end.
+    position is the end. A later change that only defines columns with the types that they have is no change for rows
+    before it, for example MODIFY with NOT NULL after ADD COLUMN and UPDATE.
 
     Args:
         server: The server.
         definitions: The captured tables as they are now.
         progress: The restored progress.
         changed: Tables whose columns differ from the recorded ones.
+        types: Recorded column types by table; they are updated.
         end: Position up to which the log is searched.
 
     Raises:
@@ -126,23 +135,29 @@ def former_tables(
     """
     seen = _SeenTables(definitions)
     altered, former, first = set(progress.changed), set[str](), end
+    for table in progress.changed:
+        types[table].alter(progress.statement)
     reader = LogReader(server=server, tables=seen)
     for batch in reader.batches(progress.log, end, distributed=Distributed(set(progress.prepared))):
         statement = batch.statement
-        if statement is None or statement.transaction.begin >= end or not only_changes_columns(statement.text):
+        if statement is None or statement.transaction.begin >= end:
             continue
-        begin = statement.transaction.begin
-        for table in definitions.changes(statement):
-            if table in seen.names and table in altered:
+        if sets_charset(statement.text):
+            for each in types.values():
+                each.forget_texts()
+        begin, is_of_columns = statement.transaction.begin, only_changes_columns(statement.text)
+        for table in definitions.changes(statement) if is_of_columns else ():
+            if table in seen.names and table in altered and not types[table].keeps(statement.text):
                 raise SourceChangedError(
                     f"the log has changed rows of {table} before {begin}, where {statement.text[:200]!r} changes its "
                     "columns again: the table no longer has these columns, so the rows cannot be read. Start a new job"
                 )
-            if table in seen.names:
+            if table in seen.names and table not in altered:
                 former.add(table)
                 first = min(first, begin)
+                seen.names.discard(table)
             altered.add(table)
-            seen.names.discard(table)
+            types[table].alter(statement.text)
     if unexplained := sorted(set(changed) - altered):
         raise SourceChangedError(
             f"the columns of {', '.join(unexplained)} have changed since the job started, and the log from "
@@ -170,4 +185,4 @@ class _SeenTables(Tables):
         return False
 
     def concerned_by(self, statement: QueryEvent) -> bool:
-        return self._definitions.concerned_by(statement)
+        return self._definitions.concerned_by(statement) or sets_charset(statement.text)

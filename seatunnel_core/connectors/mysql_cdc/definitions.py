@@ -12,8 +12,8 @@ from seatunnel_core.connectors.mysql_log.change_batch import Statement
 from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
 from seatunnel_core.connectors.mysql_log.events import QueryEvent
 
-_NAME = r"(?:`(?:[^`]|``)+`|\"(?:[^\"\\]|\"\"|\\.)*\"|[\w$]+)"
-_PATH = rf"{_NAME}(?:\s*\.\s*{_NAME})?"
+NAME = r"(?:`(?:[^`]|``)+`|\"(?:[^\"\\]|\"\"|\\.)*\"|[\w$]+)"
+_PATH = rf"{NAME}(?:\s*\.\s*{NAME})?"
 _TOKEN = re.compile(
     r"(?P<comment>/\*(?![!M]).*?\*/|--(?=\s|$)[^\n]*|\#[^\n]*|/\*M?!\d*|\*/)"
     r"|(?P<string>'(?:[^'\\]|''|\\.)*')"
@@ -39,18 +39,33 @@ _TRUNCATE = re.compile(rf"\s*TRUNCATE\s+(?:TABLE\s+)?({_PATH})", _FLAGS)
 _DROP = re.compile(r"\s*DROP\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
 _RENAME = re.compile(r"\s*RENAME\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
 _REPLACE = re.compile(rf"\s*CREATE\s+OR\s+REPLACE\s+TABLE\s+({_PATH})", _FLAGS)
-_DATABASE = re.compile(rf"\s*(?:DROP|ALTER)\s+(?:DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?({_NAME})", _FLAGS)
+_DROP_KEY = re.compile(rf"\s*DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?[`\"]?PRIMARY[`\"]?\s+ON\s+({_PATH})", _FLAGS)
+_DATABASE = re.compile(rf"\s*DROP\s+(?:DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?({NAME})", _FLAGS)
 
 _HARMLESS = re.compile(
     r"(ADD\s+(?:(?:UNIQUE|FULLTEXT|SPATIAL)\b|INDEX\b|KEY\b|FOREIGN\b|CHECK\b|CONSTRAINT\b)"
-    r"|DROP\s+(?:INDEX|KEY|FOREIGN|CHECK)\b|RENAME\s+(?:INDEX|KEY)\b|ALTER\s+INDEX\b"
+    r"|DROP\s+(?:INDEX|KEY|FOREIGN|CHECK|CONSTRAINT)\b|RENAME\s+(?:INDEX|KEY)\b|ALTER\s+(?:INDEX|CHECK|CONSTRAINT)\b"
+    rf"|ALTER\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?{NAME}\s+(?:SET|DROP)\s+DEFAULT\b"
+    r"|(?:DEFAULT\s+)?(?:CHARACTER\s+SET|CHARSET|COLLATE)\b|REMOVE\s+PARTITIONING\b|PARTITION\s+BY\b"
     r"|(?:ENGINE|COMMENT|AUTO_INCREMENT|ROW_FORMAT|KEY_BLOCK_SIZE|ALGORITHM|LOCK|STATS_\w+|MAX_ROWS|MIN_ROWS"
-    r"|AVG_ROW_LENGTH|CHECKSUM|COMPRESSION|FORCE)\b|(?:ENABLE|DISABLE)\s+KEYS\b)",
+    r"|AVG_ROW_LENGTH|CHECKSUM|COMPRESSION|FORCE|TABLESPACE|ENCRYPTION|ENCRYPTED|ENCRYPTION_KEY_ID|PAGE_COMPRESSED"
+    r"|PAGE_COMPRESSION_LEVEL)\b|(?:ENABLE|DISABLE)\s+KEYS\b)",
     _FLAGS,
 )
-"""Clauses of ALTER TABLE that do not change columns, the primary key or rows, unless they also set another engine."""
+"""Clauses of ALTER TABLE that do not change columns, the primary key or rows, unless they also set another engine.
 
-_COLUMN_NAME = rf"((?!(?:COLUMN|IF)\b){_NAME})"
+The default character set of a table is only that of columns that are added later.
+"""
+
+_PRIMARY = re.compile(
+    r"(?:ADD\s+CONSTRAINT\b.*|DROP\s+(?:INDEX|KEY|CONSTRAINT)\s+(?:IF\s+EXISTS\s+)?[`\"]?)PRIMARY\b", _FLAGS
+)
+"""Clauses among them that change the primary key."""
+
+_PARTITIONS = re.compile(r"\s*(?:ADD|REORGANIZE|COALESCE|REBUILD|OPTIMIZE|ANALYZE|CHECK)\s+PARTITION\b", _FLAGS)
+"""Operations on partitions that keep all rows. Each is the only one of its ALTER TABLE."""
+
+_COLUMN_NAME = rf"((?!(?:COLUMN|IF)\b){NAME})"
 _COLUMN = re.compile(
     rf"(?:(?:ADD|DROP|MODIFY|ALTER)\s+(?:COLUMN\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_COLUMN_NAME}"
     rf"|CHANGE\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?{_COLUMN_NAME}\s+{_COLUMN_NAME}"
@@ -63,8 +78,9 @@ _KEY = re.compile(r"\b(?:PRIMARY|KEY|PARTITION|PARTITIONING|SYSTEM|PERIOD|CONSTR
 """Words with which such a clause may change more than the column."""
 
 _ONLY_COLUMNS = re.compile(
-    rf"(ADD\s*\(|(?:ADD|DROP)\s+(?:COLUMN\b|(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|CONSTRAINT)\b){_NAME})"
-    rf"|(?:MODIFY|CHANGE)\b|RENAME\s+COLUMN\b|ALTER\s+(?:COLUMN\b|{_NAME}))",
+    rf"(ADD\s*\(|(?:ADD|DROP)\s+(?:COLUMN\b|(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|CONSTRAINT|INDEX|KEY)\b){NAME})"
+    rf"|(?:MODIFY|CHANGE)\b|RENAME\s+COLUMN\b|ALTER\s+(?:COLUMN\b|{NAME})"
+    r"|CONVERT\s+TO\s+(?:CHARACTER\s+SET|CHARSET)\b)",
     _FLAGS,
 )
 """Clauses of ALTER TABLE that change columns, and nothing else of the rows."""
@@ -118,49 +134,51 @@ class Definitions(CapturedTables):
         return path in self._by_name or not self._rules.restricts(path)
 
     def _changed(
-        self, text: str, database: str, is_harmless: Callable[[str, str], bool] | None = None
+        self,
+        text: str,
+        database: str,
+        has_no_effect: Callable[[str, str], bool] = lambda clause, _: is_harmless(clause),
     ) -> Iterator[str]:
         """Yield the tables that a statement may change.
 
         Args:
             text: The statement.
             database: Default database of the session, in lower case.
-            is_harmless: Returns True for clauses of ALTER TABLE that have no effect on a table; by default those that
+            has_no_effect: Returns True for clauses of ALTER TABLE that have no effect on a table; by default those that
                 have none on any table.
         """
-        is_harmless = is_harmless or _is_harmless
         if self._words.isdisjoint(word.lower() for word in _IDENTIFIER.findall(text)):
             return
         plain = _TOKEN.sub(_without_text, text)
         if (found := _ALTER.match(plain)) is not None:
-            clauses = _clauses(found[3])
+            clauses = [] if _PARTITIONS.match(found[3]) else _clauses(found[3])
             for name in self._captured(found[2], database):
-                if found[1] or not all(is_harmless(clause, name) for clause in clauses):
+                if found[1] or not all(has_no_effect(clause, name) for clause in clauses):
                     yield name  # IGNORE deletes rows without logging them.
             for other in _OTHER.findall(found[3]):
                 yield from self._captured(other, database)
-        elif (found := _TRUNCATE.match(plain) or _REPLACE.match(plain)) is not None:
+        elif (found := _TRUNCATE.match(plain) or _REPLACE.match(plain) or _DROP_KEY.match(plain)) is not None:
             yield from self._captured(found[1], database)
         elif (found := _DROP.match(plain) or _RENAME.match(plain)) is not None:
             for path in re.findall(_PATH, re.sub(r"\s+(?:TO|AS)\s+", ",", found[1], flags=_FLAGS)):
                 yield from self._captured(path, database)
         elif (found := _DATABASE.match(plain)) is not None:
-            dropped = _plain(found[1])
+            dropped = unquoted(found[1])
             yield from (path for (name, _), path in self._captured_names.items() if name == dropped)
 
     def _is_harmless(self, clause: str, table: str) -> bool:
         """Return True if a clause of ALTER TABLE changes neither rows nor selected columns of a captured table."""
-        if _is_harmless(clause, table):
+        if is_harmless(clause):
             return True
         path = self._paths[table]
         if path not in self._by_name or _KEY.search(clause) or (found := _COLUMN.match(clause)) is None:
             return False
         selected = {each.name.lower() for each in self._tables[path]}
-        names = [_plain(each) for each in found.groups() if each is not None]
+        names = [unquoted(each) for each in found.groups() if each is not None]
         return not any(each in selected or self._rules.selects(path, each) for each in names)
 
     def _captured(self, written: str, database: str) -> Iterator[str]:
-        parts = [_plain(each) for each in re.findall(_NAME, written)]
+        parts = [unquoted(each) for each in re.findall(NAME, written)]
         key = (parts[0], parts[1]) if len(parts) > 1 else (database, parts[0])
         if key in self._captured_names:
             yield self._captured_names[key]
@@ -171,7 +189,13 @@ def only_changes_columns(text: str) -> bool:
     found = _ALTER.match(_TOKEN.sub(_without_text, text))
     if found is None or found[1]:
         return False
-    return all(_is_harmless(each) or _is_of_columns(each) for each in _clauses(found[3]))
+    return all(is_harmless(each) or _is_of_columns(each) for each in _clauses(found[3]))
+
+
+def altering_clauses(text: str) -> list[str]:
+    """Return the clauses of an ALTER TABLE without comments and the content of strings; none for other statements."""
+    found = _ALTER.match(_TOKEN.sub(_without_text, text))
+    return [] if found is None else _clauses(found[3])
 
 
 def _is_of_columns(clause: str) -> bool:
@@ -185,7 +209,8 @@ def _without_text(token: re.Match[str]) -> str:
     return token[0] if token["string"] is None else "''"
 
 
-def _plain(name: str) -> str:
+def unquoted(name: str) -> str:
+    """Return a name without quotes, in lower case."""
     quote = name[0]
     return (name[1:-1].replace(quote * 2, quote) if quote in '`"' else name).lower()
 
@@ -193,7 +218,7 @@ def _plain(name: str) -> str:
 def _clauses(text: str) -> list[str]:
     """Return the clauses of ALTER TABLE: the parts between commas outside of parentheses and quotes."""
     found, depth = [""], 0
-    for each in re.findall(rf"{_NAME}|.", text, re.DOTALL):
+    for each in re.findall(rf"{NAME}|.", text, re.DOTALL):
         depth += (each == "(") - (each == ")")
         if each == "," and depth == 0:
             found.append("")
@@ -202,10 +227,9 @@ def _clauses(text: str) -> list[str]:
     return [clause.strip() for clause in found]
 
 
-def _is_harmless(clause: str, _: str = "") -> bool:
-    if re.match(r"ADD\s+CONSTRAINT\b.*\bPRIMARY\b", clause, _FLAGS):
-        return False
-    if _OTHER_ENGINE.search(_PARENTHESES.sub("", clause)):
+def is_harmless(clause: str) -> bool:
+    """Return True if a clause of ALTER TABLE changes neither columns nor the primary key or rows."""
+    if _PRIMARY.match(clause) or _OTHER_ENGINE.search(_PARENTHESES.sub("", clause)):
         return False
     return not clause or _HARMLESS.match(clause) is not None
 

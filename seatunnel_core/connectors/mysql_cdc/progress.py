@@ -85,6 +85,9 @@ class Progress:
     changed: tuple[str, ...] = ()
     """Tables with changed columns, at whose change reading stopped; empty if the job cannot be resumed after it."""
 
+    statement: str = ""
+    """Statement that changed these columns."""
+
     is_reported: bool = False
     """True if the change was returned to the engine, so that the next poll stops the pipeline."""
 
@@ -107,6 +110,7 @@ class Progress:
             "committed_ms": self.committed_ms,
             "stopped": self.stopped,
             "changed": [*self.changed],
+            "statement": self.statement,
             "is_reported": self.is_reported,
             "defined": None if self.defined is None else str(self.defined),
         }
@@ -129,6 +133,7 @@ class Progress:
             committed_ms=stored.number(cursor, "committed_ms") if "committed_ms" in cursor else 0,
             stopped=stored.text(cursor, "stopped"),
             changed=tuple(stored.texts(cursor, "changed")) if "changed" in cursor else (),
+            statement=stored.text(cursor, "statement") if "statement" in cursor else "",
             is_reported=bool(cursor.get("is_reported")),
             defined=None if cursor.get("defined") is None else position_of(stored.text(cursor, "defined")),
         )
@@ -151,7 +156,8 @@ class Progress:
         stop = read if fact.get("ended") else self.stop
         changed = tuple(stored.texts(fact, "changed")) if "changed" in fact else ()
         stopped = stored.text(fact, "stopped")
-        return evolve(found, log=read, reading=None, stop=stop, stopped=stopped, changed=changed)
+        statement = stored.text(fact, "statement") if "statement" in fact else ""
+        return evolve(found, log=read, reading=None, stop=stop, stopped=stopped, changed=changed, statement=statement)
 
     @property
     def is_copying(self) -> bool:

@@ -54,7 +54,7 @@ class RangeReader:
         window = WindowFilter.of(self.body)
         limit = LIMIT_BYTES if window is None else None
         read, ended, committed = self.start, False, dict[str, int]()
-        stopped, changed = "", list[str]()
+        stopped, changed, statement = "", list[str](), ""
         numbers = RowNumbers()
         distributed = Distributed(set(stored.texts(self.body, "prepared")))
         for batch in self.log.batches(self.start, self.end, limit_bytes=limit, distributed=distributed):
@@ -67,12 +67,16 @@ class RangeReader:
             is_beyond = len(inside) < len(batch.transactions)
             read = max([end, *(each.end for each in inside)]) if is_beyond else batch.position
             stopped, changed = self._redefined(batch, end, is_copying=window is not None)
+            if changed and batch.statement is not None:
+                statement = batch.statement.text
             if stopped or is_beyond:
                 break
         prepared = sorted(distributed.prepared)
         if window is None:
             found = {"read": str(max(read, self.start)), "stopped": stopped, "prepared": prepared, "ended": ended}
-            context.report_fact({**found, **committed, **({"changed": changed} if changed else {})})
+            context.report_fact(
+                {**found, **committed, **({"changed": changed, "statement": statement} if changed else {})}
+            )
         elif stopped:
             raise SourceChangedError(stopped)
         else:

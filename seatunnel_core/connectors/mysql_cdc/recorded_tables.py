@@ -43,9 +43,21 @@ def same_tables(
 
 
 def known_tables(
-    record: bytes, tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False
+    record: bytes,
+    tables: Sequence[Found],
+    rules: ColumnRules = EVERY_COLUMN,
+    *,
+    logs_names: bool = False,
+    is_copying: bool = True,
 ) -> list[Found]:
     """Return the tables of a record, in its order, with the columns that they have now.
+
+    Args:
+        record: The record.
+        tables: The tables as they are now.
+        rules: Masks of the columns, and filters of the rows.
+        logs_names: True if the log contains the names of columns.
+        is_copying: True if the tables are still divided, so that their split columns count.
 
     Raises:
         SourceChangedError: A table was removed, or has another key or another split column.
@@ -72,7 +84,7 @@ def known_tables(
                 "new job"
             )
         for part, what in (("key", "key"), ("split", "column by which it is divided, or its order,")):
-            if now[part] != then[part]:
+            if now[part] != then[part] and (part == "key" or is_copying):
                 raise SourceChangedError(
                     f"the {what} of {name} has changed since the job started, from {_shown(then[part])} to "
                     f"{_shown(now[part])}; restore the table and the options, or start a new job"

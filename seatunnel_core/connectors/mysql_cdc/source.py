@@ -177,10 +177,10 @@ class MySQLCdcSource(Source):
         assert self._state is not None
         logs_names = self._state.logs_names
         self._defined = progress.defined
-        known = known_tables(record, tables, rules, logs_names=logs_names)
+        known = known_tables(record, tables, rules, logs_names=logs_names, is_copying=progress.is_copying)
         if progress.changed or changed_columns(record, known):
             tables, end = defined_tables(self._server, self._state, self._look_again)
-            known = known_tables(record, tables, rules, logs_names=logs_names)
+            known = known_tables(record, tables, rules, logs_names=logs_names, is_copying=progress.is_copying)
             self._columns = resumed_columns(
                 self._server, known, progress, record, end, rules, logs_names=logs_names, int_narrowing=self._narrowing
             )
