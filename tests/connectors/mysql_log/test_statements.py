@@ -128,7 +128,8 @@ def test_status_variables_of_statements() -> None:
     head = struct.pack("<IIBHH", 1, 0, 4, 1053, len(status))
     found = query_of(head + status + b"shop\0INSERT '\xe4\x80'")
     assert found == QueryEvent(database="shop", text="INSERT 'ä€'", databases=("a", "b"), error_code=1053)
-    status = b"\x82\2\x82\4" + bytes(8) + b"\x82\x08" + bytes(8) + b"\x0c\xfe\2\3std\0\4" + struct.pack("<HHH", 28, 8, 8)
+    phases = b"\x82\2\x82\4" + bytes(8) + b"\x82\x08" + bytes(8)
+    status = phases + b"\x0c\xfe\2\3std\0\4" + struct.pack("<HHH", 28, 8, 8)
     head = struct.pack("<IIBHH", 1, 0, 0, 0, len(status))
     assert query_of(head + status + b"\0SELECT x'\xff").text == "SELECT x'\\xff"
     with pytest.raises(MalformedLogError):
