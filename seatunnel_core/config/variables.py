@@ -17,7 +17,7 @@ from seatunnel_core.config.document import Block, Entry, Items, Position, Scalar
 from seatunnel_core.config.limits import PIECE
 from seatunnel_core.config.problem import Problems, nearest
 from seatunnel_core.errors import UsageError
-from seatunnel_storage_api.secret import Resolved, begins_reference, holds_secret
+from seatunnel_storage_api.secret import HIDDEN, Resolved, begins_reference, holds_secret
 
 RESERVED = frozenset(
     {
@@ -43,6 +43,7 @@ _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
 """Keys with secrets in their values, although the key names do not suggest it."""
 
+_SALT = re.compile(r"(\bwith\.salt\.).*", re.DOTALL | re.IGNORECASE)
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
@@ -121,6 +122,11 @@ def is_place(key: str) -> bool:
 def is_secret_place(keys: Sequence[str]) -> bool:
     """Return True if the value at this path is a secret, or is treated like one when shown and stored."""
     return any(holds_secret(key) or _HOLDING_SECRETS.search(key) for key in keys)
+
+
+def without_salt(key: str) -> str:
+    """Return a key without the salt that a property of Debezium has in its name."""
+    return _SALT.sub(rf"\1{HIDDEN}", key)
 
 
 def has_variable(text: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from seatunnel_core.config.document import Block, Items, Scalar, Value
 from seatunnel_core.config.file import parse
 from seatunnel_core.config.problem import Problems
-from seatunnel_core.config.variables import Variables, is_secret_place
+from seatunnel_core.config.variables import Variables, is_secret_place, without_salt
 from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import HIDDEN, shown
 
@@ -16,7 +16,6 @@ LONGEST = 64 * 1024
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
-_SALT = re.compile(r"(\bwith\.salt\.).*", re.DOTALL | re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 
 
@@ -68,7 +67,7 @@ def _key(key: str, above: tuple[str, ...]) -> str:
     """Return a key as HOCON, without the salt in a Debezium property's name."""
     if ".with.salt." in f".{'.'.join(above)}.".lower():
         key = HIDDEN
-    key = _SALT.sub(rf"\1{HIDDEN}", key)
+    key = without_salt(key)
     return key if _PLAIN_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)
 
 

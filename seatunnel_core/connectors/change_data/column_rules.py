@@ -1,13 +1,14 @@
 """Selected and masked columns of captured tables, and filters of their rows, from the options."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
+from seatunnel_core.config.variables import without_salt
 from seatunnel_core.connector_api.batch import Batch
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
@@ -21,6 +22,7 @@ from seatunnel_core.connectors.change_data.options import (
     TABLE_CONFIG,
 )
 from seatunnel_core.connectors.change_data.row_filter import RowFilter
+from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.fetched import Fetched
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
@@ -32,7 +34,6 @@ _OF_COLUMNS = re.compile(r"column\.(mask|truncate|include|exclude|whitelist|blac
 _ASTERISKS = re.compile(r"column\.mask\.with\.(\d{1,5})\.chars")
 _TRUNCATION = re.compile(r"column\.truncate\.to\.(\d{1,9})\.chars")
 _HASH = re.compile(r"column\.mask\.hash\.v2\.(SHA-?256)\.with\.salt\.(.+)", re.IGNORECASE | re.DOTALL)
-_SALT = re.compile(r"(\.with\.salt)\..*", re.DOTALL | re.IGNORECASE)
 
 
 _Entry = TypeVar("_Entry")
@@ -70,9 +71,13 @@ class ColumnRules:
     filters: tuple[tuple[TablePath, RowFilter], ...] = ()
     """Filters of the rows of single tables, likewise."""
 
-    included: re.Pattern[str] | None = None
-    excluded: re.Pattern[str] | None = None
+    included: tuple[re.Pattern[str], ...] = ()
+    """Patterns of the whole names of selected columns; empty to select all."""
+
+    excluded: tuple[re.Pattern[str], ...] = ()
     masks: tuple[MaskRule, ...] = field(default=(), repr=False)
+    _by_column: dict[str, MaskRule | None] = field(factory=dict, init=False, eq=False, repr=False)
+    """Masks by the whole name of a column, so that patterns are matched once."""
 
     @classmethod
     def of(cls, options: Options) -> "ColumnRules":
@@ -90,23 +95,23 @@ class ColumnRules:
         return cls(
             listed=tuple((path, frozenset(columns)) for path, columns in listed if columns),
             filters=tuple((path, RowFilter.parse(text)) for path, text in filters if text),
-            included=_pattern(INCLUDED, given[INCLUDED]) if given.get(INCLUDED) else None,
-            excluded=_pattern(EXCLUDED, given[EXCLUDED]) if given.get(EXCLUDED) else None,
+            included=_patterns(INCLUDED, given[INCLUDED]) if given.get(INCLUDED) else (),
+            excluded=_patterns(EXCLUDED, given[EXCLUDED]) if given.get(EXCLUDED) else (),
             masks=tuple(_masks(given)),
         )
 
     def restricts(self, path: TablePath) -> bool:
         """Return True if some columns of a table may not be selected."""
-        return self.included is not None or self.excluded is not None or self._listed(path) is not None
+        return bool(self.included or self.excluded) or self._listed(path) is not None
 
     def selects(self, path: TablePath, column: str) -> bool:
         """Return True if a column is selected; a later column of the table may be, too."""
         listed, name = self._listed(path), _name(path, column)
         if listed is not None and column not in listed:
             return False
-        if self.included is not None and not self.included.fullmatch(name):
+        if self.included and not any(each.fullmatch(name) for each in self.included):
             return False
-        return self.excluded is None or not self.excluded.fullmatch(name)
+        return not any(each.fullmatch(name) for each in self.excluded)
 
     def selection(self, found: Found) -> Found:
         """Return a table with its selected columns only, and with the part of its filter that the server can check.
@@ -129,20 +134,19 @@ class ColumnRules:
         if row_filter is None:
             return found
         row_filter.require_valid(found)
-        where = row_filter.sql(found.reading.dialect.quoted)
+        where = row_filter.sql(found)
         return evolve(found, reading=evolve(found.reading, where=where)) if where else found
 
     def require_valid(self, tables: Sequence[Found]) -> None:
-        """Check that each mask has a column, and can be applied to all of them.
+        """Check that each mask can be applied to all of its columns.
 
         Raises:
-            SourceError: A mask has no column, or a column of a key or of a wrong type; or a column has two masks.
+            SourceError: A mask has a column of a key or of a wrong type; or a column has two masks.
         """
-        names = list[str]()
         for found in tables:
             for column in found.columns:
-                names.append(_name(path_of(found), column.name))
-                rules = [rule for rule in self.masks if rule.matches(names[-1])]
+                name = _name(path_of(found), column.name)
+                rules = [rule for rule in self.masks if rule.matches(name)]
                 where = f"{found.reading.name}, column {column.name} ({column.declared})"
                 if len(rules) > 1:
                     raise SourceError(f"{where}: {' and '.join(rule.shown for rule in rules)} both apply; remove one")
@@ -150,13 +154,19 @@ class ColumnRules:
                     raise SourceError(f"{where}: {rules[0].shown} applies to a column of the key; exclude the column")
                 if rules and (problem := rules[0].mask.problem(column.arrow)):
                     raise SourceError(f"{where}: {rules[0].shown} cannot be applied: {problem}")
+
+    def require_matched(self, tables: Sequence[Found]) -> None:
+        """Raise ``SourceError`` if a pattern matches no column; not for resumed jobs, which may have lost it."""
+        every = _names(tables, lambda found: (*found.columns, *(found.table.columns if found.table else ())))
+        for name, patterns in ((INCLUDED, self.included), (EXCLUDED, self.excluded)):
+            for each in patterns:
+                if not any(map(each.fullmatch, every)):
+                    raise _unmatched(each, name, "column")
+        selected = _names(tables, lambda found: found.columns)
         for rule in self.masks:
             for each in rule.columns:
-                if not any(map(each.fullmatch, names)):
-                    raise SourceError(
-                        f"option 'debezium': {each.pattern!r} of {rule.shown} matches no selected column of the "
-                        "captured tables"
-                    )
+                if not any(map(each.fullmatch, selected)):
+                    raise _unmatched(each, rule.shown, "selected column")
 
     def shown(self, found: Found) -> Found:
         """Return a table with the types of its emitted rows: masked columns are text."""
@@ -208,10 +218,21 @@ class ColumnRules:
         return row_filter.met(changes.rows, changes.misfits)
 
     def recorded(self, found: Found) -> dict[str, str]:
-        """Return the filter and the masks of a table, with digests of salts, to recognize a change of the options."""
+        """Return the filter of a table and all masks, with digests of salts, to recognize a change of the options.
+
+        Masks are recorded as the user wrote them, because the columns of the table may change.
+        """
+        return self._recorded_filter(found) | {
+            rule.recorded: ", ".join(each.pattern for each in rule.columns) for rule in self.masks
+        }
+
+    def recorded_by_column(self, found: Found) -> dict[str, str]:
+        """Return the filter and the masks of the columns of a table, as earlier versions recorded them."""
+        return self._recorded_filter(found) | {name: rule.recorded for name, rule in self._masks(found).items()}
+
+    def _recorded_filter(self, found: Found) -> dict[str, str]:
         row_filter = self.row_filter(found)
-        filtered = {} if row_filter is None else {"": row_filter.text}
-        return filtered | {name: rule.recorded for name, rule in self._masks(found).items()}
+        return {} if row_filter is None else {"": row_filter.text}
 
     def masked(self, batch: Batch, found: Found) -> Batch:
         """Return rows of a table with its masks applied."""
@@ -232,9 +253,11 @@ class ColumnRules:
     def _masks(self, found: Found) -> Mapping[str, MaskRule]:
         """Return the masks of a table by column."""
         masks = {}
-        for column in found.columns:
+        for column in found.columns if self.masks else ():
             name = _name(path_of(found), column.name)
-            rule = next((rule for rule in self.masks if rule.matches(name)), None)
+            if name not in self._by_column:
+                self._by_column[name] = next((rule for rule in self.masks if rule.matches(name)), None)
+            rule = self._by_column[name]
             if rule is not None:
                 masks[column.name] = rule
         return masks
@@ -272,25 +295,32 @@ def _name(path: TablePath, column: str) -> str:
     return ".".join((*path, column))
 
 
+def _names(tables: Sequence[Found], columns: Callable[[Found], Sequence[Column]]) -> list[str]:
+    """Return the whole names of columns of tables."""
+    return [_name(path_of(found), column.name) for found in tables for column in columns(found)]
+
+
+def _unmatched(pattern: re.Pattern[str], rule: str, what: str) -> SourceError:
+    return SourceError(f"option 'debezium': {pattern.pattern!r} of {rule} matches no {what} of the captured tables")
+
+
 def _patterns(name: str, written: str) -> tuple[re.Pattern[str], ...]:
     """Return comma-separated regular expressions for whole names."""
     parts = (part.strip() for part in re.split(r"(?<!\\),", written))
     try:
-        return tuple(re.compile(part, re.IGNORECASE) for part in parts if part)
+        found = tuple(re.compile(part, re.IGNORECASE) for part in parts if part)
     except re.error as error:
         raise UsageError(f"option 'debezium': {name} = {written!r} is not a regular expression: {error}") from None
-
-
-def _pattern(name: str, written: str) -> re.Pattern[str]:
-    """Return the pattern of comma-separated regular expressions; one of them needs to match the whole name."""
-    return re.compile("|".join(f"(?:{each.pattern})" for each in _patterns(name, written)), re.IGNORECASE)
+    if not found:
+        raise UsageError(f"option 'debezium': {name} names no column; remove it, or set a regular expression")
+    return found
 
 
 def _masks(given: Mapping[str, str]) -> Iterator[MaskRule]:
     for name, written in given.items():
         if not is_rule(name) or name in (INCLUDED, EXCLUDED):
             continue
-        shown = _SALT.sub(r"\1.***", name)
+        shown = without_salt(name)
         mask: Mask
         if found := _ASTERISKS.fullmatch(name):
             mask = Asterisks(int(found[1]))
@@ -303,7 +333,4 @@ def _masks(given: Mapping[str, str]) -> Iterator[MaskRule]:
                 f"option 'debezium': {shown} is not supported; {INCLUDED}, {EXCLUDED}, column.mask.with.N.chars, "
                 "column.truncate.to.N.chars and column.mask.hash.v2.SHA-256.with.salt.SALT are"
             )
-        columns = _patterns(shown, written)
-        if not columns:
-            raise UsageError(f"option 'debezium': {shown} names no column; remove it, or set a regular expression")
-        yield MaskRule(shown=shown, columns=columns, mask=mask)
+        yield MaskRule(shown=shown, columns=_patterns(shown, written), mask=mask)

@@ -49,9 +49,11 @@ class Emission:
         if self.messages is not None:
             self.messages.require_supported([self.rules.shown(each) for each in tables])
 
-    def chunk_rows(
-        self, found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext
-    ) -> Iterator[Batch]:
+    def require_matched(self, tables: Sequence[Found]) -> None:
+        """Raise ``SourceError`` if a pattern of a new job matches no column of the tables."""
+        self.rules.require_matched(tables)
+
+    def fitted(self, found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
         """Yield the rows of a chunk for ``chunk``, and then report its mark; see ``chunk_batches``."""
         return chunk_batches(found, rows, number, where, context, self.rules)
 
@@ -59,7 +61,7 @@ class Emission:
         """Yield the rows of a chunk.
 
         Args:
-            batches: The rows as ``chunk_rows`` yields them.
+            batches: The rows as ``fitted`` yields them.
             found: Their table.
             where: The block ``source`` of their messages, without ``ts_ms``.
         """

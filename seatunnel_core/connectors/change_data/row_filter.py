@@ -15,6 +15,7 @@ from attrs import frozen
 
 from seatunnel_core.connector_api.errors import SourceError, UsageError
 from seatunnel_core.connectors.change_data.emitted import Flags
+from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.fetched import Misfit
 from seatunnel_core.connectors.jdbc.reading import Found
 
@@ -118,9 +119,13 @@ class RowFilter:
             found &= met
         return found
 
-    def sql(self, quoted: Callable[[str], str]) -> str:
-        """Return the conditions that a server can check, so that it returns fewer rows; ``""`` for none."""
-        return " AND ".join(filter(None, (each.sql(quoted) for each in self.conditions)))
+    def sql(self, found: Found) -> str:
+        """Return the conditions that the server of a table can check, so that it returns fewer rows; ``""`` for none.
+
+        It reads the number 24 as the year 2024 if the column is a YEAR, so it does not check conditions on years.
+        """
+        checked = (each for each in self.conditions if not _is_year(found.column(each.column, _OPTION)))
+        return " AND ".join(filter(None, (each.sql(found.reading.dialect.quoted) for each in checked)))
 
 
 class _Tokens:
@@ -174,6 +179,10 @@ class _Tokens:
 
     def _error(self, at: int) -> UsageError:
         return UsageError(f"option {_OPTION!r}: {self._text!r}, at {self._text[at:].strip()[:30]!r}: {_EXPECTED}")
+
+
+def _is_year(column: Column) -> bool:
+    return column.declared.lower().startswith("year")
 
 
 def _plain(name: str) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from attrs import evolve, field, frozen
 
 from seatunnel_core.connector_api.errors import SourceChangedError
-from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
+from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules, path_of
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.altered_types import AlteredTypes, sets_charset
-from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, only_changes_columns, path_of
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, only_changes_columns
 from seatunnel_core.connectors.mysql_cdc.log_reader import Distributed, LogReader
 from seatunnel_core.connectors.mysql_cdc.progress import Progress
 from seatunnel_core.connectors.mysql_cdc.recorded_tables import changed_columns, recorded, with_recorded_columns

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules
+from seatunnel_core.connectors.change_data.column_rules import EVERY_COLUMN, ColumnRules, path_of
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_log.captured_tables import CapturedTables
@@ -103,8 +103,8 @@ class Definitions(CapturedTables):
         """
         self._rules = rules
         self._by_name = {path_of(each) for each in tables if logs_names and rules.restricts(path_of(each))}
-        super().__init__({path: self._declared(each) for each in tables for path in [path_of(each)]})
-        names = {path_of(each): each.reading.name for each in tables}
+        super().__init__({(base, name): self._declared(each) for each in tables for base, name in [path_of(each)]})
+        names = {(base, name): each.reading.name for each in tables for base, name in [path_of(each)]}
         self._captured_names = {(database.lower(), name.lower()): path for (database, name), path in names.items()}
         self._paths = {name: path for path, name in names.items()}
         self._words = {word for path in self._captured_names for name in path for word in _IDENTIFIER.findall(name)}
@@ -232,13 +232,6 @@ def is_harmless(clause: str) -> bool:
     if _PRIMARY.match(clause) or _OTHER_ENGINE.search(_PARENTHESES.sub("", clause)):
         return False
     return not clause or _HARMLESS.match(clause) is not None
-
-
-def path_of(found: Found) -> tuple[str, str]:
-    """Return the database and the name of a captured table."""
-    assert found.reading.path is not None
-    database, name = found.reading.path
-    return database, name
 
 
 def logged_columns(found: Found) -> tuple[Column, ...]:

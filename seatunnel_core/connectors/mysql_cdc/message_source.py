@@ -9,10 +9,12 @@ import numpy.typing as npt
 from seatunnel_core.connectors.change_data.messages import rows_of_events
 from seatunnel_core.connectors.mysql_log.change_batch import TableChanges, Transaction
 from seatunnel_core.connectors.mysql_log.position import LogPosition
+from seatunnel_core.connectors.tables.table_path import TablePath
 
 
-def read_at(database: str, table: str, planned: LogPosition) -> Mapping[str, Any]:
+def read_at(path: TablePath, planned: LogPosition) -> Mapping[str, Any]:
     """Return the block for rows of a chunk, whose rows have all changes before the position ``planned``."""
+    database, table = path
     return _block(database, table, 0, None, planned.file, planned.offset, 0)
 
 

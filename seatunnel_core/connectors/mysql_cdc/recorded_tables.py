@@ -1,7 +1,7 @@
 """Record of the captured tables at the start of the job, in the cursor of the source."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -71,9 +71,9 @@ def known_tables(
                 f"the table {name} is no longer captured: it was dropped, or the options changed; start a new job"
             )
         now = _record(table, rules, logs_names=logs_names)
-        if now.get("masks") != then.get("masks"):
+        if not _has_rules(table, then, rules):
             raise SourceChangedError(
-                f"the masks or the filter of {name} have changed since the job started; restore them, or start a new "
+                f"the masks, or the filter of {name}, have changed since the job started; restore them, or start a new "
                 "job"
             )
         is_same = now["columns"] == then["columns"]
@@ -130,10 +130,20 @@ def _record(table: Found, rules: ColumnRules, *, logs_names: bool) -> dict[str, 
     return {
         "columns": _columns(table),
         **({"all": every} if every and not logs_names else {}),
-        **({"masks": masks} if (masks := rules.recorded(table)) else {}),
+        **({"rules": written} if (written := rules.recorded(table)) else {}),
         "key": [*table.schema().primary_key],
         "split": None if split is None else [split.name, split.order],
     }
+
+
+def _has_rules(table: Found, then: Mapping[str, Any], rules: ColumnRules) -> bool:
+    """Return True if a table has the filter and the masks of its record."""
+    if "rules" in then:
+        return bool(then["rules"] == rules.recorded(table))
+    # An earlier version recorded the mask of each column. Only columns that exist then and now are comparable.
+    masks, now = then.get("masks", {}), rules.recorded_by_column(table)
+    both = {"", *(column[0] for column in then["columns"])} & {"", *(column.name for column in table.columns)}
+    return all(masks.get(name) == now.get(name) for name in both)
 
 
 def _columns(table: Found) -> list[list[str]]:

@@ -26,6 +26,7 @@ from seatunnel_core.connector_api.values import Split
 from seatunnel_core.connectors.change_data import options as shared
 from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.chunks import Chunks
+from seatunnel_core.connectors.change_data.column_rules import path_of
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.table_choice import TableChoice, named
 from seatunnel_core.connectors.jdbc import options as jdbc
@@ -39,7 +40,7 @@ from seatunnel_core.connectors.mysql_cdc.capture_progress import Observed, captu
 from seatunnel_core.connectors.mysql_cdc.changed_columns import ResumedColumns, defined_tables, resumed_columns
 from seatunnel_core.connectors.mysql_cdc.chunk_places import DIVISIBLE
 from seatunnel_core.connectors.mysql_cdc.chunk_reader import ChunkReader
-from seatunnel_core.connectors.mysql_cdc.definitions import Definitions, path_of
+from seatunnel_core.connectors.mysql_cdc.definitions import Definitions
 from seatunnel_core.connectors.mysql_cdc.job_start import first_progress
 from seatunnel_core.connectors.mysql_cdc.log_reader import LogReader
 from seatunnel_core.connectors.mysql_cdc.message_source import read_at
@@ -130,9 +131,10 @@ class MySQLCdcSource(Source):
     # -- planning -------------------------------------------------------------------------------------------------
 
     def require_input(self) -> None:
-        self._look()
+        self._emission.require_matched(self._look())
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
+        self.require_input()
         return self._emission.schemas(self._look())
 
     def planned_reading(self) -> Sequence[str]:
@@ -159,9 +161,8 @@ class MySQLCdcSource(Source):
         self._look()
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        schemas = self.planned_schemas()
-        splits = [split_of(index, body) for index, body in enumerate(inspected)]
-        return Enumeration(schemas=schemas, splits=tuple(splits))
+        schemas = self._emission.schemas(self._look()) if inspected else self.planned_schemas()
+        return Enumeration(schemas=schemas, splits=tuple(split_of(*each) for each in enumerate(inspected)))
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
         """Return the schemas of the rows from the cursor on; after a restart, this process keeps its columns."""
@@ -327,8 +328,8 @@ class MySQLCdcSource(Source):
         (where,) = self.describe([split])
         named = f"{self._server.dialect.address}, {where}"
         try:
-            batches = self._emission.chunk_rows(found, reader.rows(), stored.number(body, "chunk"), named, context)
-            yield from self._emission.chunk(batches, found, read_at(*path_of(found), reader.planned))
+            batches = self._emission.fitted(found, reader.rows(), stored.number(body, "chunk"), named, context)
+            yield from self._emission.chunk(batches, found, read_at(path_of(found), reader.planned))
         except SourceError:
             raise
         except Exception as error:

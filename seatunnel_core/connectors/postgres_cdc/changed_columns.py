@@ -26,12 +26,12 @@ def with_present_columns(state: Capture, tables: Sequence[Captured], *, emits_ro
             emits messages.
     """
     for table, (_, shape) in zip(tables, state.tables, strict=True):
-        if table.shape.partition("-")[2] != shape.partition("-")[2]:
+        if not table.has_masks(shape):
             raise SourceChangedError(
-                f"the masks or the filter of {table.name} have changed since the job started; restore them, or start a "
-                "new job"
+                f"the masks, or the filter of {table.name}, have changed since the job started; restore them, or start "
+                "a new job"
             )
-    changed = [table.name for table, (_, shape) in zip(tables, state.tables, strict=True) if table.shape != shape]
+    changed = [table.name for table, (_, shape) in zip(tables, state.tables, strict=True) if not table.has_shape(shape)]
     if changed and (state.chunks.table < len(tables) or state.waiting or state.marks or not state.log):
         raise SourceChangedError(
             f"the columns of {', '.join(changed)} have changed while the tables were being copied, so the copied rows "

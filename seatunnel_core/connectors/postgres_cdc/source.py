@@ -140,6 +140,7 @@ class PostgresCdcSource(Source):
                 problems = identity_problems(connection, self._found(connection), full=self._settings.full)
         if problems:
             raise CaptureSetupError("; ".join(problems))
+        self._emission.require_matched([table.found for table in self._tables])
 
     def planned_schemas(self) -> tuple[TableSchema, ...]:
         self.require_input()
@@ -360,10 +361,9 @@ class PostgresCdcSource(Source):
     def _chunk(self, body: Mapping[str, Any], context: ReadContext, where: str) -> Iterator[Batch]:
         (table,) = in_order(self._tables, [body["table"]])
         require_same_columns(table, body["shape"])
-        rows = chunk_rows(self._dialect, table.found, body, body["snapshot"])
-        named = f"{self._settings.address}, {where}"
-        batches = self._emission.chunk_rows(table.found, rows, body["number"], named, context)
-        return self._emission.chunk(batches, table.found, read_at(self._settings.address.database, table.path))
+        address, rows = self._settings.address, chunk_rows(self._dialect, table.found, body, body["snapshot"])
+        batches = self._emission.fitted(table.found, rows, body["number"], f"{address}, {where}", context)
+        return self._emission.chunk(batches, table.found, read_at(address.database, table.path))
 
     def describe(self, splits: Sequence[Split]) -> Sequence[str]:
         return [described(split.body) for split in splits]

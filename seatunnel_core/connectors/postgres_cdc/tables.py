@@ -53,7 +53,10 @@ class Captured:
     path: TableName
     found: Found
     masks: Mapping[str, str] = field(factory=dict)
-    """Names of the masks, by column, and the filter with an empty name."""
+    """Columns of the masks, by their names, and the filter with an empty name."""
+
+    former_masks: Mapping[str, str] = field(factory=dict)
+    """Names of the masks by column, and the filter with an empty name: earlier versions compared these."""
 
     filtered: tuple[str, ...] = ()
     """Columns of the filter."""
@@ -69,6 +72,19 @@ class Captured:
         schema = self.found.schema()
         columns = f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}"
         return f"{_digest(columns)}-{_digest(str(sorted(self.masks.items())))}" if self.masks else _digest(columns)
+
+    def has_masks(self, shape: str) -> bool:
+        """Return True if a shape, which an earlier version may have recorded, is of the same masks and filter."""
+        masks = shape.partition("-")[2]
+        return masks in (_masks_of(self.masks), _masks_of(self.former_masks))
+
+    def has_shape(self, shape: str) -> bool:
+        """Return True if the table has a shape, which an earlier version may have recorded."""
+        return self.shape.partition("-")[0] == shape.partition("-")[0] and self.has_masks(shape)
+
+
+def _masks_of(masks: Mapping[str, str]) -> str:
+    return _digest(str(sorted(masks.items()))) if masks else ""
 
 
 def _digest(text: str) -> str:
@@ -122,6 +138,7 @@ def captured_tables(
             path=table,
             found=found,
             masks=rules.recorded(found),
+            former_masks=rules.recorded_by_column(found),
             filtered=() if (row_filter := rules.row_filter(found)) is None else row_filter.columns,
         )
         for table, each in _found(dialect, settings, tables, published, configured, rules)
@@ -204,7 +221,7 @@ def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured
 
 def require_same_columns(table: Captured, shape: str) -> None:
     """Raise ``SourceChangedError`` unless a table has the shape that it had when a chunk was planned."""
-    if table.shape != shape:
+    if not table.has_shape(shape):
         now = ", ".join(f"{each.name} {each.type}" for each in table.found.schema().columns)
         raise SourceChangedError(
             f"the columns, masks or filter of {table.name} have changed since the job started; now they are {now}. "

@@ -16,6 +16,7 @@ from seatunnel_core.connectors.change_data import options as opt
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.emission import Emission
 from seatunnel_core.connectors.change_data.masks import Asterisks, SaltedHash, Truncation
+from seatunnel_core.connectors.jdbc.column import DatabaseTable
 from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
 from seatunnel_core.connectors.jdbc.fetched import Fetched, Misfit
 from seatunnel_core.connectors.jdbc.reading import Found
@@ -42,6 +43,11 @@ def people() -> Found:
     """A table with the key ``id``, the integer ``a`` and the text ``name``."""
     found = table("people")
     return evolve(found, columns=(*found.columns, column_of("name", "varchar(20)")))
+
+
+def require_valid(which: ColumnRules) -> None:
+    which.require_matched([people()])
+    which.require_valid([people()])
 
 
 def selected(which: ColumnRules) -> list[str]:
@@ -79,6 +85,7 @@ def test_a_key_is_selected() -> None:
         ({"column__blacklist": "a"}, r"column\.blacklist is not supported"),
         ({"column__truncate__to__x__chars": "a"}, "is not supported"),
         ({"column__truncate__to__3__chars": " , "}, "names no column"),
+        ({"column__include__list": ","}, "column.include.list names no column"),
         ({"column__mask__hash__v2__sha256__WITH__SALT__pepper": "("}, r"SALT\.\*\*\* = '\(' is not a regular"),
     ],
 )
@@ -104,13 +111,15 @@ def test_rejected_properties(debezium: dict[str, str], said: str) -> None:
             },
             r"'\.\*fone' of column.mask.hash.v2.SHA-256.with.salt.\*\*\* matches no selected column",
         ),
+        ({"column__exclude__list": ".*name, .*fone"}, r"'\.\*fone' of column.exclude.list matches no column"),
+        ({"column__include__list": ".*id, .*fone"}, r"'\.\*fone' of column.include.list matches no column"),
         ({"column__truncate__to__3__chars": ".*a"}, "only text can be truncated"),
         ({"column__truncate__to__3__chars": ".*name", "column__mask__with__3__chars": ".*name"}, "both apply"),
     ],
 )
 def test_masks_that_cannot_be_applied(debezium: dict[str, str], said: str) -> None:
     with pytest.raises(SourceError, match=said):
-        rules(**debezium).require_valid([people()])
+        require_valid(rules(**debezium))
     assert Emission.of(options(), "mysql").require_supported([people()]) is None
 
 
@@ -121,6 +130,24 @@ def test_a_salt_is_not_shown() -> None:
     assert "pepper" not in str(emission.rules.masks)
     assert pickle.loads(pickle.dumps(emission)).rules == emission.rules
     assert emission.notes == ()
+
+
+def test_a_pattern_of_columns_that_are_not_selected_is_matched() -> None:
+    """The tables have only their selected columns."""
+    which = rules(column__exclude__list=".*name", column__mask__with__3__chars=".*a")
+    found = evolve(people(), table=DatabaseTable(columns=people().columns, primary_key=("id",)))
+    which.require_matched([which.selection(found)])
+    which = rules(column__exclude__list=".*name", column__mask__with__3__chars=".*name")
+    with pytest.raises(SourceError, match="matches no selected column"):
+        which.require_matched([which.selection(found)])
+
+
+def test_recorded_masks_do_not_depend_on_columns() -> None:
+    which = rules(column__mask__with__3__chars=".*name, .*more")
+    fewer = evolve(people(), columns=people().columns[:2])
+    assert which.recorded(fewer) == which.recorded(people()) == {"column.mask.with.3.chars": ".*name, .*more"}
+    assert which.recorded_by_column(people()) == {"name": "column.mask.with.3.chars"}
+    assert which.recorded_by_column(fewer) == {}
 
 
 def test_a_masked_value_is_not_shown_in_messages() -> None:

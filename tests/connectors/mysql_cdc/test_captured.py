@@ -1,5 +1,6 @@
 """Captured tables: their record in the cursor, and properties that are refused or reported."""
 
+import json
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -8,11 +9,13 @@ from attrs import evolve
 
 from seatunnel_core.connector_api.errors import SourceChangedError, SourceError
 from seatunnel_core.connector_api.testing import options_of
+from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.jdbc.column import DatabaseTable
+from seatunnel_core.connectors.jdbc.databases.mysql_values import column_of
 from seatunnel_core.connectors.jdbc.order import OWN
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.mysql_cdc.chunk_places import places_of
-from seatunnel_core.connectors.mysql_cdc.recorded_tables import later_tables, recorded, same_tables
+from seatunnel_core.connectors.mysql_cdc.recorded_tables import known_tables, later_tables, recorded, same_tables
 from seatunnel_core.connectors.mysql_cdc.server import ServerState
 from seatunnel_core.connectors.mysql_cdc.source import MySQLCdcSource
 from seatunnel_core.connectors.mysql_cdc.table_checks import cascades, require_transactions
@@ -32,6 +35,39 @@ def test_tables_are_the_same() -> None:
     assert [each.reading.name for each in found] == ["shop.a", "shop.b"]
     assert later_tables(found, found) is None
     assert "does not capture shop.aa, because it started" in str(later_tables(found, [*found, table("aa")]))
+
+
+MASKS = ColumnRules.of(options_of(MySQLCdcSource, {
+    "url": "jdbc:mysql://h/shop", "username": "u", "password": "p", "table-names": ["shop.a"],
+    "debezium": {"column.mask.with.3.chars": ".*a, .*more"},
+}))  # fmt: skip
+
+
+def with_masks(masks: dict[str, str]) -> bytes:
+    """Return a record of the table ``a`` as earlier versions wrote it."""
+    record = json.loads(recorded([table("a")]))
+    return json.dumps({name: {**each, "masks": masks} for name, each in record.items()}).encode()
+
+
+def test_the_same_masks_are_accepted_with_other_columns() -> None:
+    more = evolve(table("a"), columns=(*table("a").columns, column_of("more", "varchar(9)")))
+    assert known_tables(recorded([table("a")], MASKS), [more], MASKS) == [more]
+    assert known_tables(recorded([more], MASKS), [table("a")], MASKS) == [table("a")]
+    with pytest.raises(SourceChangedError, match=r"the masks, or the filter of shop\.a, have changed"):
+        known_tables(recorded([table("a")], MASKS), [table("a")])
+    with pytest.raises(SourceChangedError, match="the masks"):
+        known_tables(recorded([table("a")]), [table("a")], MASKS)
+
+
+def test_records_of_earlier_versions_are_accepted() -> None:
+    more = evolve(table("a"), columns=(*table("a").columns, column_of("more", "varchar(9)")))
+    same = with_masks({"a": "column.mask.with.3.chars"})
+    assert same_tables(same, [table("a")], MASKS) == [table("a")]
+    assert known_tables(same, [more], MASKS) == [more]
+    with pytest.raises(SourceChangedError, match="the masks"):
+        same_tables(with_masks({"a": "column.mask.with.4.chars"}), [table("a")], MASKS)
+    with pytest.raises(SourceChangedError, match="the masks"):
+        same_tables(same, [table("a")])
 
 
 def test_a_range_has_only_the_tables_for_which_it_was_planned() -> None:
