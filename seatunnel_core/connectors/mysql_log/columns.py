@@ -23,7 +23,7 @@ from seatunnel_core.connectors.mysql_log.errors import LogError, TableShapeError
 from seatunnel_core.connectors.mysql_log.table_map import RawColumn, TableMap
 from seatunnel_core.connectors.mysql_log.values import addresses, numbers, temporal, texts
 from seatunnel_core.connectors.mysql_log.values.charsets import BINARY, charset_of, decoder_of
-from seatunnel_core.connectors.mysql_log.values.converted import Convert, Converted
+from seatunnel_core.connectors.mysql_log.values.converted import Convert, Converted, Values
 
 _HIDDEN = re.compile(r"[0-9a-f]{32}")
 """Pattern of the names of functional-index columns in MySQL 8.0.13 to 8.0.16."""
@@ -163,7 +163,7 @@ def _hidden(raw: RawColumn) -> LogColumn:
     )
 
 
-def _nothing(values: list[object]) -> Converted:
+def _nothing(values: Values) -> Converted:
     return pa.nulls(len(values)), {}
 
 

@@ -15,7 +15,9 @@ from seatunnel_core.connectors.mysql_log.change_batch import LogTable, TableChan
 from seatunnel_core.connectors.mysql_log.column_types import JSON
 from seatunnel_core.connectors.mysql_log.errors import LogError, MalformedLogError
 from seatunnel_core.connectors.mysql_log.fields import packed_at
+from seatunnel_core.connectors.mysql_log.row_block import ImageFinder, columns_in
 from seatunnel_core.connectors.mysql_log.row_program import Image, RowProgram, compiled, stored
+from seatunnel_core.connectors.mysql_log.values.converted import Values
 from seatunnel_core.rows.kind import RowKind
 
 _KINDS = {
@@ -24,6 +26,12 @@ _KINDS = {
     **dict.fromkeys(et.DELETES, (RowKind.DELETE,)),
 }
 """Row kinds of the images of a row, by type of event."""
+
+_FEW_IMAGES = 200
+"""Number of images below which it is quicker to read each value."""
+
+_MOST_BLOCK_BYTES = 1 << 30
+"""Maximum size of the images that are decoded together, in bytes; Arrow's offsets have 31 bits."""
 
 
 @frozen(eq=False)
@@ -42,16 +50,33 @@ class Layout:
     nowhere: tuple[int, ...]
     """Indexes of columns that no image contains."""
 
+    whole: bool
+    """True if the images contain all columns, without partial updates of documents."""
+
 
 @define(eq=False)
 class RowCollector:
-    """Values of rows of one table with one version of its schema, by column."""
+    """Rows of one table with one version of its schema.
+
+    Events are kept, so that ``taken`` decodes them together. From the first event that does not allow this (see
+    ``Layout.whole``) until ``taken``, events are decoded one by one.
+    """
 
     table: LogTable
     rows: int = 0
     _layouts: dict[tuple[int, bytes], Layout] = field(init=False, factory=dict)
     _by_number: list[Layout] = field(init=False, factory=list)
+    _finder: ImageFinder = field(init=False)
+    _kept: list[bytes] = field(init=False, factory=list)
+    """Images of each event that is not decoded yet."""
+
+    _kept_bytes: int = field(init=False, default=0)
+    _images: list[int] = field(init=False, factory=list)
+    """Offset of each kept image in the buffer of its event."""
+
     _values: list[list[Any]] = field(init=False, factory=list)
+    """Values of the decoded rows, by column."""
+
     _appends: list[Any] = field(init=False, factory=list)
     _runs: list[tuple[int, int, int, int, int]] = field(init=False, factory=list)
     """For each event: its layout, its number of rows, its number, the number of its transaction, and its offset."""
@@ -66,9 +91,11 @@ class RowCollector:
         count = len(self.table.logged)
         self.head_bytes = (1 if count < 251 else 3) + (count + 7) // 8
         self.update_head_bytes = self.head_bytes + (count + 7) // 8
+        self._finder = ImageFinder([stored(each.raw, unsigned=each.unsigned) for each in self.table.logged])
         self._empty()
 
     def _empty(self) -> None:
+        self._kept, self._kept_bytes, self._images = [], 0, []
         self._values = [[] for _ in self.table.logged]
         self._appends = [each.append for each in self._values]
         self._runs, self.rows = [], 0
@@ -94,21 +121,57 @@ class RowCollector:
         Raises:
             MalformedLogError: The rows do not end at the end of the event.
         """
-        rows, at = layout.program(data, start, end, self._appends)
-        if at != end or not rows:
-            raise MalformedLogError(f"the rows of {self._name} are incomplete, or longer than their event")
-        images = rows * layout.images
-        if layout.nowhere:
-            for column in layout.nowhere:
-                self._values[column].extend(repeat(None, images))
+        if layout.whole and len(self._kept) == len(self._runs) and self._kept_bytes + end - start <= _MOST_BLOCK_BYTES:
+            images = self._keep(layout, data, start, end)
+        else:
+            self._decode_kept()
+            images = self._decode(layout, data, start, end)
         self._runs.append((layout.number, images, *event))
         self.rows += images
         return images
 
+    def _keep(self, layout: Layout, data: bytes, start: int, end: int) -> int:
+        part = data[start:end]
+        found, at = self._finder.images(part)
+        if at != len(part) or not found or len(found) % layout.images:
+            raise self._incomplete()
+        self._kept.append(part)
+        self._kept_bytes += at
+        self._images += found
+        return len(found)
+
+    def _decode(self, layout: Layout, data: bytes, start: int, end: int) -> int:
+        rows, at = layout.program(data, start, end, self._appends)
+        if at != end or not rows:
+            raise self._incomplete()
+        images = rows * layout.images
+        if layout.nowhere:
+            for column in layout.nowhere:
+                self._values[column].extend(repeat(None, images))
+        return images
+
+    def _decode_kept(self) -> None:
+        """Decode the kept events one by one."""
+        for data, run in zip(self._kept, self._runs, strict=False):
+            self._decode(self._by_number[run[0]], data, 0, len(data))
+        self._kept, self._kept_bytes, self._images = [], 0, []
+
+    def _incomplete(self) -> MalformedLogError:
+        return MalformedLogError(f"the rows of {self._name} are incomplete, or longer than their event")
+
+    def _columns(self) -> Sequence[Values]:
+        """Return the values of all rows, by column."""
+        if len(self._kept) < len(self._runs) or self.rows < _FEW_IMAGES:
+            self._decode_kept()
+            return self._values
+        sizes = np.array([len(each) for each in self._kept], np.int64)
+        begins = np.repeat(np.cumsum(sizes) - sizes, [run[1] for run in self._runs])
+        return columns_in(self._kept, begins + np.array(self._images, np.int64), self._finder.forms)
+
     def taken(self) -> TableChanges:
         """Return the rows as Arrow data, and drop them."""
         arrays, misfits = [], list[tuple[str, Mapping[int, str]]]()
-        for column, values in zip(self.table.logged, self._values, strict=True):
+        for column, values in zip(self.table.logged, self._columns(), strict=True):
             if column.hidden:
                 continue
             try:
@@ -176,6 +239,7 @@ class RowCollector:
             present=tuple(present),
             program=compiled(images, absent, count),
             nowhere=tuple(n for n in range(count) if not any(each[n] for each in present)),
+            whole=kind != et.PARTIAL_UPDATE_ROWS and all(map(all, present)),
         )
 
     def _image(self, present: Sequence[bool]) -> Image:

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from seatunnel_core.connectors.mysql_log import row_collector
+from seatunnel_core.connectors.mysql_log.change_batch import TableChanges
 from seatunnel_core.connectors.mysql_log.declared import DeclaredColumn
 from seatunnel_core.connectors.mysql_log.errors import TableShapeError
 from seatunnel_core.rows.kind import RowKind
@@ -36,7 +39,14 @@ def fill(shop: LogShop, table: str, types: Mapping[str, tuple[str, ...]], *, bef
 
 def assert_same(shop: LogShop, table: str, start: Any, *, declared: bool = True) -> None:
     rules = rules_of(shop.properties)
-    (found,) = shop.changes(start, table, shop.declared(table) if declared else (), rules=rules)
+    known = shop.declared(table) if declared else ()
+    for few in (0, 1 << 30):  # events that are decoded together, and one by one
+        with mock.patch.object(row_collector, "_FEW_IMAGES", few):
+            (found,) = shop.changes(start, table, known, rules=rules)
+        _assert_selected(shop, table, found)
+
+
+def _assert_selected(shop: LogShop, table: str, found: TableChanges) -> None:
     inserted = images(found, RowKind.INSERT)
     selected, misfits = shop.selected(table)
     for number, column in enumerate(selected.schema):

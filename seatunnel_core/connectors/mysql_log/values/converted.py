@@ -1,4 +1,4 @@
-"""Result of converting a column, and functions that several conversions use."""
+"""Values of a column before and after their conversion, and functions that several conversions use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from attrs import frozen
 
 from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 
@@ -13,12 +14,86 @@ Misfits = Mapping[int, str]
 """Messages by row index for values that the Arrow type cannot represent; such a value is null in the array."""
 
 Converted = tuple[pa.Array, Misfits]
-Convert = Callable[[list[Any]], Converted]
+Mask = npt.NDArray[np.bool_] | None
+"""True for nulls; ``None`` if there are none."""
 
 
-def fixed_size(values: list[Any], size: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_] | None]:
+@frozen(eq=False)
+class FixedValues:
+    """Values of a fixed size."""
+
+    numbers: npt.NDArray[Any]
+    """Numbers, or bytes (dtype ``V``); zero for nulls."""
+
+    absent: Mask
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self.numbers)
+
+    def array(self) -> pa.Array:
+        """Return numbers as Arrow data."""
+        return pa.array(self.numbers, mask=self.absent, from_pandas=False)
+
+    def listed(self) -> list[Any]:
+        """Return Python numbers or bytes."""
+        found: list[Any] = self.numbers.tolist()
+        if self.absent is None:
+            return found
+        return [None if absent else value for value, absent in zip(found, self.absent.tolist(), strict=True)]
+
+
+@frozen(eq=False)
+class SizedValues:
+    """Byte strings in a buffer, in the order of their offsets."""
+
+    data: bytes
+    begin: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    absent: Mask
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self.begin)
+
+    def array(self) -> pa.Array:
+        """Return Arrow data of the type ``binary``."""
+        count = len(self)
+        offsets = np.empty(2 * count, np.int32)
+        offsets[::2], offsets[1::2] = self.begin, self.end
+        # Every second element is a value; the elements between them are the bytes between the values.
+        whole = pa.Array.from_buffers(
+            pa.binary(), 2 * count - 1, [None, pa.py_buffer(offsets), pa.py_buffer(self.data)]
+        )
+        return whole.take(pa.array(np.arange(0, 2 * count, 2), mask=self.absent))
+
+    def listed(self) -> list[Any]:
+        """Return Python bytes."""
+        found: list[Any] = self.array().to_pylist()
+        return found
+
+
+Values = list[Any] | FixedValues | SizedValues
+"""Values of a column: Python objects, with ``None`` for null, or values that were read together."""
+
+Convert = Callable[[Values], Converted]
+
+
+def listed(values: Values) -> list[Any]:
+    """Return Python objects."""
+    return values if isinstance(values, list) else values.listed()
+
+
+def array_of(values: Values, arrow: pa.DataType) -> pa.Array:
+    """Return numbers or bytes as Arrow data of a type."""
+    return pa.array(values, arrow) if isinstance(values, list) else values.array().cast(arrow)
+
+
+def fixed_size(values: Values, size: int) -> tuple[npt.NDArray[np.uint8], Mask]:
     """Return fixed-size values as rows of a byte matrix, and a mask of nulls (``None`` if there are none)."""
-    absent = None
+    if isinstance(values, FixedValues):
+        return values.numbers.view(np.uint8).reshape(len(values), size), values.absent
+    values, absent = listed(values), None
     if None in values:
         absent = np.array([value is None for value in values], bool)
         empty = bytes(size)
@@ -39,7 +114,7 @@ def little_endian(found: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     return big_endian(found[:, ::-1])
 
 
-def refused(values: list[Any], wrong: npt.NDArray[np.bool_], what: str) -> Converted:
+def refused(values: Values, wrong: npt.NDArray[np.bool_], what: str) -> Converted:
     """Raise ``MalformedLogError`` for the first invalid value."""
-    value = values[int(np.argmax(wrong))]
+    value = listed(values)[int(np.argmax(wrong))]
     raise MalformedLogError(f"the bytes {value!r} are not a valid {what} of the log")

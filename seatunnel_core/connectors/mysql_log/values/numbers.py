@@ -8,35 +8,55 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seatunnel_core.connectors.mysql_log import column_types as ct
-from seatunnel_core.connectors.mysql_log.values.converted import Converted, big_endian, fixed_size, refused
+from seatunnel_core.connectors.mysql_log.values.converted import (
+    Converted,
+    FixedValues,
+    Mask,
+    Values,
+    array_of,
+    big_endian,
+    fixed_size,
+    listed,
+    refused,
+)
 
 _INT64_DIGITS = 18
 """Maximum number of decimal digits with which every number fits into 64 bits."""
 
 
-def plain(values: list[Any], arrow: pa.DataType) -> Converted:
-    """Convert Python numbers."""
+def plain(values: Values, arrow: pa.DataType) -> Converted:
+    """Convert integers and floating-point numbers."""
     if pa.types.is_decimal(arrow):
         return _unsigned_decimals(values, arrow), {}
-    return pa.array(values, arrow), {}
+    return array_of(values, arrow), {}
 
 
-def _unsigned_decimals(values: list[Any], arrow: pa.DataType) -> pa.Array:
+def _unsigned_decimals(values: Values, arrow: pa.DataType) -> pa.Array:
     """Convert integers below 2**64."""
+    if isinstance(values, FixedValues):
+        return _low_limbs(values.numbers, values.absent, arrow)
+    values = listed(values)
     absent = np.array([value is None for value in values], bool)
     low = np.array([value or 0 for value in values], "<u8")
-    return _decimals(np.stack([low, np.zeros_like(low)], 1), absent if absent.any() else None, arrow)
+    return _low_limbs(low, absent if absent.any() else None, arrow)
 
 
-def truth(values: list[Any], arrow: pa.DataType) -> Converted:
+def _low_limbs(low: npt.NDArray[Any], absent: Mask, arrow: pa.DataType) -> pa.Array:
+    return _decimals(np.stack([low, np.zeros_like(low)], 1), absent, arrow)
+
+
+def truth(values: Values, arrow: pa.DataType) -> Converted:
     """Convert ``tinyint(1)`` values to booleans; values other than 0 and 1 are misfits."""
+    if isinstance(values, FixedValues) and values.numbers.min() >= 0 and values.numbers.max() <= 1:
+        return values.array().cast(arrow), {}
+    values = listed(values)
     wrong = {number: value for number, value in enumerate(values) if value not in (0, 1, None)}
     found = pa.array([None if value not in (0, 1) else value == 1 for value in values], arrow)
     remedy = "; or set int_type_narrowing = false to read tinyint(1) as a number"
     return found, {number: f"{value} is neither 0 nor 1{remedy}" for number, value in wrong.items()}
 
 
-def int24(values: list[Any], arrow: pa.DataType, *, unsigned: bool) -> Converted:
+def int24(values: Values, arrow: pa.DataType, *, unsigned: bool) -> Converted:
     """Convert three-byte integers."""
     found, absent = fixed_size(values, 3)
     numbers = found.astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
@@ -45,19 +65,20 @@ def int24(values: list[Any], arrow: pa.DataType, *, unsigned: bool) -> Converted
     return pa.array(numbers.astype(np.int32), pa.int32(), mask=absent).cast(arrow), {}
 
 
-def years(values: list[Any], arrow: pa.DataType) -> Converted:
+def years(values: Values, arrow: pa.DataType) -> Converted:
     """Convert years; 0 is the year 0000."""
-    return pa.array([value + 1900 if value else value for value in values], arrow), {}
+    return pa.array([value + 1900 if value else value for value in listed(values)], arrow), {}
 
 
-def bits(values: list[Any], arrow: pa.DataType) -> Converted:
+def bits(values: Values, arrow: pa.DataType) -> Converted:
     """Convert BIT values to booleans or to big-endian bytes."""
+    values = listed(values)
     if pa.types.is_boolean(arrow):
         return pa.array([None if value is None else value != b"\0" for value in values], arrow), {}
     return pa.array(values, arrow), {}
 
 
-def decimals(values: list[Any], arrow: pa.DataType, precision: int, scale: int) -> Converted:
+def decimals(values: Values, arrow: pa.DataType, precision: int, scale: int) -> Converted:
     """Convert decimals. The first bit is set in non-negative numbers; all bits of negative ones are inverted."""
     raw, absent = fixed_size(values, ct.decimal_bytes(precision, scale))
     bytes_ = raw.copy()

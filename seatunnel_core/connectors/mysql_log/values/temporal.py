@@ -1,7 +1,6 @@
 """Conversion of dates and times to Arrow."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,17 +8,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_core.connectors.mysql_log import column_types as ct
-from seatunnel_core.connectors.mysql_log.values.converted import Converted, big_endian, fixed_size, little_endian
+from seatunnel_core.connectors.mysql_log.values.converted import (
+    Converted,
+    Mask,
+    Values,
+    big_endian,
+    fixed_size,
+    little_endian,
+)
 
 Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_] | None
 
 _DAY_US = 86_400_000_000
 _MONTH_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _BY_HINT = "; with properties { zeroDateTimeBehavior = CONVERT_TO_NULL } the date 0000-00-00 is null"
 
 
-def dates(values: list[Any], arrow: pa.DataType, *, zero_is_null: bool) -> Converted:
+def dates(values: Values, arrow: pa.DataType, *, zero_is_null: bool) -> Converted:
     """Convert dates of three bytes: 15 bits for the year, 4 for the month and 5 for the day."""
     found, absent = fixed_size(values, 3)
     packed = little_endian(found)
@@ -31,7 +36,7 @@ def dates(values: list[Any], arrow: pa.DataType, *, zero_is_null: bool) -> Conve
     return _finished(array.cast(arrow), absent, wrong, zero, text, zero_is_null=zero_is_null)
 
 
-def datetimes2(values: list[Any], arrow: pa.DataType, digits: int, *, zero_is_null: bool) -> Converted:
+def datetimes2(values: Values, arrow: pa.DataType, digits: int, *, zero_is_null: bool) -> Converted:
     """Convert DATETIME values (MySQL 5.6 and later): 17 bits for year and month, then day, hour, minute, second."""
     found, absent = fixed_size(values, 5 + ct.fraction_bytes(digits))
     packed = big_endian(found[:, :5]) - (1 << 39)
@@ -45,7 +50,7 @@ def datetimes2(values: list[Any], arrow: pa.DataType, digits: int, *, zero_is_nu
     )
 
 
-def datetimes(values: list[Any], arrow: pa.DataType, *, zero_is_null: bool) -> Converted:
+def datetimes(values: Values, arrow: pa.DataType, *, zero_is_null: bool) -> Converted:
     """Convert DATETIME values in the format before MySQL 5.6: the decimal number YYYYMMDDhhmmss."""
     found, absent = fixed_size(values, 8)
     packed = little_endian(found)
@@ -75,14 +80,14 @@ def _datetimes(
     return _finished(array.cast(arrow), absent, wrong, zero, text, zero_is_null=zero_is_null)
 
 
-def timestamps2(values: list[Any], arrow: pa.DataType, digits: int, zone: str, *, zero_is_null: bool) -> Converted:
+def timestamps2(values: Values, arrow: pa.DataType, digits: int, zone: str, *, zero_is_null: bool) -> Converted:
     """Convert TIMESTAMP values (MySQL 5.6 and later): big-endian seconds since 1970 in UTC, and a fraction."""
     found, absent = fixed_size(values, 4 + ct.fraction_bytes(digits))
     seconds, fraction = big_endian(found[:, :4]), _fraction(found[:, 4:])
     return _timestamps(seconds, fraction, absent, arrow, zone, zero_is_null=zero_is_null)
 
 
-def timestamps(values: list[Any], arrow: pa.DataType, zone: str, *, zero_is_null: bool) -> Converted:
+def timestamps(values: Values, arrow: pa.DataType, zone: str, *, zero_is_null: bool) -> Converted:
     """Convert TIMESTAMP values in the format before MySQL 5.6: little-endian seconds since 1970 in UTC."""
     found, absent = fixed_size(values, 4)
     nothing = np.zeros(len(values), np.int64)
@@ -100,7 +105,7 @@ def _timestamps(
     return _finished(moments.cast(arrow), absent, zero, zero, text, zero_is_null=zero_is_null)
 
 
-def times2(values: list[Any], arrow: pa.DataType, digits: int) -> Converted:
+def times2(values: Values, arrow: pa.DataType, digits: int) -> Converted:
     """Convert TIME values (MySQL 5.6 and later): a sign bit, then hour, minute, second and a fraction."""
     size = 3 + ct.fraction_bytes(digits)
     found, absent = fixed_size(values, size)
@@ -111,7 +116,7 @@ def times2(values: list[Any], arrow: pa.DataType, digits: int) -> Converted:
     return _times(packed < 0, (hour, minute, second), part * 100 ** (3 - size + 3), absent, arrow)
 
 
-def times(values: list[Any], arrow: pa.DataType) -> Converted:
+def times(values: Values, arrow: pa.DataType) -> Converted:
     """Convert TIME values in the format before MySQL 5.6: the signed decimal number hhmmss."""
     found, absent = fixed_size(values, 3)
     packed = little_endian(found)

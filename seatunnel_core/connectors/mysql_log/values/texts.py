@@ -7,33 +7,33 @@ import pyarrow as pa
 
 from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed
-from seatunnel_core.connectors.mysql_log.values.converted import Converted
+from seatunnel_core.connectors.mysql_log.values.converted import Converted, FixedValues, Values, array_of, listed
 from seatunnel_core.connectors.mysql_log.values.json_changes import changed_document
 from seatunnel_core.connectors.mysql_log.values.json_document import TextBuilder, TextBuilderOf57, document
 
 Decode = Callable[[bytes], str]
 
 
-def binary(values: list[Any], arrow: pa.DataType, length: int) -> Converted:
+def binary(values: Values, arrow: pa.DataType, length: int) -> Converted:
     """Convert bytes; values of BINARY columns are padded with the removed NUL bytes, up to ``length``."""
     if length:
-        values = [None if value is None else value.ljust(length, b"\0") for value in values]
-    return pa.array(values, arrow), {}
+        values = [None if value is None else value.ljust(length, b"\0") for value in listed(values)]
+    return array_of(values, arrow), {}
 
 
-def utf8(values: list[Any], arrow: pa.DataType) -> Converted:
+def utf8(values: Values, arrow: pa.DataType) -> Converted:
     """Convert strings in UTF-8."""
     try:
-        return pa.array(values, pa.binary()).cast(pa.string()).cast(arrow), {}
+        return array_of(values, pa.binary()).cast(pa.string()).cast(arrow), {}
     except pa.ArrowInvalid:
         return text(values, arrow, bytes.decode)
 
 
-def text(values: list[Any], arrow: pa.DataType, decode: Decode) -> Converted:
+def text(values: Values, arrow: pa.DataType, decode: Decode) -> Converted:
     """Convert strings in another character set."""
     found: list[str | None] = []
     misfits: dict[int, str] = {}
-    for number, value in enumerate(values):
+    for number, value in enumerate(listed(values)):
         try:
             found.append(None if value is None else decode(value))
         except UnicodeDecodeError as error:
@@ -42,12 +42,13 @@ def text(values: list[Any], arrow: pa.DataType, decode: Decode) -> Converted:
     return pa.array(found, arrow), misfits
 
 
-def address(values: list[Any], arrow: pa.DataType, length: int, write: Decode) -> Converted:
+def address(values: Values, arrow: pa.DataType, length: int, write: Decode) -> Converted:
     """Convert bytes with ``write`` to strings, after padding them with the removed NUL bytes up to ``length``."""
-    return pa.array([None if value is None else write(value.ljust(length, b"\0")) for value in values], arrow), {}
+    padded = (None if value is None else value.ljust(length, b"\0") for value in listed(values))
+    return pa.array([None if value is None else write(value) for value in padded], arrow), {}
 
 
-def enum(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
+def enum(values: Values, arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
     """Convert numbers of ENUM members, which start at 1; 0 is the empty string of an invalid value.
 
     Args:
@@ -57,14 +58,23 @@ def enum(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy
         lossy: True if a ``?`` in the members may stand for another character.
     """
     names = ["", *members]
-    most = max((value for value in values if value is not None), default=0)
+    most = _most(values)
     if most >= len(names):
         raise MalformedLogError(f"an ENUM has the number {most}, but its column has {len(members)} members")
-    return _named([None if value is None else names[value] for value in values], arrow, lossy=lossy)
+    if isinstance(values, FixedValues) and not lossy:
+        return pa.array(names, arrow).take(values.array()), {}
+    return _named([None if value is None else names[value] for value in listed(values)], arrow, lossy=lossy)
 
 
-def set_(values: list[Any], arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
+def _most(values: Values) -> int:
+    if isinstance(values, FixedValues):
+        return int(values.numbers.max())
+    return max((value for value in listed(values) if value is not None), default=0)
+
+
+def set_(values: Values, arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
     """Convert bit masks of SET members; takes the same arguments as ``enum``."""
+    values = listed(values)
     texts: dict[Any, str | None] = {None: None}
     for value in set(values) - {None}:
         bits = int.from_bytes(value, "little") if isinstance(value, bytes) else value
@@ -87,10 +97,10 @@ def _named(names: list[str | None], arrow: pa.DataType, *, lossy: bool) -> Conve
     return pa.array(names, arrow), misfits
 
 
-def json(values: list[Any], arrow: pa.DataType, *, of_5_7: bool) -> Converted:
+def json(values: Values, arrow: pa.DataType, *, of_5_7: bool) -> Converted:
     """Convert documents, or pairs of a document and its changes, to the strings that MySQL prints."""
     builder = TextBuilderOf57 if of_5_7 else TextBuilder
-    return pa.array([None if value is None else _json(value, builder) for value in values], arrow), {}
+    return pa.array([None if value is None else _json(value, builder) for value in listed(values)], arrow), {}
 
 
 def _json(value: bytes | tuple[bytes | None, bytes], builder: type[TextBuilder]) -> str:
@@ -102,6 +112,6 @@ def _json(value: bytes | tuple[bytes | None, bytes], builder: type[TextBuilder])
     return changed_document(before, changes)
 
 
-def compressed(values: list[Any]) -> list[Any]:
+def compressed(values: Values) -> list[Any]:
     """Decompress the values of a MariaDB column with the attribute COMPRESSED."""
-    return [None if value is None else uncompressed(value) for value in values]
+    return [None if value is None else uncompressed(value) for value in listed(values)]
