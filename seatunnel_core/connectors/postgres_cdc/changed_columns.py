@@ -1,24 +1,66 @@
 """Changes of columns of captured tables: the end of the job before them, and its continuation with the new columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from attrs import evolve
 
 from seatunnel_core.capture_errors import ColumnsChangedError
 from seatunnel_core.connector_api.errors import SourceChangedError
+from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.shape import CONTINUE, START_ANEW
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture
 from seatunnel_core.connectors.postgres_cdc.tables import Captured
+from seatunnel_core.connectors.postgres_log.log_table import LogTable
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.publications import TableName
+
+Search = Callable[[Lsn, Collection[TableName]], Mapping[TableName, LogTable]]
+"""Search of the log from a position on for the first rows of tables."""
 
 
-def with_present_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool) -> Capture:
-    """Return the state of a resumed job, which reads the log with the columns that the tables have now.
+def resumed_tables(
+    state: Capture, tables: Sequence[Captured], rules: ColumnRules, search: Search
+) -> tuple[Captured, ...]:
+    """Return the tables of a resumed job with the columns of their next rows in the log.
 
-    Rows of other columns in the log stop the job again.
+    These are the former columns if the log has rows from before a change, so that the job stops at the change. A table
+    without further rows has its present columns.
 
     Args:
         state: The restored state.
-        tables: The tables as they are, in the order of the state.
+        tables: The tables as they are now, in the order of the state.
+        rules: Choice and masks of the columns, and filters of the rows.
+        search: Searches the log. It is called only if a table may have other columns in the log than now.
+
+    Raises:
+        SourceChangedError: A transaction has rows with the former and with the new columns.
+    """
+    former, change = dict(state.tables), state.changed
+    stopped = "" if change is None else change.table
+    changed = [each for each in tables if each.name == stopped or each.columns != former[each.name].partition("-")[0]]
+    if not changed or is_copying(state, len(tables)):
+        return tuple(tables)
+    logged = search(Lsn.parse(state.log), {each.path for each in changed})
+    found = tuple(each.as_logged(logged[each.path], rules) if each.path in logged else each for each in tables)
+    if change is not None and any(each.name == stopped and each.has_shape(change.shape) for each in found):
+        raise SourceChangedError(
+            f"{change.message}: the same transaction also has rows with the former columns, or the rows with the new "
+            "ones are no longer in the log. Start a new job"
+        )
+    return found
+
+
+def is_copying(state: Capture, tables: int) -> bool:
+    """Return True until the log is read up to the marks of the last chunks."""
+    return state.chunks.table < tables or bool(state.waiting or state.marks) or not state.log
+
+
+def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool) -> Capture:
+    """Return the state of a resumed job with the columns with which it reads the log.
+
+    Args:
+        state: The restored state.
+        tables: The tables with these columns, in the order of the state.
         emits_rows: True if the job emits rows, and not messages.
 
     Raises:
@@ -32,7 +74,7 @@ def with_present_columns(state: Capture, tables: Sequence[Captured], *, emits_ro
                 "a new job"
             )
     changed = [table.name for table, (_, shape) in zip(tables, state.tables, strict=True) if not table.has_shape(shape)]
-    if changed and (state.chunks.table < len(tables) or state.waiting or state.marks or not state.log):
+    if changed and is_copying(state, len(tables)):
         raise SourceChangedError(
             f"the columns of {', '.join(changed)} have changed while the tables were being copied, so the copied rows "
             "lack values. Start a new job"
@@ -43,28 +85,16 @@ def with_present_columns(state: Capture, tables: Sequence[Captured], *, emits_ro
     return evolve(state, tables=tuple((table.name, table.shape) for table in tables))
 
 
-def require_resumable(state: Capture, tables: Sequence[Captured]) -> None:
-    """Raise ``SourceChangedError`` if a table does not have the columns of the change at which the job stopped."""
-    change = state.changed
-    if change is not None and any(table.name == change.table and table.shape == change.shape for table in tables):
-        raise SourceChangedError(
-            f"{change.message}: the table no longer has these columns, because it was changed again, or before the job "
-            "had read all earlier changes. Start a new job"
-        )
-
-
-def checked_change(state: Capture, tables: Sequence[Captured]) -> Capture:
+def checked_change(state: Capture) -> Capture:
     """Return the state after reading stopped before a change of columns, for the next poll.
 
     The first poll returns the change to the engine, so that it is in the last checkpoint; the second one raises it.
 
     Args:
         state: The state, with a change.
-        tables: The tables as they are now.
 
     Raises:
         ColumnsChangedError: The job stops, and can be resumed.
-        SourceChangedError: The table no longer has the columns of the next rows, so these cannot be read.
     """
     change = state.changed
     assert change is not None, "reading has stopped"
@@ -72,5 +102,4 @@ def checked_change(state: Capture, tables: Sequence[Captured]) -> Capture:
         return evolve(state, changed=None)
     if change.is_reported:
         raise ColumnsChangedError(f"{change.message}. {CONTINUE}")
-    require_resumable(state, tables)
     return evolve(state, changed=evolve(change, is_reported=True))

@@ -32,6 +32,7 @@ _EPOCH_MS = 946_684_800_000
 """PostgreSQL's epoch (2000-01-01), in milliseconds since 1970."""
 
 _REMEDY = "run ALTER TABLE … REPLICA IDENTITY FULL"
+_MIXED = "Its transaction has rows of both shapes, and the log does not contain what the change did to the earlier ones"
 
 
 @frozen(kw_only=True)
@@ -98,6 +99,9 @@ class RangeReader:
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
     """Last shape of each table that matched the planned one."""
+
+    _last: dict[int, int] = field(init=False, factory=dict)
+    """Number of the last transaction with rows of each table in the planned shape."""
 
     _emitted_to: int = field(init=False, default=-1)
     """Number of the last transaction with emitted rows."""
@@ -173,27 +177,38 @@ class RangeReader:
             SourceChangedError: Reading cannot stop before it.
         """
         found: Transaction | None = None
+        is_mixed = False
         transactions = {each.number: each for each in batch.transactions}
         for changes in batch.changes:
             number = self._number(changes.table, f"log position {batch.position}")
-            if number is None or self._shapes.get(number) is changes.table:
+            if number is None or self._has_planned_shape(number, changes, f"log position {batch.position}"):
                 continue
             table = self._tables[number]
-            difference = shape_changes(changes.table.schema, table.found.schema().columns)
-            if not difference:
-                self._require_filtered(table, changes.table, f"log position {batch.position}")
-                self._shapes[number] = changes.table
-                continue
             first = transactions[int(changes.transactions[0])]
             if found is None or first.number < found.number:
                 found, self.read_to = first, first.commit_lsn
+                difference = shape_changes(changes.table.schema, table.found.schema().columns)
                 message = shape_message(table.name, difference, str(first.commit_lsn))
                 self.changed = ColumnsChange(table=table.name, shape=table.shape, message=message)
+                is_mixed = self._last.get(number) == first.number
         if found is not None and self.changed is not None:
             is_begun = found.number <= self._emitted_to
+            if is_mixed:
+                raise SourceChangedError(f"{self.changed.message}. {_MIXED}. {START_ANEW}")
             if is_begun or self._range.marks or self._emission.messages is not None:
                 raise SourceChangedError(f"{self.changed.message}. {START_ANEW}")
         return found
+
+    def _has_planned_shape(self, number: int, changes: TableChanges, where: str) -> bool:
+        """Return True if rows have the planned columns, and record their last transaction."""
+        if self._shapes.get(number) is not changes.table:
+            table = self._tables[number]
+            if shape_changes(changes.table.schema, table.found.schema().columns):
+                return False
+            self._require_filtered(table, changes.table, where)
+            self._shapes[number] = changes.table
+        self._last[number] = int(changes.transactions[-1])
+        return True
 
     def _emitted(
         self, connection: Any, batch: ChangeBatch, changes: TableChanges, end: Transaction | None

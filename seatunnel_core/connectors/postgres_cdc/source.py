@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 from attrs import evolve
@@ -36,6 +37,7 @@ from seatunnel_core.connectors.postgres_cdc.chunk_reading import chunk_rows
 from seatunnel_core.connectors.postgres_cdc.cursor import Capture, ColumnsChange
 from seatunnel_core.connectors.postgres_cdc.held_snapshot import HeldSnapshot
 from seatunnel_core.connectors.postgres_cdc.job_slot import described_slot, drop_slot, needs_slot
+from seatunnel_core.connectors.postgres_cdc.logged_tables import logged_tables
 from seatunnel_core.connectors.postgres_cdc.message_source import read_at
 from seatunnel_core.connectors.postgres_cdc.planner import POLL_MS, Planner
 from seatunnel_core.connectors.postgres_cdc.preparation import Preparation
@@ -166,18 +168,23 @@ class PostgresCdcSource(Source):
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the tables: as they are now, or as this process has read them before a restart."""
+        """Return the schemas of the next rows; after a restart in this process, it keeps its columns."""
         state, is_new = Capture.from_record(cursor), self._planner is None
         self._tables = () if is_new else self._tables
         tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
         if self._emission.messages is not None:
             return schemas
-        found = self._emission.schemas([table.found for table in tables])
         if is_new:
-            adopted = changed_columns.with_present_columns(state, tables, emits_rows=True)
-            changed_columns.require_resumable(adopted, tables)
-            require_same_keys(found, schemas)
-        return found
+            present, rules = tables, self._emission.rules
+            with self._connected() as connection:
+                require_same_server(connection, self._settings.address, state.server)
+                search = partial(logged_tables, connection, self._settings, rules.selects)
+                tables = changed_columns.resumed_tables(state, present, rules, search)
+            require_same_keys(self._emission.schemas([table.found for table in (*present, *tables)]), schemas)
+            changed_columns.with_columns(state, tables, emits_rows=True)
+            self._emission.require_supported([table.found for table in tables])
+            self._tables = tables
+        return self._emission.schemas([table.found for table in tables])
 
     def poll(self, cursor: PollCursor, planning: PlanningContext) -> PollResult:
         try:
@@ -194,7 +201,7 @@ class PostgresCdcSource(Source):
                 warnings = self._preparation.warnings(connection)
                 return PollResult(items=(), cursor={}, again_ms=POLL_MS, warnings=warnings)
             if state.changed is not None:
-                state = changed_columns.checked_change(state, self._present(connection))
+                state = changed_columns.checked_change(state)
                 if state.changed is not None:
                     return PollResult(items=(), cursor=state.record(), again_ms=0)
             planner = self._planner_of(state)
@@ -292,7 +299,7 @@ class PostgresCdcSource(Source):
         if known is not None:
             require_same_server(connection, self._settings.address, known.server)
             self._planner_of(known)
-            known = changed_columns.with_present_columns(known, self._tables, emits_rows=not self._emission.messages)
+            known = changed_columns.with_columns(known, self._tables, emits_rows=not self._emission.messages)
         if self._settings.reads_log:
             assert self._preparation is not None, "only the driver polls"
             is_reading = known is not None and bool(known.reading)
@@ -319,12 +326,6 @@ class PostgresCdcSource(Source):
             chunks=ChunkStart(table=0 if settings.reads_tables else len(tables)),
         )
 
-    def _present(self, connection: Any) -> Sequence[Captured]:
-        """Return the captured tables as they are now."""
-        published = publication(connection, self._settings.publication)
-        paths = [table.path for table in self._tables]
-        return captured_tables(self._dialect, connection, self._settings, paths, published, self._emission.rules)
-
     def _published_tables(self, connection: Any, tables: Sequence[Captured]) -> Mapping[TableName, PublishedTable]:
         return published_tables(connection, self._settings.publication, [table.path for table in tables])
 
@@ -337,9 +338,8 @@ class PostgresCdcSource(Source):
     def _planner_of(self, state: Capture) -> Planner:
         if self._planner is None:
             self._tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
-            chunks = Chunks([table.found for table in self._tables])
-            self._observed = Observed(chunks=chunks, reads_tables=self._settings.reads_tables)
-            settings = self._settings
+            settings, chunks = self._settings, Chunks([table.found for table in self._tables])
+            self._observed = Observed(chunks=chunks, reads_tables=settings.reads_tables)
             self._planner = Planner(chunks, len(self._tables), settings.reads_log, settings.stops, settings.slot)
         return self._planner
 

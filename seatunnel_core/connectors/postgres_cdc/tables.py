@@ -13,9 +13,11 @@ from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.options import CONFIGURED_TABLE
 from seatunnel_core.connectors.change_data.table_choice import named
+from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
 from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_log.log_table import LogTable
 from seatunnel_core.connectors.postgres_log.publications import Publication, TableName
 from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, run
 from seatunnel_core.connectors.tables.table_path import TablePath
@@ -68,10 +70,22 @@ class Captured:
 
     @cached_property
     def shape(self) -> str:
-        """Short fingerprint of the columns and the key; with masks or a filter, their fingerprint follows a hyphen."""
+        """Fingerprint of the columns and the key; with masks or a filter, their fingerprint follows a hyphen."""
+        return f"{self.columns}-{_masks_of(self.masks)}" if self.masks else self.columns
+
+    @cached_property
+    def columns(self) -> str:
+        """Short fingerprint of the columns and the key."""
         schema = self.found.schema()
-        columns = f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}"
-        return f"{_digest(columns)}-{_digest(str(sorted(self.masks.items())))}" if self.masks else _digest(columns)
+        return _digest(f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}")
+
+    def as_logged(self, logged: LogTable, rules: ColumnRules) -> "Captured":
+        """Return the table with its columns in the log. Only the log can be read with it."""
+        columns = tuple(
+            Column(name=each.name, declared=each.declared, arrow=each.arrow) for each in logged.columns if each.selected
+        )
+        found = evolve(self.found, columns=columns)
+        return evolve(self, found=found, masks=rules.recorded(found), former_masks=rules.recorded_by_column(found))
 
     def has_masks(self, shape: str) -> bool:
         """Return True if a shape, which an earlier version may have recorded, is of the same masks and filter."""
@@ -80,7 +94,7 @@ class Captured:
 
     def has_shape(self, shape: str) -> bool:
         """Return True if the table has a shape, which an earlier version may have recorded."""
-        return self.shape.partition("-")[0] == shape.partition("-")[0] and self.has_masks(shape)
+        return self.columns == shape.partition("-")[0] and self.has_masks(shape)
 
 
 def _masks_of(masks: Mapping[str, str]) -> str:

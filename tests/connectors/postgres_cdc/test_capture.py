@@ -13,7 +13,7 @@ from attrs import evolve
 from seatunnel_core.connector_api.errors import SourceChangedError, StoredValueError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.chunks import ChunkStart
-from seatunnel_core.connectors.postgres_cdc.cursor import Capture, Mark, marks_of
+from seatunnel_core.connectors.postgres_cdc.cursor import Capture, ColumnsChange, Mark, marks_of
 from seatunnel_core.connectors.postgres_cdc.options import SOURCE_OPTIONS
 from seatunnel_core.connectors.postgres_cdc.planner import MOST_CHUNKS, RANGE_BYTES, Planner
 from seatunnel_core.connectors.postgres_cdc.published_tables import MISSING, PublishedTable, require_published
@@ -44,6 +44,11 @@ def test_a_state_survives_its_record() -> None:
         least=2**40, chunks=ChunkStart(table=1, order="text", low="x"), next=3, waiting=(Mark(table=1, high="q"),),
         marks=(Mark(table=0, high=None, snapshot=ONE),), until="0/1", reading="0/2", stop="0/3",
     )  # fmt: skip
+    assert Capture.from_record(json.loads(json.dumps(state.record()))) == state
+
+
+def test_a_change_of_columns_survives_its_record() -> None:
+    state = capture(changed=ColumnsChange(table="a", shape="x-m", message="it was added", is_reported=True))
     assert Capture.from_record(json.loads(json.dumps(state.record()))) == state
 
 

@@ -76,6 +76,7 @@ def test_rows_of_other_tables_of_the_same_transaction_wait(captured: CapturedPos
 
 
 def test_a_transaction_with_rows_of_both_shapes_needs_a_new_job(captured: CapturedPostgres) -> None:
+    """Its first rows lack values: the log does not contain the default of an added column."""
     with closing(source(captured, *TABLES)) as made:
         cursor = begun(captured, made)
         with captured.connect(DATABASE) as connection, connection.transaction():
@@ -83,14 +84,8 @@ def test_a_transaction_with_rows_of_both_shapes_needs_a_new_job(captured: Captur
             connection.execute(ADD)
             connection.execute("INSERT INTO a (id, extra) VALUES (3, 3)")
         captured.run(DATABASE, DEFINED)
-        keys, cursor = read(made, cursor)
-        assert keys == []
-        cursor = stopped(made, cursor, "extra was added")
-        with closing(resumed(captured, made, cursor)) as after:
-            keys, cursor = read(after, cursor)
-            assert keys == []
-            with pytest.raises(SourceChangedError, match=r"extra was removed; .* no longer has these columns"):
-                after.poll(cursor, PLANNING)
+        with pytest.raises(SourceChangedError, match=r"extra was added; .* rows of both .* start a new job"):
+            read(made, cursor)
 
 
 def test_a_restart_in_the_process_stops_at_the_change(captured: CapturedPostgres) -> None:
@@ -107,17 +102,6 @@ def test_a_restart_in_the_process_stops_at_the_change(captured: CapturedPostgres
         assert made.restored_schemas(cursor, schemas) == schemas
         with pytest.raises(ColumnsChangedError, match="extra was added"):
             made.poll(cursor, PLANNING)
-
-
-def test_rows_that_were_not_read_before_a_change_need_a_new_job(captured: CapturedPostgres) -> None:
-    with closing(source(captured, *TABLES)) as made:
-        cursor = begun(captured, made)
-        captured.run(DATABASE, "INSERT INTO a (id) VALUES (2)", ADD, "INSERT INTO a (id) VALUES (3)", DEFINED)
-        with closing(resumed(captured, made, cursor)) as after:
-            keys, cursor = read(after, cursor)
-            assert keys == []
-            with pytest.raises(SourceChangedError, match=r"no longer has these columns.* Start a new job"):
-                after.poll(cursor, PLANNING)
 
 
 def test_a_change_while_tables_are_copied_needs_a_new_job(captured: CapturedPostgres) -> None:

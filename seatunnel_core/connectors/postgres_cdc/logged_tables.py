@@ -1,0 +1,50 @@
+"""Search of the log for the columns that the next rows of tables have."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from seatunnel_core.connectors.postgres_cdc.server import log_end
+from seatunnel_core.connectors.postgres_cdc.settings import Settings
+from seatunnel_core.connectors.postgres_log.log_table import LogTable, Selects
+from seatunnel_core.connectors.postgres_log.lsn import Lsn
+from seatunnel_core.connectors.postgres_log.publications import TableName
+from seatunnel_core.connectors.postgres_log.slot_reader import SlotReader
+from seatunnel_core.connectors.postgres_log.slot_user import GONE_S
+
+
+def logged_tables(
+    connection: Any, settings: Settings, selects: Selects, start: Lsn, tables: Collection[TableName]
+) -> Mapping[TableName, LogTable]:
+    """Return tables as the log describes them at their first rows from a position on; none for tables without rows.
+
+    All transactions that were visible before the call are searched.
+
+    Args:
+        connection: A connection of psycopg in autocommit mode.
+        settings: The settings of the job.
+        selects: Returns True for the columns to read, by schema and name of the table.
+        start: Position up to which the log was read.
+        tables: Tables to search for.
+
+    Raises:
+        SlotInUseError: Another process reads the slot, also after the time in which the server ends the session of a
+            failed machine.
+        LogError: The log cannot be read.
+    """
+    end = log_end(connection, settings.slot, flush=True).flushed
+    found: dict[TableName, LogTable] = {}
+    if end <= start:
+        return found
+    parameters = settings.log(connection.info.server_version, "")
+    publications = [settings.publication]
+    with SlotReader(
+        parameters, connection, settings.slot, publications, start, wait_for_slot_s=GONE_S, selects=selects
+    ) as reader:
+        for batch in reader.batches(end):
+            for changes in batch.changes:
+                path = (changes.table.namespace, changes.table.name)
+                if path in tables:
+                    found.setdefault(path, changes.table)
+            if len(found) == len(tables):
+                break
+    return found
