@@ -160,7 +160,26 @@ def test_changes_of_columns_that_are_not_selected(naming: Captured, tmp_path: Pa
                      "MODIFY name varchar(30)", "ALTER TABLE t DROP COLUMN name",
                      "INSERT INTO t (id) VALUES (5)")  # fmt: skip
         engine.wait(60)
+        assert "COLUMNS-CHANGED" in engine.output, engine.output[-4000:]
         assert "name" in engine.output
+
+
+def test_a_listed_column_that_is_dropped(tmp_path: Path) -> None:
+    definitions = ["CREATE TABLE t (id int PRIMARY KEY, name varchar(20))", "INSERT INTO t VALUES (1, 'a')"]
+    chosen = 'table-names-config = [{ table = "t", columns = [id, name] }]'
+    with small_job(CapturedPostgres(), tmp_path / "job", definitions, source_options=chosen) as small:
+        engine = small.begin()
+        small.source("INSERT INTO t VALUES (2, 'b')", "ALTER TABLE t DROP COLUMN name", "INSERT INTO t VALUES (3)")
+        assert engine.wait(60) != 0
+        assert "COLUMNS-CHANGED" in engine.output, engine.output[-4000:]
+        assert target_rows(small, "id, name") == [(1, "a"), (2, "b")]
+        small.target("ALTER TABLE t DROP COLUMN name")
+        engine = small.job.start()
+        assert engine.wait(60) != 0
+        assert "has no column 'name'" in engine.output, engine.output[-4000:]
+        small.job.source_options = chosen.replace(", name", "")
+        small.job.write()
+        small.begin()
 
 
 def test_a_log_without_names_stops_at_a_change_of_columns(tmp_path: Path) -> None:

@@ -91,55 +91,19 @@ def test_two_changes_without_rows_in_between(small: SmallJob, captured: Captured
     small.begin()
 
 
-def test_rows_of_an_intermediate_shape(small: SmallJob, captured: Captured) -> None:
-    """PostgreSQL's log describes them; MySQL and MariaDB need the definition of the table at that time."""
+@pytest.mark.parametrize("captured", [kind for kind in EACH_KIND if kind != "postgres"], indirect=True)
+def test_rows_of_an_intermediate_shape_are_an_error(small: SmallJob, captured: Captured) -> None:
+    """The log of PostgreSQL describes such rows, so these can be read."""
     engine = small.begin()
     small.source("INSERT INTO t VALUES (3, 3, 'three')", statement(captured, "add"), CHANGES["add"][1])
     stopped(small, engine, "extra")
-    small.source(statement(captured, "drop"), "INSERT INTO t VALUES (5, 5, 55)")
-    small.target(statement(captured, "add"))
+    small.source(statement(captured, "drop"))
+    small.target(statement(captured, "add"), statement(captured, "drop"))
     before = small.target("SELECT * FROM t ORDER BY id")
     engine = small.job.start()
     assert engine.wait(120) not in (0, 130), engine.output
-    after = small.target("SELECT * FROM t ORDER BY id")
-    if captured.name == "postgres":
-        assert "note was removed" in engine.output, engine.output[-4000:]
-        assert after == [*before, (4, 4, "four", 44)]
-        small.target(statement(captured, "drop"))
-        small.begin()
-    else:
-        assert "no longer has these columns" in engine.output, engine.output[-4000:]
-        assert after == before
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_rows_from_before_a_change_are_read_after_a_kill(small: SmallJob, captured: Captured, change: str) -> None:
-    _, row, column = CHANGES[change]
-    engine = small.begin()
-    engine.signal(signal.SIGKILL)
-    engine.wait(60)
-    small.source(
-        "INSERT INTO t VALUES (3, 3, 'three')", statement(captured, change), row, "INSERT INTO other VALUES (2)"
-    )
-    stopped(small, small.job.start(), column)
-    small.target(statement(captured, change))
-    small.begin()
-
-
-def test_a_second_table_that_is_altered_before_its_rows_were_read(small: SmallJob, captured: Captured) -> None:
-    engine = small.begin()
-    small.source("INSERT INTO t VALUES (3, 3, 'three')", statement(captured, "drop"), CHANGES["drop"][1])
-    stopped(small, engine, "note")
-    small.source(
-        "INSERT INTO other VALUES (2)", "ALTER TABLE other ADD COLUMN more int", "INSERT INTO other VALUES (3, 3)"
-    )
-    small.target(statement(captured, "drop"))
-    engine = small.job.start()
-    assert engine.wait(120) not in (0, 130), engine.output
-    assert "COLUMNS-CHANGED" in engine.output, engine.output[-4000:]
-    assert small.target("SELECT id FROM other ORDER BY id") == [(1,), (2,)]
-    small.target("ALTER TABLE other ADD COLUMN more int")
-    small.begin()
+    assert "no longer has these columns" in engine.output, engine.output[-4000:]
+    assert small.target("SELECT * FROM t ORDER BY id") == before
 
 
 def test_a_change_while_the_job_is_stopped(small: SmallJob, captured: Captured) -> None:
