@@ -91,7 +91,7 @@ def test_two_changes_without_rows_in_between(small: SmallJob, captured: Captured
     small.begin()
 
 
-@pytest.mark.parametrize("captured", [kind for kind in EACH_KIND if kind != "postgres"], indirect=True)
+@pytest.mark.parametrize("captured", [kind for kind in EACH_KIND if "postgres" not in kind.values], indirect=True)
 def test_rows_of_an_intermediate_shape_are_an_error(small: SmallJob, captured: Captured) -> None:
     """The log of PostgreSQL describes such rows, so these can be read."""
     engine = small.begin()
