@@ -132,7 +132,7 @@ class TestEveryRow:
             events.CommitFailed: events.CommitFailed(now_ms=0, sink="out", committed=(), failure=PASSING),
             events.TimerFired: events.TimerFired(now_ms=0, key="an old one"),
         }
-        return fixed.get(kind) or kind(now_ms=0)  # type: ignore[call-arg]
+        return fixed.get(kind) or kind(now_ms=0)
 
     def arrange_looking(self, phase: Phase) -> Played:
         """A pipeline in ``phase`` whose source looks for more."""

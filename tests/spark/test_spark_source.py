@@ -165,7 +165,7 @@ def test_a_pipeline_reads_it_as_one_split_of_columns_that_are_kept(backend: Spar
         work = PipelineIO(job_id="job", planned=planned, storage=storage, backend=backend, shares_disk=True)
         found, attachment = work.sources.enumerate("in", None, (), {})
         again, _ = work.sources.enumerate("in", attachment, (), {})
-    assert work.on_frames
+    assert planned.on_frames
     assert [split.index for split in again.splits] == [0]
     assert again.schemas == found.schemas == (TableSchema(table="numbers", columns=pa.schema([("n", pa.int64())])),)
 

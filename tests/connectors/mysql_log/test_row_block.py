@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from seatunnel_core.connectors.mysql_log import column_types as ct
 from seatunnel_core.connectors.mysql_log import event_types as et
-from seatunnel_core.connectors.mysql_log import row_collector
+from seatunnel_core.connectors.mysql_log import row_block, row_collector
 from seatunnel_core.connectors.mysql_log.captured_tables import CapturedTables
 from seatunnel_core.connectors.mysql_log.change_batch import TableChanges
 from seatunnel_core.connectors.mysql_log.errors import LogError, MalformedLogError
@@ -195,7 +195,7 @@ def test_many_rows_are_decoded_together() -> None:
         log.rows(INSERT, 1, values)
     log.xid()
     captured = CapturedTables({("shop", "t"): [VARCHAR.declared]})
-    with mock.patch.object(row_collector, "columns_in", wraps=row_collector.columns_in) as together:
+    with mock.patch.object(row_collector, "columns_in", wraps=row_block.columns_in) as together:
         (batch,) = LogDecoder(captured, START).batches(log.events())
     assert together.call_count == 1
     assert batch.changes[0].rows.column(0).to_pylist() == texts

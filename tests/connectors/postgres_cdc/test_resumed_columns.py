@@ -16,7 +16,6 @@ from seatunnel_core.connectors.postgres_cdc.source import PostgresCdcSource
 from tests.cdc.captured import CapturedPostgres
 from tests.connectors.postgres_cdc.test_changed_columns import (
     ADD,
-    DATABASE,
     DEFINED,
     PLANNING,
     TABLES,
@@ -24,7 +23,7 @@ from tests.connectors.postgres_cdc.test_changed_columns import (
     read,
     stopped,
 )
-from tests.connectors.postgres_cdc.test_check import captured, source
+from tests.connectors.postgres_cdc.test_check import DATABASE, captured, source
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 __all__ = ["captured"]
