@@ -46,14 +46,14 @@ def test_a_signed_request_is_let_in_once() -> None:
 @pytest.mark.parametrize(("method", "target"), [("GET", "/t"), ("POST", "/u")])
 def test_a_signature_covers_all_of_a_request(method: str, target: str) -> None:
     keeper = Authenticator(SECRET, "c")
-    assert "another secret" in str(keeper.refusal(signed(keeper), method, target))
+    assert "a different secret" in str(keeper.refusal(signed(keeper), method, target))
 
 
 def test_a_signature_covers_the_body_by_its_digest() -> None:
     """So a request is refused before its body is received, and a body that is not the signed one behind it."""
     keeper = Authenticator(SECRET, "c")
     headers = signed(keeper, body=b"x")
-    assert "another secret" in str(keeper.refusal({**headers, DIGEST: digest_of(b"y")}, "POST", "/t"))
+    assert "a different secret" in str(keeper.refusal({**headers, DIGEST: digest_of(b"y")}, "POST", "/t"))
     assert keeper.refusal(headers, "POST", "/t") is None
     assert keeper.owns(headers, b"x")
     assert not keeper.owns(headers, b"y")
@@ -71,7 +71,7 @@ def test_an_answer_is_signed_for_its_request_alone() -> None:
 def test_who_has_no_secret_or_another_one_is_refused_by_name() -> None:
     keeper = Authenticator(SECRET, "c")
     assert "not signed" in str(keeper.refusal({}, "POST", "/t"))
-    assert "another secret" in str(keeper.refusal(signed(keeper, secret=Secret(b"t" * 32)), "POST", "/t"))
+    assert "a different secret" in str(keeper.refusal(signed(keeper, secret=Secret(b"t" * 32)), "POST", "/t"))
     assert "not 'd'" in str(keeper.refusal({**signed(keeper), CLUSTER: "d"}, "POST", "/t"))
     assert "NAME-NUMBER" in str(keeper.refusal(signed(keeper, nonce="me-one"), "POST", "/t"))
 

@@ -140,7 +140,7 @@ def test_other_content_under_the_same_id_is_not_overwritten(made: Made, destinat
     other = Made(storage=destination, target=made.target, attachments=made.attachments)
     other.claim(100_000)
     other.store(100_000, 1, other.states(emitted=9), kind=CheckpointType.RESTORE_POINT)
-    assert "has other content" in refusal(made, destination)
+    assert "has different content" in refusal(made, destination)
 
 
 def test_a_job_that_was_deleted_there_and_had_newer_epochs(made: Made, destination: BlobStorage) -> None:

@@ -115,7 +115,7 @@ def refuse_who_does_not_know_the_secret(node: Node, secret: Secret) -> None:
             "code": "unauthorized",
         },
     )
-    with pytest.raises(UsageError, match="another secret"):
+    with pytest.raises(UsageError, match="a different secret"):
         ClusterClient([node.address], "seatunnel", Secret(b"x" * 32)).ask("GET", "/overview")
     with pytest.raises(UsageError, match="not 'other'"):
         ClusterClient([node.address], "other", secret).ask("GET", "/overview")
