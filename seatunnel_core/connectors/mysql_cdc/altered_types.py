@@ -28,9 +28,9 @@ _ATTRIBUTES = re.compile(
 )
 """Attributes that do not affect how a value is read, and the new place of the column."""
 
-_DEFINED = re.compile(
-    rf"(?:ADD|MODIFY|CHANGE)\s+(?:COLUMN\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?((?!(?:COLUMN|IF)\b){NAME})(.*)", _FLAGS
-)
+_DEFINED = re.compile(rf"(?:ADD|MODIFY|CHANGE)\s+(?:COLUMN\s+)?((?!(?:COLUMN|IF)\b){NAME})(.*)", _FLAGS)
+"""Clauses that define a column. With IF [NOT] EXISTS, it is unknown whether they do."""
+
 _CHARSET = re.compile(r"\b(?:CHARACTER\s+SET|CHARSET|COLLATE)\b", _FLAGS)
 
 

@@ -14,6 +14,9 @@ from seatunnel_core.connectors.mysql_log.events import QueryEvent
 
 NAME = r"(?:`(?:[^`]|``)+`|\"(?:[^\"\\]|\"\"|\\.)*\"|[\w$]+)"
 _PATH = rf"{NAME}(?:\s*\.\s*{NAME})?"
+_GAP = r"(?:\s+|(?=[`\"]))"
+"""End of a keyword: no space is needed before a name in quotes."""
+
 _TOKEN = re.compile(
     r"(?P<comment>/\*(?![!M]).*?\*/|--(?=\s|$)[^\n]*|\#[^\n]*|/\*M?!\d*|\*/)"
     r"|(?P<string>'(?:[^'\\]|''|\\.)*')"
@@ -26,7 +29,7 @@ _IDENTIFIER = re.compile(r"[\w$]+")
 _FLAGS = re.IGNORECASE | re.DOTALL
 
 _ALTER = re.compile(
-    rf"\s*ALTER\s+(?:ONLINE\s+)?(IGNORE\s+)?(?:ONLINE\s+)?TABLE\s+(?:IF\s+EXISTS\s+)?({_PATH})"
+    rf"\s*ALTER\s+(?:ONLINE\s+)?(IGNORE\s+)?(?:ONLINE\s+)?TABLE{_GAP}(?:IF\s+EXISTS{_GAP})?({_PATH})"
     r"(?:\s+(?:WAIT\s+\d+|NOWAIT)\b)?(.*)",
     _FLAGS,
 )
@@ -35,12 +38,12 @@ _OTHER = re.compile(
 )
 """Clauses of ALTER TABLE that also concern a second table."""
 
-_TRUNCATE = re.compile(rf"\s*TRUNCATE\s+(?:TABLE\s+)?({_PATH})", _FLAGS)
-_DROP = re.compile(r"\s*DROP\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
-_RENAME = re.compile(r"\s*RENAME\s+TABLES?\s+(?:IF\s+EXISTS\s+)?(.*)", _FLAGS)
-_REPLACE = re.compile(rf"\s*CREATE\s+OR\s+REPLACE\s+TABLE\s+({_PATH})", _FLAGS)
-_DROP_KEY = re.compile(rf"\s*DROP\s+INDEX\s+(?:IF\s+EXISTS\s+)?[`\"]?PRIMARY[`\"]?\s+ON\s+({_PATH})", _FLAGS)
-_DATABASE = re.compile(rf"\s*DROP\s+(?:DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?({NAME})", _FLAGS)
+_TRUNCATE = re.compile(rf"\s*TRUNCATE{_GAP}(?:TABLE{_GAP})?({_PATH})", _FLAGS)
+_DROP = re.compile(rf"\s*DROP\s+TABLES?{_GAP}(?:IF\s+EXISTS{_GAP})?(.*)", _FLAGS)
+_RENAME = re.compile(rf"\s*RENAME\s+TABLES?{_GAP}(?:IF\s+EXISTS{_GAP})?(.*)", _FLAGS)
+_REPLACE = re.compile(rf"\s*CREATE\s+OR\s+REPLACE\s+TABLE{_GAP}({_PATH})", _FLAGS)
+_DROP_KEY = re.compile(rf"\s*DROP\s+INDEX{_GAP}(?:IF\s+EXISTS{_GAP})?[`\"]?PRIMARY[`\"]?\s*ON{_GAP}({_PATH})", _FLAGS)
+_DATABASE = re.compile(rf"\s*DROP\s+(?:DATABASE|SCHEMA){_GAP}(?:IF\s+EXISTS{_GAP})?({NAME})", _FLAGS)
 
 _HARMLESS = re.compile(
     r"(ADD\s+(?:(?:UNIQUE|FULLTEXT|SPATIAL)\b|INDEX\b|KEY\b|FOREIGN\b|CHECK\b|CONSTRAINT\b)"
@@ -58,12 +61,20 @@ The default character set of a table is only that of columns that are added late
 """
 
 _PRIMARY = re.compile(
-    r"(?:ADD\s+CONSTRAINT\b.*|DROP\s+(?:INDEX|KEY|CONSTRAINT)\s+(?:IF\s+EXISTS\s+)?[`\"]?)PRIMARY\b", _FLAGS
+    rf"(?:ADD\s+CONSTRAINT\b.*|DROP\s+(?:INDEX|KEY|CONSTRAINT){_GAP}(?:IF\s+EXISTS{_GAP})?[`\"]?)PRIMARY\b", _FLAGS
 )
 """Clauses among them that change the primary key."""
 
-_PARTITIONS = re.compile(r"\s*(?:ADD|REORGANIZE|COALESCE|REBUILD|OPTIMIZE|ANALYZE|CHECK)\s+PARTITION\b", _FLAGS)
-"""Operations on partitions that keep all rows. Each is the only one of its ALTER TABLE."""
+_PARTITIONS = re.compile(
+    r"\s*(?:(?:ADD|COALESCE|OPTIMIZE|ANALYZE|CHECK)\s+PARTITION\b"
+    r"|REORGANIZE\s+PARTITION\b(?!.*\b(?:VALUES\s+IN|DEFAULT)\b).*\bVALUES\s+LESS\s+THAN\b)",
+    _FLAGS,
+)
+"""Operations on partitions that keep all rows. Each is the only one of its ALTER TABLE.
+
+REORGANIZE of a list partition drops the rows whose values no new partition lists. REBUILD drops rows that are in a
+wrong partition.
+"""
 
 _COLUMN_NAME = rf"((?!(?:COLUMN|IF)\b){NAME})"
 _COLUMN = re.compile(

@@ -60,6 +60,7 @@ def test_statements_that_keep_recorded_types(clauses: str) -> None:
         "MODIFY v varchar(20)",
         "MODIFY e enum('a','b')",
         "MODIFY other int",
+        "MODIFY IF EXISTS i int",
         "ADD i int",
         "ADD j int",
         "DROP i",
@@ -76,6 +77,8 @@ def test_statements_that_may_change_types(clauses: str) -> None:
     ("first", "last", "keeps"),
     [
         ("ADD j int AFTER i", "MODIFY j int NOT NULL", True),
+        ("ADD IF NOT EXISTS j int", "MODIFY j int NOT NULL", False),
+        ("ADD COLUMN IF NOT EXISTS i bigint", "MODIFY i bigint", False),
         ("ADD j varchar(10) DEFAULT ''", "MODIFY j varchar(20) NOT NULL", True),
         ("ADD j varchar(10), CHARACTER SET latin1", "MODIFY j varchar(10) NOT NULL", False),
         ("ADD j varchar(10) COLLATE latin1_bin", "MODIFY j varchar(10) NOT NULL", False),

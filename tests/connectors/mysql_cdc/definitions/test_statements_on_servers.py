@@ -22,6 +22,8 @@ TABLES = (
     )""",
     """CREATE TABLE p (id int PRIMARY KEY, a int) PARTITION BY RANGE (id)
         (PARTITION p0 VALUES LESS THAN (9), PARTITION p9 VALUES LESS THAN (200))""",
+    """CREATE TABLE l (id int PRIMARY KEY, a int) PARTITION BY LIST (id)
+        (PARTITION p0 VALUES IN (1, 3), PARTITION p9 VALUES IN (2))""",
 )
 STATEMENTS = {
     "ALTER TABLE t ALTER a SET DEFAULT 5": CONTINUES,
@@ -79,6 +81,8 @@ STATEMENTS = {
     "ALTER TABLE p ANALYZE PARTITION p0": CONTINUES,
     "ALTER TABLE p OPTIMIZE PARTITION ALL": CONTINUES,
     "ALTER TABLE p TRUNCATE PARTITION p0": ENDS,
+    "ALTER TABLE l ADD PARTITION (PARTITION p1 VALUES IN (4))": CONTINUES,
+    "ALTER TABLE l REORGANIZE PARTITION p0 INTO (PARTITION a VALUES IN (3))": ENDS,
 }
 OF_MARIADB = {
     "ALTER TABLE t RENAME INDEX ia TO ib": CONTINUES,
@@ -136,7 +140,7 @@ def outcome(server: Any, *statements: str, table: str = "t") -> str:
     """Run statements between two rows; return what the source does."""
     source = started(server, table)
     target = StrictTarget({f"shop.{table}": ("id",)})
-    columns, values = ("id, a", ", 1") if table == "p" else ("id, b, c", ", 'ä', 'k'")
+    columns, values = ("id, a", ", 1") if table != "t" else ("id, b, c", ", 'ä', 'k'")
     server.run(f"INSERT INTO {table} ({columns}) VALUES (1{values})", *statements)
     server.run(f"INSERT INTO {table} ({columns}) VALUES (2{values})")
     found = read(source, target)
@@ -176,7 +180,8 @@ def test_statements_of_mysql(server: Any, statement: str) -> None:
 
 def require(server: Any, statement: str, expected: str) -> None:
     server.run(*TABLES)
-    assert outcome(server, statement, table="p" if " p " in statement else "t") == expected
+    table = next((each for each in ("p", "l") if f"TABLE {each} " in statement), "t")
+    assert outcome(server, statement, table=table) == expected
 
 
 def test_another_character_set_of_a_key(server: Any) -> None:
