@@ -205,6 +205,7 @@ class RangeReader:
             table = self._tables[number]
             if shape_changes(changes.table.schema, table.found.schema().columns):
                 return False
+            self._require_key(table, changes.table, where)
             self._require_filtered(table, changes.table, where)
             self._shapes[number] = changes.table
         self._last[number] = int(changes.transactions[-1])
@@ -244,6 +245,15 @@ class RangeReader:
                 "job"
             )
         return number
+
+    def _require_key(self, table: Captured, logged: LogTable, where: str) -> None:
+        """Raise ``SourceChangedError`` if the primary key has changed, which only the default identity shows."""
+        key = table.found.schema().primary_key
+        if table.has_own_key and logged.identity == "DEFAULT" and set(logged.key) != set(key):
+            raise SourceChangedError(
+                f"{where}: the key of {table.name} has changed since the job started, from {', '.join(key)} to "
+                f"{', '.join(logged.key) or 'none'}. Start a new job"
+            )
 
     def _require_filtered(self, table: Captured, logged: LogTable, where: str) -> None:
         """Raise ``SourceChangedError`` if old rows of the log do not have the columns of the table's filter."""

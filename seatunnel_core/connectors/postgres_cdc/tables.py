@@ -11,7 +11,7 @@ from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.captured_table import captured_table
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
-from seatunnel_core.connectors.change_data.options import CONFIGURED_TABLE
+from seatunnel_core.connectors.change_data.options import CONFIGURED_KEY, CONFIGURED_TABLE
 from seatunnel_core.connectors.change_data.table_choice import named
 from seatunnel_core.connectors.jdbc.column import Column
 from seatunnel_core.connectors.jdbc.databases.dialect import Dialect
@@ -63,6 +63,9 @@ class Captured:
     filtered: tuple[str, ...] = ()
     """Columns of the filter."""
 
+    has_own_key: bool = True
+    """True if the key is the primary key of the table, and not configured."""
+
     @cached_property
     def name(self) -> str:
         """Path of the table in rows."""
@@ -85,6 +88,8 @@ class Captured:
             Column(name=each.name, declared=each.declared, arrow=each.arrow) for each in logged.columns if each.selected
         )
         found = evolve(self.found, columns=columns)
+        if (row_filter := rules.row_filter(found)) is not None:
+            row_filter.require_valid(found)
         return evolve(self, found=found, masks=rules.recorded(found), former_masks=rules.recorded_by_column(found))
 
     def has_masks(self, shape: str) -> bool:
@@ -154,6 +159,7 @@ def captured_tables(
             masks=rules.recorded(found),
             former_masks=rules.recorded_by_column(found),
             filtered=() if (row_filter := rules.row_filter(found)) is None else row_filter.columns,
+            has_own_key=table not in configured or not configured[table][CONFIGURED_KEY],
         )
         for table, each in _found(dialect, settings, tables, published, configured, rules)
         for found in [each if logs_generated else _without_generated(each)]
