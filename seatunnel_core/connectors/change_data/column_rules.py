@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 
 from seatunnel_core.config.variables import without_salt
 from seatunnel_core.connector_api.batch import Batch
-from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data.emitted import Changes, Flags
 from seatunnel_core.connectors.change_data.masks import Asterisks, Mask, SaltedHash, Truncation
@@ -168,6 +168,26 @@ class ColumnRules:
                 if not any(map(each.fullmatch, selected)):
                     raise _unmatched(each, rule.shown, "selected column")
 
+    def require_masks_kept(self, found: Found, former: Collection[str]) -> None:
+        """Check that a renamed column did not lose its mask.
+
+        Args:
+            found: A table with changed columns.
+            former: Names of its columns before.
+
+        Raises:
+            SourceChangedError: A column with a mask was removed, and a column without one was added.
+        """
+        now, masked = {column.name for column in found.columns}, self.masked_columns(found)
+        removed = [name for name in former if name not in now and self._mask(path_of(found), name) is not None]
+        added = sorted(now - {*former, *masked})
+        if removed and added:
+            raise SourceChangedError(
+                f"the column {removed[0]} of {found.reading.name}, which has a mask, was removed, and {added[0]}, "
+                "which has none, was added. If this is the same column, its values would no longer be masked. Rename "
+                "it back, or start a new job with a mask for it"
+            )
+
     def shown(self, found: Found) -> Found:
         """Return a table with the types of its emitted rows: masked columns are text."""
         masks = self._masks(found)
@@ -252,15 +272,17 @@ class ColumnRules:
 
     def _masks(self, found: Found) -> Mapping[str, MaskRule]:
         """Return the masks of a table by column."""
-        masks = {}
-        for column in found.columns if self.masks else ():
-            name = _name(path_of(found), column.name)
-            if name not in self._by_column:
-                self._by_column[name] = next((rule for rule in self.masks if rule.matches(name)), None)
-            rule = self._by_column[name]
-            if rule is not None:
-                masks[column.name] = rule
-        return masks
+        if not self.masks:
+            return {}
+        masks = {column.name: self._mask(path_of(found), column.name) for column in found.columns}
+        return {name: rule for name, rule in masks.items() if rule is not None}
+
+    def _mask(self, path: TablePath, column: str) -> MaskRule | None:
+        """Return the mask of a column; ``None`` if it has none."""
+        name = _name(path, column)
+        if name not in self._by_column:
+            self._by_column[name] = next((rule for rule in self.masks if rule.matches(name)), None)
+        return self._by_column[name]
 
     def _listed(self, path: TablePath) -> frozenset[str] | None:
         """Return the columns of the table's entry in ``table-names-config``; ``None`` without one."""

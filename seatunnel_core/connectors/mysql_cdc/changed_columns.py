@@ -82,7 +82,8 @@ def resumed_columns(
         int_narrowing: True to read TINYINT(1) as a boolean.
 
     Raises:
-        SourceChangedError: The log has rows whose columns are unknown, or tables were being copied.
+        SourceChangedError: The log has rows whose columns are unknown, tables were being copied, or a column may have
+            lost its mask.
         SourceError: The log cannot be read.
     """
     changed = changed_columns(record, tables)
@@ -104,6 +105,8 @@ def resumed_columns(
     types = {name: AlteredTypes.of(each.columns) for name, each in recorded_ones.items()}
     former, defined = former_tables(server, definitions, progress, changed, types, end)
     found = [recorded_ones[each.reading.name] if each.reading.name in former else each for each in tables]
+    for each in found:
+        rules.require_masks_kept(each, [column.name for column in recorded_ones[each.reading.name].columns])
     return ResumedColumns(found, recorded(found, rules, logs_names=logs_names), defined)
 
 

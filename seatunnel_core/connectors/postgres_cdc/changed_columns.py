@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from attrs import evolve
 
 from seatunnel_core.capture_errors import ColumnsChangedError
+from seatunnel_core.connector_api.batch import TableSchema
 from seatunnel_core.connector_api.errors import SourceChangedError
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
 from seatunnel_core.connectors.change_data.shape import CONTINUE, START_ANEW
@@ -19,7 +20,7 @@ Search = Callable[[Lsn, Collection[TableName]], Mapping[TableName, LogTable]]
 
 
 def resumed_tables(
-    state: Capture, tables: Sequence[Captured], rules: ColumnRules, search: Search
+    state: Capture, tables: Sequence[Captured], schemas: Sequence[TableSchema], rules: ColumnRules, search: Search
 ) -> tuple[Captured, ...]:
     """Return the tables of a resumed job with the columns of their next rows in the log.
 
@@ -29,11 +30,13 @@ def resumed_tables(
     Args:
         state: The restored state.
         tables: The tables as they are now, in the order of the state.
+        schemas: The tables when the job started.
         rules: Choice and masks of the columns, and filters of the rows.
         search: Searches the log. It is called only if a table may have other columns in the log than now.
 
     Raises:
-        SourceChangedError: A transaction has rows with the former and with the new columns.
+        SourceChangedError: A transaction has rows with the former and with the new columns, or a column may have lost
+            its mask.
     """
     former, change = dict(state.tables), state.changed
     stopped = "" if change is None else change.table
@@ -47,6 +50,10 @@ def resumed_tables(
             f"{change.message}: the same transaction also has rows with the former columns, or the rows with the new "
             "ones are no longer in the log. Start a new job"
         )
+    names = {each.table: each.columns.names for each in schemas}
+    for each in found:
+        if not each.has_shape(former[each.name]):
+            rules.require_masks_kept(each.found, names.get(each.name, ()))
     return found
 
 

@@ -37,8 +37,11 @@ NO_SLOT = (
     "option 'startup.mode': committed-offset continues the replication slot {name}, which does not exist; use initial, "
     "or the name of an existing slot"
 )
-_COMMIT = "SELECT pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')"
-"""Commit of a transaction with a message that no reader requests."""
+_COMMIT = """
+SELECT pg_catalog.set_config('synchronous_commit', 'local', true),
+       pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')
+"""
+"""Commit, made durable, of a transaction with a message that no reader requests."""
 
 _RIGHTS = """
 SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),

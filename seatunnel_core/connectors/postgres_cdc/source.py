@@ -179,7 +179,7 @@ class PostgresCdcSource(Source):
             with self._connected() as connection:
                 require_same_server(connection, self._settings.address, state.server)
                 search = partial(logged_tables, connection, self._settings, rules.selects)
-                tables = changed_columns.resumed_tables(state, present, rules, search)
+                tables = changed_columns.resumed_tables(state, present, schemas, rules, search)
             require_same_keys(self._emission.schemas([table.found for table in (*present, *tables)]), schemas)
             changed_columns.with_columns(state, tables, emits_rows=True)
             self._emission.require_supported([table.found for table in tables])

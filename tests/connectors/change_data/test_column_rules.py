@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from seatunnel_core.connector_api.batch import Batch
-from seatunnel_core.connector_api.errors import SourceError, UsageError
+from seatunnel_core.connector_api.errors import SourceChangedError, SourceError, UsageError
 from seatunnel_core.connector_api.option import Options
 from seatunnel_core.connectors.change_data import options as opt
 from seatunnel_core.connectors.change_data.column_rules import ColumnRules
@@ -121,6 +121,17 @@ def test_masks_that_cannot_be_applied(debezium: dict[str, str], said: str) -> No
     with pytest.raises(SourceError, match=said):
         require_valid(rules(**debezium))
     assert Emission.of(options(), "mysql").require_supported([people()]) is None
+
+
+def test_a_renamed_column_may_not_lose_its_mask() -> None:
+    masked = rules(column__mask__with__3__chars=r".*\.(name|mail)")
+    found = people()
+    masked.require_masks_kept(found, ["id", "a"])
+    masked.require_masks_kept(found, [*found.schema().columns.names, "mail"])
+    masked.require_masks_kept(found, ["id", "mail", "a"])  # name has a mask, too
+    rules().require_masks_kept(found, ["id", "mail"])
+    with pytest.raises(SourceChangedError, match=r"the column mail of shop\.people, which has a mask, .* and a, which"):
+        masked.require_masks_kept(found, ["id", "mail", "name"])
 
 
 def test_a_salt_is_not_shown() -> None:

@@ -178,6 +178,29 @@ def test_masks_of_a_former_column(captured: CapturedPostgres) -> None:
             after.restored_schemas(cursor, schemas)
 
 
+def test_a_renamed_column_keeps_its_mask_or_needs_a_new_job(captured: CapturedPostgres) -> None:
+    more = {"debezium": {"column.mask.with.3.chars": ".*[.]a[.]name"}}
+    with closing(source(captured, *TABLES, more=more)) as made:
+        cursor, schemas = begun(captured, made), made.planned_schemas()
+    captured.run(DATABASE, "ALTER TABLE a RENAME COLUMN name TO extra", "INSERT INTO a VALUES (3, 'secret')", DEFINED)
+    after = source(captured, *TABLES, more=more)
+    message = r"column name of .*a, which has a mask, was removed, and extra, which has none, was added"
+    with closing(after), pytest.raises(SourceChangedError, match=message):
+        after.restored_schemas(cursor, schemas)
+
+
+@pytest.mark.parametrize("key", ["(id, name)", ""], ids=["wider", "none"])
+def test_a_change_of_the_key_ends_a_running_job(captured: CapturedPostgres, key: str) -> None:
+    """The columns are the same, and only the log's description of the table shows the key."""
+    with closing(source(captured, *TABLES)) as made:
+        cursor = begun(captured, made)
+        captured.run(DATABASE, "UPDATE a SET name = '' WHERE name IS NULL", "ALTER TABLE a DROP CONSTRAINT a_pkey")
+        captured.run(DATABASE, *([f"ALTER TABLE a ADD PRIMARY KEY {key}"] if key else []))
+        captured.run(DATABASE, "INSERT INTO a (id, name) VALUES (3, 'x')", DEFINED)
+        with pytest.raises(SourceChangedError, match=r"the key of .*a has changed .* from id to (id, name|none)"):
+            values(made, cursor)
+
+
 def test_a_renamed_key_needs_a_new_job(captured: CapturedPostgres) -> None:
     with closing(source(captured, *TABLES)) as made:
         cursor, schemas = begun(captured, made), made.planned_schemas()
