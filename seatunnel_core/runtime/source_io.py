@@ -117,8 +117,8 @@ class SourceIO:
     ) -> tuple[Enumeration, str]:
         """Return the frozen enumeration of a source, and the name of its attachment (R12). ``items`` need Spark.
 
-        Only the schemas of a restored enumeration may differ from the
-        frozen ones, if the source implements ``SupportsRestoredSchemas``.
+        If the source implements ``SupportsRestoredSchemas``, the schemas of a restored enumeration may differ from the
+        frozen ones.
         """
         source = self.planned.source(source_name)
         if attachment is not None:

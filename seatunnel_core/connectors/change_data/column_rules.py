@@ -141,7 +141,7 @@ class ColumnRules:
         """Check that each mask can be applied to all of its columns.
 
         Raises:
-            SourceError: A mask has a column of a key or of a wrong type; or a column has two masks.
+            SourceError: A mask applies to a key column or to one of an unsupported type, or a column has two masks.
         """
         for found in tables:
             for column in found.columns:
