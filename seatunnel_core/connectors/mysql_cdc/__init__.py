@@ -1,1 +1,1 @@
-"""The sources ``MySQL-CDC`` and ``MariaDB-CDC``: a snapshot of tables, and then their changes."""
+"""The ``MySQL-CDC`` and ``MariaDB-CDC`` sources, which read a snapshot of tables and then their changes."""

@@ -1,4 +1,4 @@
-"""Column types in ALTER TABLE statements, which show whether rows before and after a statement are read alike."""
+"""Column types in ALTER TABLE statements, to detect statements that do not affect how logged rows are read."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _OTHERS = (
 )
 _SYNONYMS = {"integer": "int", "numeric": "decimal", "bool": "tinyint(1)", "boolean": "tinyint(1)"}
 _SIZELESS = (*_INTEGERS, "char", "varchar", "varbinary")
-"""Types whose size does not affect how a value is read: the log contains the size."""
+"""Types for which the size in a definition does not matter, because the log contains the size."""
 
 _TYPE = re.compile(r"\s*([a-z]\w*)(?:\s*(\([\d\s,]*\)))?((?:\s+(?:UNSIGNED|SIGNED|ZEROFILL)\b)*)(.*)", _FLAGS)
 _ATTRIBUTES = re.compile(
@@ -26,28 +26,28 @@ _ATTRIBUTES = re.compile(
     rf"(\s+(?:FIRST|AFTER\s+{NAME}))?\s*",
     _FLAGS,
 )
-"""Attributes that do not affect how a value is read, and the new place of the column."""
+"""Column attributes that do not affect how a value is read, and an optional new position of the column."""
 
 _DEFINED = re.compile(rf"(?:ADD|MODIFY|CHANGE)\s+(?:COLUMN\s+)?((?!(?:COLUMN|IF)\b){NAME})(.*)", _FLAGS)
-"""Clauses that define a column. With IF [NOT] EXISTS, it is unknown whether they do."""
+"""Clauses that define a column. Clauses with IF [NOT] EXISTS are excluded, because they may have no effect."""
 
 _CHARSET = re.compile(r"\b(?:CHARACTER\s+SET|CHARSET|COLLATE)\b", _FLAGS)
 
 
 @define
 class AlteredTypes:
-    """Types of the columns of a table, as far as they are known at a position of the log."""
+    """Known column types of a table at a position of the log."""
 
     _known: dict[str, str] = field(repr=False)
 
     @classmethod
     def of(cls, columns: Sequence[Column]) -> "AlteredTypes":
-        """Return the types of columns. Texts are unknown: a later statement may give them another character set."""
+        """Create from columns, without text columns: a later statement may change their character set."""
         found = {column.name.lower(): _type_of(column.declared)[0] for column in columns}
         return cls({name: kind for name, kind in found.items() if kind is not None and not _is_text(kind)})
 
     def keeps(self, text: str) -> bool:
-        """Return True if an ALTER TABLE only defines columns with the types and places that they have before it."""
+        """Return True if an ALTER TABLE statement leaves the type and the position of each column unchanged."""
         clauses = altering_clauses(text)
         return (
             bool(clauses)
@@ -60,7 +60,7 @@ class AlteredTypes:
         return kind is not None and not is_placed and not _adds(clause) and self._known.get(name) == kind
 
     def alter(self, text: str) -> None:
-        """Apply an ALTER TABLE. After another statement, no type is known."""
+        """Apply an ALTER TABLE statement. Any other statement makes all types unknown."""
         clauses = altering_clauses(text)
         if not clauses:
             self._known.clear()
@@ -74,12 +74,12 @@ class AlteredTypes:
             self.forget_texts()
 
     def forget_texts(self) -> None:
-        """Forget the types of texts, because columns that are defined later may have another character set."""
+        """Remove text columns, because columns that are defined later may have another character set."""
         self._known = {name: kind for name, kind in self._known.items() if not _is_text(kind)}
 
 
 def sets_charset(text: str) -> bool:
-    """Return True if a statement may set a character set, also the default one of a table."""
+    """Return True if a statement may set a character set, including the default character set of a table."""
     return _CHARSET.search(text) is not None
 
 
@@ -92,7 +92,7 @@ def _is_text(kind: str) -> bool:
 
 
 def _defined(clause: str) -> tuple[str, str | None, bool]:
-    """Return the column that a clause defines, its type, and True if it gets another place.
+    """Return the name and type of the column that a clause defines, and True if the clause moves the column.
 
     The type is ``None`` if the clause defines no column, renames it, or has parts that may affect how values are read.
     """
@@ -109,7 +109,7 @@ def _defined(clause: str) -> tuple[str, str | None, bool]:
 
 
 def _type_of(definition: str) -> tuple[str | None, bool]:
-    """Return the type in a column's definition in one spelling, and True if the column gets another place."""
+    """Return the normalized type in a column definition, and True if the definition moves the column."""
     found = _TYPE.fullmatch(definition)
     attributes = None if found is None else _ATTRIBUTES.fullmatch(found[4])
     if found is None or attributes is None:

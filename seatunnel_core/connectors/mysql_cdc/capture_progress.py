@@ -1,4 +1,4 @@
-"""Progress of a capture, for users: chunks of tables, and the distance to the end of the log."""
+"""Progress of a capture for users: chunks of the snapshot, and the lag behind the end of the log."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,25 +15,25 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 @frozen(kw_only=True)
 class Observed:
-    """State of the server, according to polls."""
+    """State of the server as observed by polls."""
 
     tables: Sequence[str] = field(repr=False)
     """Names of the captured tables, in order."""
 
     chunks: Chunks = field(repr=False)
     ahead_ms: int
-    """Difference between the server's clock and this machine's."""
+    """Offset of the server's clock from the local clock, in milliseconds."""
 
     times: LogTimes[LogPosition] | None = field(default=None, repr=False)
-    """``None`` before the first poll."""
+    """Observed ends of the log; ``None`` before the first poll."""
 
     sizes: Mapping[str, int] = field(factory=dict, repr=False)
-    """Sizes of those files of the log on which a distance depends."""
+    """Sizes of the log files that are needed to compute the lag, in bytes."""
 
     def and_end(
         self, progress: Progress, end: LogPosition, file_sizes: Callable[[], Mapping[str, int]], *, starts_now: bool
     ) -> "Observed":
-        """Return the observations after a poll. ``starts_now``: the job has just started, at the end of the log."""
+        """Add the result of a poll. ``starts_now`` is True if the job has just started at the end of the log."""
         at_ms = round(time.time() * 1000) + self.ahead_ms
         times = self.times or LogTimes(((progress.log if starts_now else end, at_ms),))
         if progress.log.file == end.file:
@@ -46,12 +46,12 @@ class Observed:
 
 
 def capture_progress(progress: Progress, observed: Observed, oldest: LogPosition | None) -> SourceProgress | None:
-    """Return the progress at a state of the source; ``None`` before the first poll.
+    """Return the progress of the source for users; ``None`` before the first poll.
 
     Args:
-        progress: The state.
+        progress: The state of the source.
         observed: Observations of the polls.
-        oldest: Position from which the oldest retained checkpoint continues; ``None`` if it is unknown.
+        oldest: Position from which the oldest retained checkpoint resumes; ``None`` if it is unknown.
     """
     times = observed.times
     if times is None:

@@ -1,4 +1,4 @@
-"""Continuation of a resumed job whose tables have changed columns since its cursor was stored."""
+"""Columns of a resumed job's tables if they were changed after the cursor was stored."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -22,13 +22,7 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition
 def defined_tables(
     server: Server, state: ServerState, tables: Callable[[], tuple[Found, ...]]
 ) -> tuple[tuple[Found, ...], LogPosition]:
-    """Return the tables, and a position: the tables contain the changes of columns before it, and no later ones.
-
-    Args:
-        server: The server.
-        state: Its state.
-        tables: Queries the tables.
-    """
+    """Return the current tables, and a log position at which the server had exactly these tables."""
     before = tables()
     while True:
         end = server.position(state)
@@ -42,17 +36,17 @@ def defined_tables(
 
 @frozen
 class ResumedColumns:
-    """Columns of the tables of a resumed job."""
+    """Tables and columns with which a resumed job reads the log."""
 
     tables: list[Found] = field(repr=False)
     record: bytes = field(repr=False)
-    """Record of the tables for the cursor."""
+    """Record of the tables, to be stored in the cursor."""
 
     defined: LogPosition
-    """Position up to which they contain the changes of columns in the log."""
+    """Log position up to which column changes are already applied to the tables."""
 
     def applied(self, progress: Progress) -> Progress:
-        """Return the progress of the resumed job, which reads behind the change at which it stopped."""
+        """Return the progress from which the resumed job reads past the column change at which it had stopped."""
         if progress.is_reported:
             progress = evolve(progress, stopped="", changed=(), statement="", is_reported=False)
         return evolve(progress, defined=self.defined)
@@ -73,17 +67,17 @@ def resumed_columns(
 
     Args:
         server: The server.
-        tables: The captured tables as they are now.
+        tables: The captured tables with their current columns.
         progress: The restored progress.
         record: Record of the tables in the restored cursor.
-        end: Position up to which the tables contain the changes of columns.
+        end: Log position up to which column changes are applied to ``tables``.
         rules: Choice and masks of the columns, and filters of the rows.
-        logs_names: True if the log contains the names of columns.
+        logs_names: True if the log contains column names.
         int_narrowing: True to read TINYINT(1) as a boolean.
 
     Raises:
-        SourceChangedError: The log has rows whose columns are unknown, tables were being copied, or a column may have
-            lost its mask.
+        SourceChangedError: The log has rows with unknown columns, columns changed during the snapshot, or a column may
+            have lost its mask.
         SourceError: The log cannot be read.
     """
     changed = changed_columns(record, tables)
@@ -118,22 +112,22 @@ def former_tables(
     types: Mapping[str, AlteredTypes],
     end: LogPosition,
 ) -> tuple[Collection[str], LogPosition]:
-    """Return the tables of which the log has rows from before a change of columns, and the position of the first one.
+    """Return the tables with logged rows before their first column change, and the position of the first such change.
 
-    These are read with their recorded columns, up to the change, at which the job stops. If there are none, the
-    position is the end. A later change that only defines columns with the types that they have is no change for rows
-    before it, for example MODIFY with NOT NULL after ADD COLUMN and UPDATE.
+    The job reads these tables with their recorded columns and stops at the change. Without such tables, the position is
+    ``end``. A later statement that repeats the current types, such as MODIFY with NOT NULL, is not a change.
 
     Args:
         server: The server.
-        definitions: The captured tables as they are now.
+        definitions: The captured tables with their current columns.
         progress: The restored progress.
-        changed: Tables whose columns differ from the recorded ones.
-        types: Recorded column types by table; they are updated.
+        changed: Tables with columns that differ from the recorded ones.
+        types: Recorded column types by table; updated by this call.
         end: Position up to which the log is searched.
 
     Raises:
-        SourceChangedError: The log has rows of a table between two changes of its columns, or no change of columns.
+        SourceChangedError: The log has rows of a table between two column changes, or has no statement that explains
+            the changed columns.
         SourceError: The log cannot be read.
     """
     seen = _SeenTables(definitions)
@@ -171,7 +165,7 @@ def former_tables(
 
 @frozen
 class _SeenTables(Tables):
-    """Records which captured tables have rows, and captures none."""
+    """Table selection that records the names of captured tables with logged rows, without reading the rows."""
 
     _definitions: Definitions
     names: set[str] = field(factory=set, init=False)

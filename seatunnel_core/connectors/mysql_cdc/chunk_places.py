@@ -1,4 +1,4 @@
-"""Chunks of keys. Keys are compared with bounds exactly as in the SELECT of a chunk."""
+"""Assignment of keys to chunks. Keys are compared with bounds exactly as in the SELECT of a chunk."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ from seatunnel_core.connectors.mysql_cdc.server import Server
 Places = npt.NDArray[np.int64]
 
 DIVISIBLE = (OWN, "number", "binary", "bytes", MOMENT)
-"""Orders in which tables are divided. Tables with another order, such as ENUM's, are read as one chunk."""
+"""Sort orders by which tables can be divided. A table with another order, such as ENUM, is read as one chunk."""
 
 
 def places_of(server: Server, found: Found, order: str, bounds: Sequence[str], keys: pa.Array) -> Places:
-    """Return for each key the number of bounds less than or equal to it; null has place 0.
+    """Return for each key the number of bounds that are less than or equal to it; 0 for null.
 
     The bounds are ascending. The server compares strings by the collation of the column.
     """
@@ -58,7 +58,7 @@ def _text(server: Server, value: Any) -> str:
 
 
 def _in_python(order: str, arrow: pa.DataType) -> Callable[[str], Any] | None:
-    """Return the function that makes bounds comparable in Python; ``None`` for strings, which the server compares."""
+    """Return a function that parses bounds for comparison; ``None`` for strings, which the server compares."""
     if order == "number":
         return float if of.is_floating(arrow) else Decimal
     if order == "binary":

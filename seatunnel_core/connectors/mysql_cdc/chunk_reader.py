@@ -1,4 +1,4 @@
-"""Reader of a chunk: its rows as of an exact position in the log, which is the mark of the chunk."""
+"""Reader of a chunk. It returns the rows as of an exact log position, the mark of the chunk."""
 
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -23,27 +23,27 @@ from seatunnel_core.connectors.mysql_log.gtid import GtidSet, gtid_set_of
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 Rows = Generator[Fetched, None, LogPosition]
-"""Batches of rows; the generator returns the mark."""
+"""Generator that yields batches of rows and returns the mark."""
 
 
 @frozen(kw_only=True)
 class ChunkReader:
-    """Reads a chunk of a table. The method depends on the server."""
+    """Reads a chunk of a table, with a method that depends on the server."""
 
     server: Server
     state: ServerState
     found: Found = field(repr=False)
     piece: Piece
     log: LogReader = field(repr=False)
-    """Reader of the log that captures this table only."""
+    """Log reader that captures only this table."""
 
     planned: LogPosition
-    """Position up to which the log was planned to be read when the chunk was planned."""
+    """End of the planned log ranges at the time when the chunk was planned."""
 
     batch_rows: int = 65_536
 
     def rows(self) -> Rows:
-        """Yield the rows, and return the mark. The rows have exactly the transactions before the mark."""
+        """Yield the rows, and return the mark. The rows contain exactly the transactions before the mark."""
         read = {Marking.SNAPSHOT: self._snapshot, Marking.GTIDS: self._gtids, Marking.LOCKS: self._locks}
         return read[self.state.marking]()
 
@@ -63,10 +63,10 @@ class ChunkReader:
     # -- MySQL with GTIDs -----------------------------------------------------------------------------------------
 
     def _gtids(self) -> Rows:
-        """Read a snapshot, corrected by transactions that were logged before the mark but may be invisible.
+        """Read a snapshot, and apply the transactions before the mark that the snapshot may not contain.
 
-        Every transaction that was executed before the snapshot is visible, and every visible one is logged before the
-        mark, which is taken after the snapshot.
+        All transactions executed before the snapshot are visible in it. All visible transactions are logged before the
+        mark, because the mark is taken after the snapshot.
         """
         executed = self._variable("gtid_executed")
         with self.server.dialect.pool.lend(READING) as connection:
@@ -89,7 +89,7 @@ class ChunkReader:
     # -- MySQL without GTIDs --------------------------------------------------------------------------------------
 
     def _locks(self) -> Rows:
-        """Read the current rows with locks, corrected by all transactions that were logged meanwhile.
+        """Read the current rows with locks, and apply all transactions that were logged during the read.
 
         The read waits for logged transactions that are not committed yet, because they hold locks.
         """
@@ -113,7 +113,7 @@ class ChunkReader:
         connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
 
     def _logged(self, start: LogPosition | GtidSet, mark: LogPosition) -> Iterator[ChangeBatch]:
-        """Yield the log before the mark.
+        """Read the log up to the mark.
 
         Commits of distributed transactions that were prepared earlier are checked by the reader of the window's range.
         """
@@ -126,7 +126,7 @@ class ChunkReader:
         return self.server.dialect.fetched(connection, statement, self.found.columns, self.batch_rows)
 
     def _inside(self, rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
-        """Return a mask of the rows that lie in the chunk."""
+        """Return a mask of the rows inside the chunk."""
         if self.found.split_column is None:
             return np.ones(rows.num_rows, np.bool_)
         low, high = self.piece.low, self.piece.high

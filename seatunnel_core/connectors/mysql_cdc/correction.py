@@ -1,4 +1,4 @@
-"""Corrections of a chunk: changes that are in the log before its mark but may be missing in the rows that were read."""
+"""Corrections of a chunk: logged changes before its mark that may be missing in the rows that were read."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -17,24 +17,24 @@ from seatunnel_core.rows.kind import RowKind
 
 _NEW = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 Inside = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
-"""Function that returns a mask of the rows that lie in the chunk."""
+"""Function that returns a mask of the rows inside a chunk."""
 
 
 @define
 class Correction:
-    """The last image of each key that was changed before the mark."""
+    """Last image before the mark of each changed row, by primary key."""
 
     key: Sequence[str]
     """Columns of the primary key."""
 
     _last: dict[tuple[Any, ...], tuple[TableChanges, int] | None] = field(factory=dict, init=False)
-    """Row by key; ``None`` if the row was deleted."""
+    """Changed rows by key; ``None`` for a deleted row."""
 
     def add(self, batches: Iterable[ChangeBatch], mark: LogPosition) -> None:
-        """Add the changes of a log, which must begin before any change that the rows may lack.
+        """Add the logged changes before the mark. The log must start before any change that the rows may lack.
 
         Raises:
-            SourceError: The log does not have all columns of a changed row.
+            SourceError: The log does not contain all columns of a changed row.
         """
         for batch in batches:
             before = {each.number for each in batch.transactions if each.begin < mark}
@@ -65,7 +65,7 @@ class Correction:
         return Fetched(rows=rows.rows.filter(pa.array(keep)), misfits=misfits)
 
     def changed(self, inside: Inside) -> Iterator[Fetched]:
-        """Yield the changed rows of the chunk as of its mark."""
+        """Yield the changed rows inside the chunk as of the mark."""
         by_batch: dict[int, tuple[TableChanges, list[int]]] = {}
         for found in self._last.values():
             if found is not None:

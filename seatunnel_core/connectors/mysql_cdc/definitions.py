@@ -15,7 +15,7 @@ from seatunnel_core.connectors.mysql_log.events import QueryEvent
 NAME = r"(?:`(?:[^`]|``)+`|\"(?:[^\"\\]|\"\"|\\.)*\"|[\w$]+)"
 _PATH = rf"{NAME}(?:\s*\.\s*{NAME})?"
 _GAP = r"(?:\s+|(?=[`\"]))"
-"""End of a keyword: no space is needed before a name in quotes."""
+"""End of a keyword before a name. A quoted name needs no space."""
 
 _TOKEN = re.compile(
     r"(?P<comment>/\*(?![!M]).*?\*/|--(?=\s|$)[^\n]*|\#[^\n]*|/\*M?!\d*|\*/)"
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     r"|\"(?:[^\"\\]|\"\"|\\.)*\"|`(?:[^`]|``)*`",
     re.DOTALL,
 )
-"""Comments, strings and names of a statement. With ANSI_QUOTES, names are in double quotes."""
+"""Comments, strings and quoted names in a statement. With ANSI_QUOTES, names are in double quotes."""
 
 _IDENTIFIER = re.compile(r"[\w$]+")
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -36,7 +36,7 @@ _ALTER = re.compile(
 _OTHER = re.compile(
     rf"\b(?:(?:WITH|CONVERT|TO)\s+TABLE\s*|RENAME\s+(?:(?:TO|AS)\b\s*)?|RENAME\s*=\s*)({_PATH})", _FLAGS
 )
-"""Clauses of ALTER TABLE that also concern a second table."""
+"""Clauses of ALTER TABLE that refer to a second table."""
 
 _TRUNCATE = re.compile(rf"\s*TRUNCATE{_GAP}(?:TABLE{_GAP})?({_PATH})", _FLAGS)
 _DROP = re.compile(rf"\s*DROP\s+TABLES?{_GAP}(?:IF\s+EXISTS{_GAP})?(.*)", _FLAGS)
@@ -57,22 +57,22 @@ _HARMLESS = re.compile(
 )
 """Clauses of ALTER TABLE that do not change columns, the primary key or rows, unless they also set another engine.
 
-The default character set of a table is only that of columns that are added later.
+The default character set of a table only affects columns that are added later.
 """
 
 _PRIMARY = re.compile(
     rf"(?:ADD\s+CONSTRAINT\b.*|DROP\s+(?:INDEX|KEY|CONSTRAINT){_GAP}(?:IF\s+EXISTS{_GAP})?[`\"]?)PRIMARY\b", _FLAGS
 )
-"""Clauses among them that change the primary key."""
+"""Clauses that ``_HARMLESS`` matches but that change the primary key."""
 
 _PARTITIONS = re.compile(
     r"\s*(?:(?:ADD|COALESCE|OPTIMIZE|ANALYZE|CHECK)\s+PARTITION\b"
     r"|REORGANIZE\s+PARTITION\b(?!.*\b(?:VALUES\s+IN|DEFAULT)\b).*\bVALUES\s+LESS\s+THAN\b)",
     _FLAGS,
 )
-"""Operations on partitions that keep all rows. Each is the only one of its ALTER TABLE.
+"""Partition operations that keep all rows. Such an operation is the only clause of its ALTER TABLE statement.
 
-REORGANIZE of a list partition drops the rows whose values no new partition lists. REBUILD drops rows that are in a
+REORGANIZE of a list partition drops rows with values that no new partition lists. REBUILD drops rows that are in a
 wrong partition.
 """
 
@@ -83,10 +83,10 @@ _COLUMN = re.compile(
     rf"|RENAME\s+COLUMN\s+(?:IF\s+EXISTS\s+)?{_COLUMN_NAME}\s+TO\s+{_COLUMN_NAME})",
     _FLAGS,
 )
-"""Clauses of ALTER TABLE that change one column, and its names."""
+"""Clauses of ALTER TABLE that change one column, with its old and new name."""
 
 _KEY = re.compile(r"\b(?:PRIMARY|KEY|PARTITION|PARTITIONING|SYSTEM|PERIOD|CONSTRAINT|ENGINE|TABLESPACE)\b", _FLAGS)
-"""Words with which such a clause may change more than the column."""
+"""Keywords by which a clause for one column may change more than this column."""
 
 _ONLY_COLUMNS = re.compile(
     rf"(ADD\s*\(|(?:ADD|DROP)\s+(?:COLUMN\b|(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|CONSTRAINT|INDEX|KEY)\b){NAME})"
@@ -94,23 +94,23 @@ _ONLY_COLUMNS = re.compile(
     r"|CONVERT\s+TO\s+(?:CHARACTER\s+SET|CHARSET)\b)",
     _FLAGS,
 )
-"""Clauses of ALTER TABLE that change columns, and nothing else of the rows."""
+"""Clauses of ALTER TABLE that change only columns."""
 
 _OTHER_ENGINE = re.compile(r"\bENGINE\b(?!\s*=?\s*[`\"]?InnoDB\b)", _FLAGS)
 _PARENTHESES = re.compile(r"\([^()]*\)")
 
 
 class Definitions(CapturedTables):
-    """The captured tables, for the decoder, and the effect of statements on them."""
+    """The captured tables for the log decoder, and the effects of statements on them."""
 
     def __init__(self, tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False) -> None:
-        """Describe tables.
+        """Create from the captured tables.
 
         Args:
-            tables: The tables, with their selected columns.
+            tables: The tables with their selected columns.
             rules: Choice of the columns.
-            logs_names: True if the log has to contain the names of the columns of tables with unselected ones.
-                Otherwise these are found by their positions, so they may not change.
+            logs_names: True if the log contains column names. Otherwise the columns of tables with unselected columns
+                are found by position, so no column of these tables may change.
         """
         self._rules = rules
         self._by_name = {path_of(each) for each in tables if logs_names and rules.restricts(path_of(each))}
@@ -121,7 +121,7 @@ class Definitions(CapturedTables):
         self._words = {word for path in self._captured_names for name in path for word in _IDENTIFIER.findall(name)}
 
     def _declared(self, found: Found) -> list[DeclaredColumn]:
-        """Return the columns of a table: the selected ones, or all of them if positions count."""
+        """Return the selected columns of a table, or all columns if they are found by position."""
         return declared_columns(found, found.columns if path_of(found) in self._by_name else logged_columns(found))
 
     def selects(self, database: str, table: str) -> Callable[[str], bool] | None:
@@ -131,16 +131,16 @@ class Definitions(CapturedTables):
     def concerned_by(self, statement: QueryEvent) -> bool:
         """Return True if the statement may change a captured table, according to the names in its text.
 
-        A change of columns that are not selected counts, too: rows before and after it have different layouts.
+        This includes changes of unselected columns, because logged rows before and after them have different layouts.
         """
         return any(True for _ in self._changed(statement.text, statement.database.lower()))
 
     def changes(self, statement: Statement) -> list[str]:
-        """Return the captured tables whose rows or columns the statement may have changed."""
+        """Return the captured tables that the statement may have changed in their rows or columns."""
         return sorted(set(self._changed(statement.text, statement.database.lower(), self._is_harmless)))
 
     def describes(self, table: str) -> bool:
-        """Return True if the log or the record of the tables describes each version of a table completely."""
+        """Return True if logged rows of a table can be read although its columns have changed."""
         path = self._paths[table]
         return path in self._by_name or not self._rules.restricts(path)
 
@@ -150,13 +150,13 @@ class Definitions(CapturedTables):
         database: str,
         has_no_effect: Callable[[str, str], bool] = lambda clause, _: is_harmless(clause),
     ) -> Iterator[str]:
-        """Yield the tables that a statement may change.
+        """Yield the captured tables that a statement may change.
 
         Args:
             text: The statement.
             database: Default database of the session, in lower case.
-            has_no_effect: Returns True for clauses of ALTER TABLE that have no effect on a table; by default those that
-                have none on any table.
+            has_no_effect: Returns True if a clause of ALTER TABLE does not affect a table; by default, if it affects no
+                table.
         """
         if self._words.isdisjoint(word.lower() for word in _IDENTIFIER.findall(text)):
             return
@@ -196,7 +196,7 @@ class Definitions(CapturedTables):
 
 
 def only_changes_columns(text: str) -> bool:
-    """Return True if a statement that concerns a captured table changes its columns, and neither rows nor its name."""
+    """Return True if a statement on a captured table only changes columns, and neither rows nor the table's name."""
     found = _ALTER.match(_TOKEN.sub(_without_text, text))
     if found is None or found[1]:
         return False
@@ -204,7 +204,7 @@ def only_changes_columns(text: str) -> bool:
 
 
 def altering_clauses(text: str) -> list[str]:
-    """Return the clauses of an ALTER TABLE without comments and the content of strings; none for other statements."""
+    """Return the clauses of an ALTER TABLE statement, with comments and string contents removed; empty for others."""
     found = _ALTER.match(_TOKEN.sub(_without_text, text))
     return [] if found is None else _clauses(found[3])
 
@@ -214,7 +214,7 @@ def _is_of_columns(clause: str) -> bool:
 
 
 def _without_text(token: re.Match[str]) -> str:
-    """Return a space for a comment, an empty string for a string, and names as they are."""
+    """Return a space for a comment, an empty string literal for a string literal, and a quoted name unchanged."""
     if token["comment"] is not None:
         return " "
     return token[0] if token["string"] is None else "''"
@@ -227,7 +227,7 @@ def unquoted(name: str) -> str:
 
 
 def _clauses(text: str) -> list[str]:
-    """Return the clauses of ALTER TABLE: the parts between commas outside of parentheses and quotes."""
+    """Split the body of an ALTER TABLE statement into clauses at commas outside of parentheses and quotes."""
     found, depth = [""], 0
     for each in re.findall(rf"{NAME}|.", text, re.DOTALL):
         depth += (each == "(") - (each == ")")
@@ -239,20 +239,20 @@ def _clauses(text: str) -> list[str]:
 
 
 def is_harmless(clause: str) -> bool:
-    """Return True if a clause of ALTER TABLE changes neither columns nor the primary key or rows."""
+    """Return True if a clause of ALTER TABLE changes no columns, no primary key and no rows."""
     if _PRIMARY.match(clause) or _OTHER_ENGINE.search(_PARENTHESES.sub("", clause)):
         return False
     return not clause or _HARMLESS.match(clause) is not None
 
 
 def logged_columns(found: Found) -> tuple[Column, ...]:
-    """Return the columns that the log has of a captured table, also those that are not selected."""
+    """Return all columns of a captured table that are in the log, including unselected ones."""
     table = found.table
     return found.columns if table is None or len(table.columns) <= len(found.columns) else table.columns
 
 
 def declared_columns(found: Found, columns: Sequence[Column]) -> list[DeclaredColumn]:
-    """Return columns of a captured table as the decoder of the log needs them; others than its own are hidden."""
+    """Return columns of a captured table for the log decoder. Columns that are not selected are hidden."""
     selected = {column.name: column for column in found.columns}
     return [
         DeclaredColumn(

@@ -1,4 +1,4 @@
-"""Start of a job: the position in the log, and whether tables are read."""
+"""Start of a job: the log position, and whether a snapshot of the tables is read first."""
 
 from functools import partial
 

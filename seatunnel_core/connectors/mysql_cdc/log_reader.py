@@ -1,4 +1,4 @@
-"""Reader of a part of the log, from a position to another one."""
+"""Reader of a range of the log."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,12 +23,12 @@ _NOT_READABLE = 1236
 _DENIED = (1045, 1227)
 _PAUSE_S = 0.02
 PATIENCE_S = 60.0
-"""Maximum time in which the server must send the events at the end of its log, in seconds."""
+"""Maximum time to wait for events up to the end of the log, in seconds."""
 
 
 @frozen(kw_only=True)
 class LogReader:
-    """Reader of the log with a separate connection."""
+    """Reads the log over a separate connection."""
 
     server: Server
     tables: Tables = field(repr=False)
@@ -46,13 +46,14 @@ class LogReader:
         """Yield the batches up to a position, including the last transaction that begins before it.
 
         Args:
-            start: Position of the first event; or the transactions to skip, which may still be yielded again.
-            end: The position. It need not be a transaction boundary.
+            start: Position of the first event, or the GTIDs of the transactions to skip. Skipped transactions may be
+                yielded again.
+            end: End of the range. It need not be a transaction boundary.
             limit_bytes: Size of transactions after which reading ends early; ``None`` for no limit.
-            distributed: Distributed transactions before the start; it is updated.
+            distributed: Distributed transactions prepared before the start; updated while reading.
 
         Raises:
-            LogRemovedError: The log no longer has these events.
+            LogRemovedError: The log no longer contains these events.
             SourceError: The log cannot be read or decoded, or ends inside a transaction.
         """
         until = self.clock() + PATIENCE_S
@@ -110,13 +111,13 @@ class LogReader:
         )
 
     def _is_lost(self, start: object, error: LogServerError) -> bool:
-        """Return True if the server has removed the log after a start. The error number has other causes, too."""
+        """Return True if the server has removed the log at the start; the error number alone is ambiguous."""
         if isinstance(start, LogPosition):
             return start.file not in self.server.files()
         return "purged" in str(error).lower()
 
     def _ended_early(self, position: LogPosition) -> LogError:
-        """Return the error for a stream that ended inside a transaction after some of its rows had been yielded."""
+        """Return the error for a stream that ended inside a transaction with rows that were already yielded."""
         error = LogError(
             f"{self.server.dialect.address} ended the log stream inside the transaction at {position}, for example "
             "because the reader's query was killed; reading starts over"
@@ -135,16 +136,16 @@ class LogReader:
 
 @define
 class Distributed:
-    """Distributed transactions of a log. They are rejected if they may have changed captured tables."""
+    """Distributed (XA) transactions in the log. Those that may have changed captured tables are rejected."""
 
     prepared: set[str] = field(factory=set)
-    """Prepared transactions without rows of captured tables that have not ended yet."""
+    """Prepared transactions that have not ended and contain no rows of captured tables."""
 
     seen_from: LogPosition | None = None
     """Position from which another reader checks commits of transactions that were prepared before the start."""
 
     _with_rows: set[int] = field(factory=set, init=False)
-    """Numbers of transactions of the last batch that are open and have rows of captured tables."""
+    """Numbers of the open transactions of the last batch that contain rows of captured tables."""
 
     @property
     def has_open_rows(self) -> bool:
@@ -152,7 +153,7 @@ class Distributed:
         return bool(self._with_rows)
 
     def check(self, batch: ChangeBatch) -> None:
-        """Raise ``SourceError`` if a batch has a distributed transaction that may have changed captured tables."""
+        """Raise SourceError if a batch contains a distributed transaction that may have changed captured tables."""
         unusual = [each for each in batch.transactions if each.outcome is not Outcome.COMMITTED]
         if unusual:
             for changes in batch.changes:

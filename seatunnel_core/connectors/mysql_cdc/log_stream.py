@@ -1,4 +1,4 @@
-"""Streams of a part of the log, up to its current end."""
+"""Stream of log events from a position to the current end of the log."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,10 +23,10 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition, unwrapped
 from seatunnel_core.connectors.mysql_log.server_stream import DumpRequest, ServerStream
 
 _ANONYMOUS = 0
-"""Server id of a reader that stops at the current end. Any number of such readers may read at the same time."""
+"""Server ID of a reader that stops at the current end of the log. Any number of such readers may run concurrently."""
 
 _MOST_OFFSET = 0xFFFFFFFF
-"""Maximum offset in a request."""
+"""Maximum file offset in a request."""
 
 _FIRST_OFFSET = 4
 
@@ -35,17 +35,17 @@ Event = tuple[bytes, int, int]
 
 @frozen
 class LogStream:
-    """Events of a server, and the connection that they use."""
+    """Stream of events from a server, with its own connection."""
 
     _stream: ServerStream
     _start: LogPosition | GtidSet
 
     def events(self) -> Iterator[Event | None]:
-        """Request the log, and return its events from the start on.
+        """Request the log, and return its events from the start position.
 
         Raises:
             LogServerError: The server rejects the request, or ends the stream with an error.
-            LogError: The connection is lost, or no event begins at the start.
+            LogError: The connection is lost, or no event begins at the start position.
         """
         events = self._stream.events()
         if isinstance(self._start, LogPosition) and self._start.offset > _MOST_OFFSET:
@@ -58,7 +58,7 @@ class LogStream:
 
 
 def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
-    """Connect to a server to read its log from a start on.
+    """Connect to a server to read its log from a start position.
 
     Raises:
         SourceError: The server is not reachable or rejects the connection.
@@ -77,14 +77,14 @@ def log_stream(server: Server, start: LogPosition | GtidSet) -> LogStream:
 
 
 def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[Event | None]:
-    """Yield the format description event, and the events of a file from an offset on.
+    """Yield the format description event, and then the events of a file from an offset.
 
-    A request contains offsets below 4 GiB only, so a file that is larger, because of one large transaction, is read
+    The protocol only supports start offsets below 4 GiB. A larger file, which contains a large transaction, is read
     from its beginning.
 
     Args:
-        events: The events of the log from the beginning of the file on.
-        start: The offset, at which an event begins or the file ends.
+        events: The events from the beginning of the file.
+        start: Offset of an event or of the end of the file.
 
     Raises:
         LogError: No event begins at the offset.
@@ -107,7 +107,7 @@ def events_from(events: Iterator[Event | None], start: LogPosition) -> Iterator[
 
 
 def _names(event: Event, file: str) -> bool:
-    """Return True for a rotate event that names a file: the server sends one at the start of a stream."""
+    """Return True for a rotate event to the given file, which the server sends at the start of a stream."""
     data, start, end = event
     if crc32(data[start:end]) == CHECKED:
         end -= CHECKSUM_BYTES
@@ -115,7 +115,7 @@ def _names(event: Event, file: str) -> bool:
 
 
 def begun_s(server: Server, file: str) -> int:
-    """Return the time at which the server began to write a file of the log, in seconds since 1970.
+    """Return the time at which the server started to write a log file, in seconds since 1970.
 
     Raises:
         SourceError: The log cannot be read.

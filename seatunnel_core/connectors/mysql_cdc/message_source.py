@@ -1,4 +1,4 @@
-"""Block ``source`` of Debezium messages for MySQL and MariaDB rows."""
+"""``source`` block of Debezium messages for MySQL and MariaDB rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath
 
 
 def read_at(path: TablePath, planned: LogPosition) -> Mapping[str, Any]:
-    """Return the block for rows of a chunk, whose rows have all changes before the position ``planned``."""
+    """Return the block for the rows of a chunk, which contain all changes before the position ``planned``."""
     database, table = path
     return _block(database, table, 0, None, planned.file, planned.offset, 0)
 
@@ -21,7 +21,7 @@ def read_at(path: TablePath, planned: LogPosition) -> Mapping[str, Any]:
 def logged_at(
     changes: TableChanges, transactions: Mapping[int, Transaction], numbers: npt.NDArray[np.int64]
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the blocks for changed rows."""
+    """Return one block for each changed row."""
     found, rows = [], rows_of_events(changes.kinds, changes.events)
     for at in numbers.tolist():
         transaction = transactions[int(changes.transactions[at])]
@@ -40,7 +40,7 @@ def logged_at(
 
 
 def logged_ms(transaction: Transaction) -> int:
-    """Return the time of a logged transaction, in milliseconds since 1970. Most servers log seconds only."""
+    """Return the commit time of a transaction, in milliseconds since 1970. Most servers only log seconds."""
     micros = transaction.commit_micros
     return transaction.timestamp * 1000 if micros is None else micros // 1000
 

@@ -1,4 +1,4 @@
-"""Options of the sources ``MySQL-CDC`` and ``MariaDB-CDC``, with SeaTunnel's names."""
+"""Options of the ``MySQL-CDC`` and ``MariaDB-CDC`` sources, with SeaTunnel's names."""
 
 from typing import Any
 
@@ -115,7 +115,7 @@ OPTIONS: tuple[Option[Any], ...] = (
 
 
 def require_supported(options: Options) -> None:
-    """Raise ``UsageError`` for unsupported or missing values."""
+    """Raise UsageError for unsupported or missing option values."""
     shared.require_supported(options)
     if options[STARTUP_GTIDS] is not None:
         raise UsageError(f"option {STARTUP_GTIDS.key!r}: not supported; write {STARTUP_FILE.key} and .pos instead")

@@ -1,4 +1,4 @@
-"""Plan of a poll: the next window of chunks, and the next range of the log."""
+"""Planning of the next window of chunks and the next log range in a poll."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +14,10 @@ from seatunnel_core.connectors.mysql_cdc.window_filter import MarkedChunk
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 IDLE_MS = 200
-"""Pause before the next poll, unless a reader reports earlier, in milliseconds."""
+"""Pause before the next poll, in milliseconds. A report from a reader triggers the poll earlier."""
 
 _FEWEST, _MOST = 8, 64
-"""Minimum and maximum number of chunks of a window."""
+"""Minimum and maximum number of chunks in a window."""
 
 
 @frozen(kw_only=True)
@@ -33,7 +33,7 @@ class Planned:
 
 @frozen(kw_only=True)
 class Planner:
-    """Plans chunks and ranges of the log."""
+    """Plans chunks and log ranges."""
 
     server: Server
     state: ServerState
@@ -43,14 +43,14 @@ class Planner:
     chunks: Chunks = field(repr=False)
     parallelism: int
     stops_at_end: bool = False
-    """True if the job ends at the position that the log has reached when all tables have been read."""
+    """True if the job ends at the log position that is current when the snapshot is complete."""
 
     def plan(self, progress: Progress) -> Planned:
         """Plan the next splits.
 
         Raises:
-            ColumnsChangedError: Columns of a captured table were changed.
-            SourceChangedError: A captured table was redefined, or the log no longer has the next events.
+            ColumnsChangedError: The columns of a captured table were changed.
+            SourceChangedError: A captured table was redefined, or the log no longer contains the next events.
         """
         if progress.stopped and not progress.changed:
             raise SourceChangedError(progress.stopped)
@@ -77,7 +77,7 @@ class Planner:
     # -- tables ---------------------------------------------------------------------------------------------------
 
     def _range_of_window(self, progress: Progress) -> tuple[Progress, list[dict[str, Any]]]:
-        """Return the range of the log up to the last mark of the window, unless nothing was logged."""
+        """Return the log range up to the last mark of the window; no range if nothing was logged."""
         chunks = [self._marked(chunk) for chunk in progress.window]
         marks = [chunk.mark for chunk in chunks]
         start, end = self._start_of_window(progress, min(marks)), max(marks)
@@ -91,8 +91,8 @@ class Planner:
     def _start_of_window(self, progress: Progress, mark: LogPosition) -> LogPosition:
         """Return the position from which the log of a window is read; ``mark`` is the lowest mark of its chunks.
 
-        A mark of MariaDB is the end of the last committed transaction, and the log may end after it. So the marks of
-        the first window may be before the start of the job; those of later windows never precede earlier ones.
+        A mark on MariaDB is the end of the last committed transaction, which may be before the end of the log. So marks
+        of the first window may precede the start of the job. Marks of later windows never precede earlier marks.
 
         Raises:
             SourceChangedError: A mark of a later window precedes the marks of an earlier one.
@@ -159,6 +159,6 @@ class Planner:
         return Planned(progress=evolve(progress, reading=end), bodies=(body,), end=now)
 
     def _body(self, progress: Progress, start: LogPosition, end: LogPosition) -> dict[str, Any]:
-        """Return the body of a range. It contains the table names because more tables may match the options later."""
+        """Return the body of a range split. It lists the tables, because more tables may match the options later."""
         prepared = [*progress.prepared]
         return {"from": str(start), "to": str(end), "prepared": prepared, "tables": [*self.tables]}

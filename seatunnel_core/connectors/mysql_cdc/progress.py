@@ -1,7 +1,7 @@
-"""The cursor of the source: progress of planning and reading tables and the log.
+"""Cursor of the source: progress of the snapshot and of the log.
 
-Chunks are read in windows. Once all chunks of a window have their marks, the log is read up to the last mark, and the
-next window follows. So reading of the log continues between windows, and the cursor has the marks of one window only.
+Chunks are read in windows. When all chunks of a window have reported their marks, the log is read up to the last mark,
+and the next window follows. So the log is read regularly, and the cursor only contains the marks of one window.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ class WindowChunk:
     """A chunk of the current window."""
 
     number: int
-    """Number in the job, from 0."""
+    """Sequence number in the job, from 0."""
 
     table: int
     """Index of its table."""
@@ -29,7 +29,7 @@ class WindowChunk:
     low: str | None
     high: str | None
     mark: LogPosition | None = None
-    """Position in the log at which it was read; ``None`` until its reader reports it."""
+    """Log position as of which the chunk was read; ``None`` until its reader reports it."""
 
     def record(self) -> list[Any]:
         """Return the chunk as JSON values."""
@@ -46,53 +46,53 @@ class WindowChunk:
 
 @frozen(kw_only=True)
 class Progress:
-    """Planned and read chunks, and the position in the log."""
+    """Planned and read chunks, and the log position."""
 
     server: str
     """Identity of the server to which the positions belong."""
 
     log: LogPosition
-    """Position up to which the log is read, or planned to be read."""
+    """Position up to which the log has been read or planned."""
 
     reading: LogPosition | None = None
-    """End of the planned range whose reader has not reported yet; ``None`` without one."""
+    """End of the planned range that its reader has not reported yet; ``None`` if there is no such range."""
 
     start: ChunkStart | None = None
-    """Start of the next chunk; ``None`` when all chunks are planned."""
+    """Start of the next chunk; ``None`` after all chunks have been planned."""
 
     chunks: int = 0
     """Number of planned chunks."""
 
     window: tuple[WindowChunk, ...] = field(default=(), repr=False)
     stop: LogPosition | None = None
-    """Position at which the job ends; ``None`` if it is unknown, or the job never ends."""
+    """Position at which the job ends; ``None`` if it is not known yet, or if the job is unbounded."""
 
     since_ms: int | None = None
-    """Time since 1970 of the first transaction to emit, in milliseconds; ``None`` for all."""
+    """Start time: earlier transactions are not emitted. In milliseconds since 1970; ``None`` to emit all."""
 
     until_ms: int | None = None
-    """Time since 1970 of the first transaction that is not read, in milliseconds; ``None`` for none."""
+    """End time: transactions from this time on are not read. In milliseconds since 1970; ``None`` if there is none."""
 
     prepared: tuple[str, ...] = ()
-    """Distributed transactions that are prepared at the end of the last range, and have not changed captured tables."""
+    """Distributed transactions that are prepared at the end of the last range and did not change captured tables."""
 
     committed_ms: int = 0
-    """Time of the last transaction that was read, in milliseconds since 1970; 0 before one was read."""
+    """Time of the last transaction that was read, in milliseconds since 1970; 0 before the first one."""
 
     stopped: str = ""
-    """Message about the change of a captured table's definition at which reading stopped."""
+    """Message about the change of a table definition at which reading stopped; empty if there was none."""
 
     changed: tuple[str, ...] = ()
-    """Tables with changed columns, at whose change reading stopped; empty if the job cannot be resumed after it."""
+    """Tables with the column change at which reading stopped; empty if the job cannot be resumed after it."""
 
     statement: str = ""
-    """Statement that changed these columns."""
+    """Statement that changed the columns."""
 
     is_reported: bool = False
-    """True if the change was returned to the engine, so that the next poll stops the pipeline."""
+    """True after the change was returned to the engine; the next poll then stops the pipeline."""
 
     defined: LogPosition | None = None
-    """Position up to which the recorded columns contain the changes of columns; ``None`` without a resumed change."""
+    """Position up to which column changes are applied to the recorded columns; ``None`` if the job was not resumed."""
 
     def cursor(self) -> dict[str, Any]:
         """Return the progress as JSON values."""
@@ -117,7 +117,7 @@ class Progress:
 
     @classmethod
     def of(cls, cursor: Mapping[str, Any]) -> "Progress":
-        """Return the progress that a cursor contains."""
+        """Return the progress in a cursor."""
         start = stored.member(cursor, "start")
         return cls(
             server=stored.text(cursor, "server"),
@@ -139,10 +139,10 @@ class Progress:
         )
 
     def with_fact(self, fact: Mapping[str, Any]) -> "Progress":
-        """Return the progress after a report of a reader.
+        """Return the progress after a reader has reported.
 
-        For a chunk the report has its number and mark. For a range it has the position up to which the log was read,
-        the reason of an early end, and whether the end time of the job was reached.
+        The report of a chunk contains its number and mark. The report of a range contains the position that was
+        reached, the reason if it ended early, and whether the end time of the job was reached.
         """
         if "chunk" in fact:
             number, mark = stored.number(fact, "chunk"), position_of(stored.text(fact, "mark"))

@@ -1,4 +1,4 @@
-"""Reader of a log range: yields the changed rows to emit, and reports when the range ends."""
+"""Reader of a log range. It yields the changed rows to emit and reports the end of the range."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -26,12 +26,12 @@ from seatunnel_core.connectors.mysql_log.change_batch import ChangeBatch, TableC
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 LIMIT_BYTES = 64 << 20
-"""Size of transactions after which a range ends early, while no table is read."""
+"""Size of transactions after which a range ends early once the snapshot is complete, in bytes."""
 
 
 @frozen(kw_only=True)
 class RangeReader:
-    """Reads a range. Between chunk windows, it is read completely; otherwise, the position reached is reported."""
+    """Reads a range. Between windows the whole range is read; afterwards it may end early and reports its position."""
 
     server: Server
     tables: Mapping[str, Found] = field(repr=False)
@@ -43,7 +43,7 @@ class RangeReader:
     body: Mapping[str, Any] = field(repr=False)
     emission: Emission = field(factory=Emission)
     defined: LogPosition | None = None
-    """Position up to which the captured tables contain changes of columns; ``None`` without a resumed change."""
+    """Position up to which column changes are applied to the tables; ``None`` if the job was not resumed."""
 
     def batches(self, context: ReadContext) -> Iterator[Batch]:
         """Yield the changed rows.
@@ -83,7 +83,7 @@ class RangeReader:
             context.report_fact({"prepared": prepared, **committed})
 
     def _end_before(self, batch: ChangeBatch) -> LogPosition:
-        """Return the end of the range: the first transaction that was committed at or after the end time of the job."""
+        """Return the end of the range, limited to the first transaction at or after the end time of the job."""
         if "until_ms" not in self.body:
             return self.end
         until_ms = stored.number(self.body, "until_ms")
@@ -121,7 +121,7 @@ class RangeReader:
                 yield from self.emission.changes(made.batch, found, logged)
 
     def _wanted(self, changes: TableChanges, end: LogPosition, transactions: Mapping[int, Transaction]) -> Flags | None:
-        """Return a mask of the rows in transactions of the range since the requested time; ``None`` for all."""
+        """Return a mask of the rows inside the range and not before the start time of the job; ``None`` for all."""
         found = tuple(transactions.values())
         if "since_ms" not in self.body and len(_before(end, found)) == len(found):
             return None
@@ -135,9 +135,10 @@ class RangeReader:
         return transaction.begin < end and _milliseconds(transaction) >= since_ms
 
     def _redefined(self, batch: ChangeBatch, end: LogPosition, *, is_copying: bool) -> tuple[str, list[str]]:
-        """Return a message if the statement that ends the batch redefined captured tables, else ``""``.
+        """Return a message if the statement at the end of the batch redefined captured tables, else ``""``.
 
-        The second value is the tables of which it only changed columns, so that a resumed job can continue.
+        Also return the redefined tables if only columns were changed and a resumed job can continue; else an empty
+        list.
         """
         statement = batch.statement
         if statement is None or not self._is_wanted(statement.transaction, end):
@@ -172,6 +173,6 @@ def _before(end: LogPosition, transactions: Sequence[Transaction]) -> Sequence[T
 
 
 def _milliseconds(transaction: Transaction, *, round_up: bool = True) -> int:
-    """Return the first or last millisecond of the second of the commit, because most servers log seconds only."""
+    """Return the commit time in milliseconds, rounded up or down if the server only logs seconds."""
     micros = transaction.commit_micros
     return transaction.timestamp * 1000 + 999 * round_up if micros is None else micros // 1000

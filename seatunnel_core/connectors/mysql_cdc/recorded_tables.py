@@ -1,4 +1,4 @@
-"""Record of the captured tables at the start of the job, in the cursor of the source."""
+"""Record of the captured tables, stored in the cursor of the source."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from seatunnel_core.connectors.mysql_cdc.definitions import logged_columns
 
 
 def recorded(tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False) -> bytes:
-    """Return the names, columns, keys and split columns of tables.
+    """Return a record of the names, columns, keys and split columns of tables.
 
     Args:
         tables: The tables.
         rules: Masks of the columns, and filters of the rows.
-        logs_names: True if the log contains the names of columns. Otherwise the positions of all columns count.
+        logs_names: True if the log contains column names. Otherwise unselected columns are recorded, too.
     """
     found = {each.reading.name: _record(each, rules, logs_names=logs_names) for each in tables}
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
@@ -29,7 +29,7 @@ def recorded(tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs
 def same_tables(
     record: bytes, tables: Sequence[Found], rules: ColumnRules = EVERY_COLUMN, *, logs_names: bool = False
 ) -> list[Found]:
-    """Return the tables that were in a record, without later ones.
+    """Return the tables that are in a record, without tables that were added later.
 
     Raises:
         SourceChangedError: A table was removed, or has other columns, another key or another split column.
@@ -50,14 +50,14 @@ def known_tables(
     logs_names: bool = False,
     is_copying: bool = True,
 ) -> list[Found]:
-    """Return the tables of a record, in its order, with the columns that they have now.
+    """Return the recorded tables in the order of the record, with their current columns.
 
     Args:
         record: The record.
-        tables: The tables as they are now.
+        tables: The current tables.
         rules: Masks of the columns, and filters of the rows.
-        logs_names: True if the log contains the names of columns.
-        is_copying: True if the tables are still divided, so that their split columns count.
+        logs_names: True if the log contains column names.
+        is_copying: True during the snapshot, when the split columns must not change.
 
     Raises:
         SourceChangedError: A table was removed, or has another key or another split column.
@@ -94,7 +94,7 @@ def known_tables(
 
 
 def changed_columns(record: bytes, tables: Sequence[Found]) -> dict[str, list[str]]:
-    """Return the names of changed columns by table, only for tables that have some."""
+    """Return the names of changed columns by table. Unchanged tables are omitted."""
     found, recorded_ones = {}, stored.parse(record)
     for table in tables:
         now, then = _columns(table), recorded_ones[table.reading.name]["columns"]
@@ -105,7 +105,7 @@ def changed_columns(record: bytes, tables: Sequence[Found]) -> dict[str, list[st
 
 
 def with_recorded_columns(record: bytes, table: Found, *, int_narrowing: bool) -> Found:
-    """Return a table with its columns in a record. Only changes in the log can be read with it."""
+    """Return a table with its recorded columns, for reading changes from the log only."""
     columns = [column_of(*each) for each in stored.parse(record)[table.reading.name]["columns"]]
     if int_narrowing:
         columns = [narrowed(column) for column in columns]
@@ -114,7 +114,7 @@ def with_recorded_columns(record: bytes, table: Found, *, int_narrowing: bool) -
 
 
 def later_tables(captured: Sequence[Found], tables: Sequence[Found]) -> str | None:
-    """Return a warning about uncaptured tables that match the options; ``None`` if there are none."""
+    """Return a warning about tables that match the options but are not captured; ``None`` if there are none."""
     names = {each.reading.name for each in captured}
     later = [each.reading.name for each in tables if each.reading.name not in names]
     if not later:
@@ -137,7 +137,7 @@ def _record(table: Found, rules: ColumnRules, *, logs_names: bool) -> dict[str, 
 
 
 def _has_rules(table: Found, then: Mapping[str, Any], rules: ColumnRules) -> bool:
-    """Return True if a table has the filter and the masks of its record."""
+    """Return True if the filter and the masks of a table are the recorded ones."""
     if "rules" in then:
         return bool(then["rules"] == rules.recorded(table))
     # An earlier version recorded the mask of each column. Only columns that exist then and now are comparable.

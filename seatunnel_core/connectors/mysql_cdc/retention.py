@@ -1,4 +1,4 @@
-"""Time for which a server keeps its binary log: a job that is stopped for longer cannot be resumed."""
+"""Retention of the binary log: a job that is stopped for a longer time cannot be resumed."""
 
 from collections.abc import Mapping
 
@@ -9,31 +9,31 @@ from seatunnel_core.quantity import duration
 _SECONDS, _DAYS, _BYTES = "binlog_expire_logs_seconds", "expire_logs_days", "max_binlog_total_size"
 _PURGES = "binlog_expire_logs_auto_purge"
 SETTINGS = (_SECONDS, _DAYS, _BYTES, _PURGES)
-"""Names of the settings. No server has all of them."""
+"""Names of the server settings for retention. Each server version has only some of them."""
 
 _DAY_S = 86_400
 LEAST_S = _DAY_S
-"""Shorter times are reported as warnings, in seconds."""
+"""Retention time below which a warning is shown, in seconds."""
 
 _ADVISED_DAYS = 7
 
 
 @frozen(kw_only=True)
 class Retention:
-    """Limits of the log that a server keeps."""
+    """Retention limits of a server's log."""
 
     limit_s: float | None
-    """Time for which it keeps a file of its log, in seconds; ``None`` for ever."""
+    """Time for which the server keeps a log file, in seconds; ``None`` for no limit."""
 
     limit_bytes: int | None
-    """Size beyond which it removes the oldest files, in bytes; ``None`` for any size."""
+    """Total size above which the server removes the oldest log files, in bytes; ``None`` for no limit."""
 
     setting: str
-    """Setting that changes the time."""
+    """Name of the setting for the retention time."""
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> "Retention":
-        """Return the limits in the settings of a server."""
+        """Return the limits in a server's settings."""
         seconds = float(settings.get(_SECONDS, 0)) or float(settings.get(_DAYS, 0)) * _DAY_S
         purges = settings.get(_PURGES, "ON").upper() in ("ON", "1")
         return cls(
@@ -43,13 +43,13 @@ class Retention:
         )
 
     def note(self) -> str:
-        """Return a sentence for ``--check``."""
+        """Return a sentence about the limits for ``--check``."""
         limits = [] if self.limit_s is None else [f"for {_shown(self.limit_s)}"]
         limits += [] if self.limit_bytes is None else [f"up to a size of {self.limit_bytes:,} bytes ({_BYTES})"]
         return f"the server keeps its log {' and '.join(limits) or 'without a limit'}"
 
     def warning(self) -> str | None:
-        """Return a sentence if a short pause of the job may lose log, with a remedy; ``None`` otherwise."""
+        """Return a warning with a remedy if a short pause of the job may lose changes; ``None`` otherwise."""
         if self.limit_s is None or self.limit_s >= LEAST_S:
             return None
         value = _ADVISED_DAYS * (_DAY_S if self.setting == _SECONDS else 1)

@@ -1,4 +1,4 @@
-"""The captured server: its kind, log settings, privileges, and the end of its log."""
+"""Captured server: version, log settings, privileges, and the end of its log."""
 
 import enum
 import re
@@ -15,7 +15,7 @@ from seatunnel_core.connectors.mysql_cdc import retention
 from seatunnel_core.connectors.mysql_log.position import LogPosition
 
 _LOGS_REPLICATED = ("log_slave_updates", "log_replica_updates")
-"""Names of the setting by which a replica logs the changes that it receives."""
+"""Names of the setting that makes a replica log the changes that it receives."""
 
 _SETTINGS = (
     "log_bin",
@@ -35,14 +35,14 @@ _PRIVILEGES: Mapping[str, Sequence[str]] = {
     "REPLICATION SLAVE": ("REPLICATION SLAVE", "ALL PRIVILEGES"),
     "REPLICATION CLIENT": ("REPLICATION CLIENT", "BINLOG MONITOR", "ALL PRIVILEGES", "SUPER"),
 }
-"""Required privileges, each with those that include it. The second one is BINLOG MONITOR in MariaDB 10.5 and later."""
+"""Required privileges, each with the privileges that imply it, such as MariaDB's BINLOG MONITOR."""
 
 
 FULL_IMAGES = "run SET GLOBAL binlog_row_image = 'FULL' on the server, and reconnect all writers"
 
 
 class Marking(enum.Enum):
-    """Method of determining the exact position in the log at which a chunk was read."""
+    """Method of determining the exact log position as of which a chunk was read."""
 
     SNAPSHOT = "snapshot"
     """MariaDB reports the position of a consistent snapshot."""
@@ -68,7 +68,7 @@ class ServerState:
 
     @property
     def marking(self) -> Marking:
-        """Method by which chunks get their marks."""
+        """Method of determining the marks of chunks."""
         if self.is_maria:
             return Marking.SNAPSHOT
         return Marking.GTIDS if self.settings.get("gtid_mode", "").upper() == "ON" else Marking.LOCKS
@@ -80,12 +80,12 @@ class ServerState:
 
     @property
     def replica(self) -> str:
-        """Name of a replica in statements of MySQL."""
+        """Keyword for a replica in MySQL statements."""
         return "REPLICA" if self._has_new_words else "SLAVE"
 
     @property
     def _has_new_words(self) -> bool:
-        """True for MySQL 8.2 and later, whose statements use the words source and replica."""
+        """True for MySQL 8.2 and later, where statements use the words ``source`` and ``replica``."""
         numbers = tuple(int(number) for number in re.findall(r"\d+", self.version)[:2])
         return not self.is_maria and numbers >= (8, 2)
 
@@ -96,7 +96,7 @@ class ServerState:
 
     @property
     def logs_names(self) -> bool:
-        """True if the log contains the names of columns."""
+        """True if the log contains column names."""
         return self.settings.get("binlog_row_metadata", "").upper() == "FULL"
 
     @property
@@ -105,7 +105,7 @@ class ServerState:
         return not self.is_maria and self.version.startswith("5.7")
 
     def problem(self) -> str | None:
-        """Return the setting that prevents capturing, with a remedy; ``None`` if there is none."""
+        """Return a message about a setting that prevents capturing, with a remedy; ``None`` if there is none."""
         found = {name: value.upper() for name, value in self.settings.items()}
         if found.get("log_bin") not in _ON:
             return "its binary log is disabled; set log_bin in the configuration of the server, and restart it"
@@ -129,7 +129,7 @@ class ServerState:
 
 @frozen(kw_only=True)
 class Server:
-    """Statements that the source runs on its server."""
+    """Client for statements on the captured server."""
 
     dialect: MySQL
 
@@ -144,7 +144,7 @@ class Server:
 
     @contextmanager
     def connection(self, what: str) -> Iterator[Any]:
-        """Lend a connection; errors of the driver become ``SourceError`` with the description ``what``."""
+        """Lend a connection, and convert driver errors to SourceError with the description ``what``."""
         try:
             with self.dialect.pool.lend() as connection:
                 yield connection
@@ -154,21 +154,21 @@ class Server:
             raise self.failed(what, error) from error
 
     def failed(self, what: str, error: BaseException) -> SourceError:
-        """Return an error for users, without the password."""
+        """Return a SourceError for a failed operation, without the password in its message."""
         return self.dialect.failed(SourceError, f"{self.dialect.address}: {what}", error)
 
     def state(self) -> ServerState:
-        """Query version and settings."""
+        """Query the version and settings of the server."""
         names = ", ".join(f"'{name}'" for name in _SETTINGS)
         found = self.ask(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
         ((version,),) = self.ask("SELECT VERSION()")
         return ServerState(version=_text(version), settings={_text(name): _text(value) for name, value in found})
 
     def require_capturable(self) -> ServerState:
-        """Return the state of the server.
+        """Return the state of the server if it allows capturing.
 
         Raises:
-            CaptureSetupError: A setting or privilege is missing. The message has the statement that fixes it.
+            CaptureSetupError: A setting or privilege is missing. The message contains the statement that fixes it.
         """
         state = self.state()
         problem = state.problem()
@@ -191,7 +191,7 @@ class Server:
         return state
 
     def is_replica(self, state: ServerState) -> bool:
-        """Return True if the server is a replica; False if the user lacks the privilege to query that."""
+        """Return True if the server is a replica; False if the user lacks the privilege to query this."""
         statement = "SHOW ALL SLAVES STATUS" if state.is_maria else f"SHOW {state.replica} STATUS"
         try:
             return bool(self.ask(statement))
@@ -202,7 +202,7 @@ class Server:
         """Check that the server logs changes of databases.
 
         Raises:
-            CaptureSetupError: binlog-do-db or binlog-ignore-db excludes one.
+            CaptureSetupError: ``binlog-do-db`` or ``binlog-ignore-db`` excludes a database.
         """
         _, _, only, ignored, *_ = [*map(_text, self._end(state)), "", ""]
         included, excluded = ({each for each in text.lower().split(",") if each} for text in (only, ignored))
@@ -215,7 +215,7 @@ class Server:
                 )
 
     def missing_privileges(self) -> list[str]:
-        """Return the missing global privileges of the user; none if roles may provide them."""
+        """Return the global privileges that the user lacks; none if roles may provide them."""
         granted: set[str] = set()
         for (line,) in self.ask("SHOW GRANTS"):
             found = _GRANT.match(_text(line))
@@ -229,7 +229,7 @@ class Server:
         """Return the end of the log.
 
         Raises:
-            SourceError: The server writes no log, or denies the statement.
+            SourceError: The server writes no log, or rejects the statement.
         """
         file, offset, *_ = self._end(state)
         return LogPosition(_text(file), int(offset))
@@ -241,11 +241,11 @@ class Server:
         return found[0]
 
     def files(self) -> list[str]:
-        """Return the names of the files of the log, the oldest first."""
+        """Return the names of the log files, the oldest first."""
         return [*self.file_sizes()]
 
     def file_sizes(self) -> dict[str, int]:
-        """Return the files of the log with their sizes in bytes, the oldest first."""
+        """Return the sizes of the log files in bytes by name, the oldest first."""
         return {_text(row[0]): int(row[1]) for row in self.ask("SHOW BINARY LOGS")}
 
     def clock_ms(self) -> int:
@@ -254,7 +254,7 @@ class Server:
         return int(seconds) * 1000
 
     def identity(self, state: ServerState) -> str:
-        """Return a text that identifies the server. Positions of a log are valid for one server only."""
+        """Return an identifier of the server. Log positions are only valid on one server."""
         if "server_uuid" in state.settings and not state.is_maria:
             return state.settings["server_uuid"]
         ((number,),) = self.ask("SELECT @@global.server_id")

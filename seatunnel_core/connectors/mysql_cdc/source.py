@@ -1,4 +1,4 @@
-"""The sources ``MySQL-CDC`` and ``MariaDB-CDC``."""
+"""The ``MySQL-CDC`` and ``MariaDB-CDC`` sources."""
 
 import re
 import time
@@ -144,7 +144,7 @@ class MySQLCdcSource(Source):
         return warnings if found.warning() else [*warnings, found.note()]
 
     def _warnings(self) -> list[str]:
-        """Return the sentences that ``--check`` and the first poll of a job show."""
+        """Return the warnings that ``--check`` and the first poll of a job show."""
         paths = [path_of(each) for each in self._look()]
         assert self._state is not None
         shown = [cascades(self._server, paths), Retention.of(self._state.settings).warning()]
@@ -165,7 +165,7 @@ class MySQLCdcSource(Source):
         return Enumeration(schemas=schemas, splits=tuple(split_of(*each) for each in enumerate(inspected)))
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the rows from the cursor on; after a restart, this process keeps its columns."""
+        """Return the schemas of the rows after the cursor; after a restart in this process, the columns are kept."""
         if self._emission.messages is not None:
             return schemas
         progress, record, rules = Progress.of(cursor), cursor["tables"], self._emission.rules
@@ -232,20 +232,20 @@ class MySQLCdcSource(Source):
         )
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
-        """Add the reported marks of chunks and ends of ranges to the cursor."""
+        """Add reported chunk marks and range ends to the cursor."""
         progress = Progress.of(cursor)
         for fact in facts:
             progress = progress.with_fact(fact)
         return {**cursor, **progress.cursor()}
 
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Raise ``SourceChangedError`` if the log after the cursor was removed, or the server is another one."""
+        """Raise SourceChangedError if the log after the cursor was removed, or the server has changed."""
         progress = Progress.of(cursor)
         self._require_same(progress, self._server.require_capturable())
         self._server.require_retained(min([progress.log, *map(start_of, unread)]))
 
     def _require_same(self, progress: Progress, state: ServerState) -> None:
-        """Raise an error if the server is not the one of a cursor."""
+        """Raise SourceChangedError unless the server is the one to which the cursor belongs."""
         if progress.server != self._server.identity(state):
             raise SourceChangedError(
                 f"{self._server.dialect.address} is not the server whose log the job has read, so stored log "
@@ -253,12 +253,12 @@ class MySQLCdcSource(Source):
             )
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
-        """Return the progress at a cursor; ``None`` before the first poll."""
+        """Return the progress for users at a cursor; ``None`` before the first poll."""
         observed = self._observed
         return None if observed is None else capture_progress(Progress.of(cursor), observed, self._oldest)
 
     def _observe(self, planned: Planned, *, is_first: bool) -> None:
-        """Record the end of the log, for the progress; query it unless the poll did."""
+        """Record the end of the log for progress reports. Query it if the poll did not."""
         assert self._observed is not None, "the planner exists"
         assert self._state is not None, "the tables are known"
         end = planned.end or self._server.position(self._state)
@@ -266,12 +266,12 @@ class MySQLCdcSource(Source):
         self._observed = self._observed.and_end(planned.progress, end, self._server.file_sizes, starts_now=starts_now)
 
     def acknowledge(self, planned: Sequence[Split], unread: Sequence[Split], cursor: PollCursor) -> None:
-        """Record the position of the log from which the oldest retained checkpoint continues."""
+        """Record the log position from which the oldest retained checkpoint resumes."""
         starts = [*map(start_of, unread), *([position_of(stored.text(cursor, "log"))] if cursor else [])]
         self._oldest = min(starts, default=None)
 
     def _look(self) -> tuple[Found, ...]:
-        """Return the captured tables, sorted by name; the result is cached."""
+        """Return the captured tables, sorted by name. The result is cached."""
         if not self._tables:
             self._state = self._server.require_capturable()
             listed = self._listed()
@@ -296,7 +296,7 @@ class MySQLCdcSource(Source):
         return captured_table(dialect, connection, path, self._jdbc, configured=configured, columns=names, rules=rules)
 
     def _listed(self) -> list[TablePath]:
-        """Return the tables of the chosen databases."""
+        """Return the paths of all tables in the selected databases."""
         excluded = ", ".join(f"'{name}'" for name in _SYSTEM)
         asked = (
             "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND "
@@ -375,7 +375,7 @@ class MariaDBCdcSource(MySQLCdcSource):
 
 
 def _pattern(options: Options) -> re.Pattern[str]:
-    """Return the pattern of the names of databases."""
+    """Return the pattern for the names of selected databases."""
     names = options[shared.DATABASE_NAMES]
     if names:
         return re.compile("|".join(map(re.escape, names)))
@@ -386,7 +386,7 @@ def _pattern(options: Options) -> re.Pattern[str]:
 
 
 def _divisible(found: Found) -> Found:
-    """Remove the split column of a table if its values cannot be placed between bounds."""
+    """Remove the split column of a table unless its values can be compared with chunk bounds."""
     column = found.split_column
     return found if column is None or column.order in DIVISIBLE else evolve(found, split_column=None)
 

@@ -1,4 +1,4 @@
-"""Splits of the source: chunks of tables, and ranges of the log."""
+"""Splits of the source: chunks of tables and ranges of the log."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,12 +11,12 @@ from seatunnel_core.connectors.mysql_log.position import LogPosition, position_o
 
 
 def split_of(index: int, body: DiscoveredObject) -> Split:
-    """Return the split for a chunk or range that a poll has planned."""
+    """Return the split for a planned chunk or range."""
     return Split(index=index, weight_bytes=body.get("rows", 1) * ROW_BYTES, rows=body.get("rows", 1), body=body)
 
 
 def start_of(split: Split) -> LogPosition:
-    """Return the position from which a split needs the log."""
+    """Return the first log position that a split needs."""
     return position_of(stored.text(split.body, "log" if "chunk" in split.body else "from"))
 
 

@@ -1,4 +1,4 @@
-"""Chunks of tables on MySQL 5.7. It has no window functions, so each bound is found from the previous one."""
+"""Chunks of tables on MySQL 5.7, which has no window functions: each bound is computed from the previous one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ _AHEAD = 64
 
 @define
 class SteppedChunks(Chunks):
-    """Chunks of ``split.size`` rows, computed step by step along an index."""
+    """Chunks with ``split.size`` rows each, computed one after the other along an index."""
 
     def _require_pieces(self, found: Found, start: ChunkStart, connection: Any) -> None:
         first = self._pieces[0] if self._pieces else None
@@ -25,7 +25,7 @@ class SteppedChunks(Chunks):
 
 
 def _pieces(found: Found, start: ChunkStart, connection: Any) -> Iterator[Piece]:
-    """Yield the next pieces of a table."""
+    """Yield the next chunks of a table."""
     column = found.split_column
     if column is None:
         yield Piece()
@@ -41,7 +41,7 @@ def _pieces(found: Found, start: ChunkStart, connection: Any) -> Iterator[Piece]
 
 
 def _bound(found: Found, name: str, low: str | None, size: int, connection: Any) -> str | None:
-    """Return the bound above a chunk; ``None`` for the last one."""
+    """Return the upper bound of a chunk; ``None`` for the last chunk."""
     dialect, column = found.reading.dialect, found.split_column
     assert column is not None
     order = dialect.orders[name]

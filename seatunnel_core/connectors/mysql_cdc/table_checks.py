@@ -1,4 +1,4 @@
-"""Checks for tables whose changes may be missing in the log."""
+"""Checks for tables with changes that may be missing in the log."""
 
 import re
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ _CASCADE = re.compile(r"^\s*CONSTRAINT .* FOREIGN KEY .* ON (?:DELETE|UPDATE) (?
 
 
 def require_transactions(dialect: MySQL, path: TablePath, table: DatabaseTable | None) -> None:
-    """Check that a table has transactions. Otherwise its rows have no state that belongs to a position in the log.
+    """Check that a table is transactional. The rows of other tables cannot be assigned to a log position.
 
     Raises:
-        SourceError: The table has no transactions.
+        SourceError: The table is not transactional.
     """
     if table is not None and not table.transactional:
         raise SourceError(
@@ -26,7 +26,7 @@ def require_transactions(dialect: MySQL, path: TablePath, table: DatabaseTable |
 
 
 def cascades(server: Server, paths: Sequence[TablePath]) -> str | None:
-    """Return a warning about tables whose rows change with rows of other tables; ``None`` if there are none."""
+    """Return a warning about tables with cascading foreign keys; ``None`` if there are none."""
     found = []
     for path in paths:
         ((_, definition, *_),) = server.ask(f"SHOW CREATE TABLE {server.dialect.quoted(*path)}")

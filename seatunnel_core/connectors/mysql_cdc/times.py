@@ -1,23 +1,21 @@
-"""Positions in the log by time."""
+"""Log files by time."""
 
 from collections.abc import Callable, Sequence
 
 MARGIN_MS = 24 * 3600 * 1000
-"""Maximum duration of a statement during which the server switches to the next file, in milliseconds. The server
-records the start of that statement as the time of the file."""
+"""Maximum age of the statement at which a server starts a file, in ms; its start is recorded as the file's start."""
 
 
 def first_file(files: Sequence[str], since_ms: int, begun_s: Callable[[str], int]) -> str:
-    """Return the file of the log that contains the first transaction since a time.
+    """Return the log file that contains the first transaction at or after a time.
 
-    If a file was begun before that time, all files before it have older transactions only, so a binary search needs the
-    begin of a few files. The clock of the server must not have been set back, and the server must not be a replica,
-    which records times of its source.
+    A binary search compares start times of files. It requires that the server's clock was never set back, and that the
+    server is not a replica, because a replica records the times of its source.
 
     Args:
         files: Names of the files, the oldest first; at least one.
         since_ms: The time, in milliseconds since 1970.
-        begun_s: Returns the time at which a file was begun, in seconds since 1970.
+        begun_s: Returns the start time of a file, in seconds since 1970.
     """
     low, high = 0, len(files) - 1
     while low < high:

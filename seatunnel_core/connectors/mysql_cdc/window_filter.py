@@ -1,4 +1,4 @@
-"""Filter of changed rows while tables are read: emits rows that no chunk already contains or will contain."""
+"""Filter of changed rows during the snapshot. It emits only changes that no chunk contains or will contain."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from seatunnel_core.connectors.mysql_log.change_batch import TableChanges, Trans
 from seatunnel_core.connectors.mysql_log.position import LogPosition, position_of
 
 Placing = Callable[[Found, str, Sequence[str], pa.Array], Places]
-"""Function that returns for each key the number of bounds less than or equal to it."""
+"""Function that returns for each key the number of bounds that are less than or equal to it."""
 
 
 @frozen(kw_only=True)
 class MarkedChunk:
-    """A chunk that was read, and its mark."""
+    """A chunk that was read, with its mark."""
 
     table: str
     order: str
@@ -41,7 +41,7 @@ class MarkedChunk:
 
 @frozen(kw_only=True)
 class WindowFilter:
-    """The chunks of a window, in the order in which they are read: by table name, and by key."""
+    """Chunks of a window in reading order: by table name, then by key."""
 
     chunks: tuple[MarkedChunk, ...] = field(repr=False)
 
@@ -69,7 +69,7 @@ class WindowFilter:
         return keep
 
     def _places(self, own: Sequence[MarkedChunk], found: Found, changes: TableChanges, placing: Placing) -> Places:
-        """Return for each row the index of its chunk; -1 for earlier ones, and the number of chunks for later ones."""
+        """Return the index of each row's chunk: -1 for earlier chunks, the number of chunks for later ones."""
         if found.split_column is None:
             return np.zeros(len(changes.kinds), np.int64)
         bounds = [bound for bound in (own[0].low, *(chunk.high for chunk in own)) if bound is not None]
