@@ -1,8 +1,8 @@
 """Commands and notices of the checkpoint protocol.
 
-The runtime executes a command and reports the outcome as the event that the command specifies. Failures are
-``StorageFailed`` for a command to the checkpoint storage and ``ConnectorFailed`` for one to a source or the sinks,
-unless the command specifies another event.
+The runtime executes a command and reports the result as the event listed under *Answer*. If the command fails, it
+reports ``StorageFailed`` for the checkpoint storage and ``ConnectorFailed`` for a source or a sink, unless the command
+lists another event.
 """
 
 import enum
@@ -22,7 +22,7 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineS
 
 @frozen(kw_only=True)
 class Command:
-    """A command or a notice."""
+    """Base class of commands and notices."""
 
 
 @frozen(kw_only=True)
@@ -46,7 +46,7 @@ class LoadCheckpoint(Command):
 
 @frozen(kw_only=True)
 class ListPublished(Command):
-    """List the committables that the targets show as published (R10). Answer: ``PublishedListed``."""
+    """List the committables that are published according to the targets (R10). Answer: ``PublishedListed``."""
 
     epoch: int
 
@@ -59,12 +59,12 @@ class StoreCheckpoint(Command):
     """Encoded checkpoint."""
 
     content: VertexStates = field(repr=False)
-    """Decoded content."""
+    """The checkpoint before encoding."""
 
 
 @frozen(kw_only=True)
 class SetTimer(Command):
-    """Deliver ``TimerFired(key)`` at ``at_ms`` of the events' clock; replaces an earlier timer with the same key."""
+    """Deliver ``TimerFired(key)`` at ``at_ms``, by the clock of the events; replaces a timer with the same key."""
 
     key: str
     at_ms: int
@@ -79,18 +79,18 @@ class CancelTimer(Command):
 
 @frozen(kw_only=True)
 class PrepareSinks(Command):
-    """Prepare the sinks for the epoch, and apply the pending save modes. Answer: ``SinksPrepared``.
+    """Prepare the sinks for the epoch and apply pending save modes. Answer: ``SinksPrepared``.
 
-    It raises the epoch rows of databases, creates staging folders, and verifies that tasks and driver access the same
-    target.
+    Preparing writes the epoch to target databases, creates staging folders, and verifies that tasks and the driver
+    access the same target.
     """
 
     epoch: int
     save_mode_pending: frozenset[str]
-    """Names of the sinks with save modes that have not been applied yet."""
+    """Names of the sinks with a save mode that has not been applied yet."""
 
     prepared_in: Mapping[str, int] = field(factory=dict)
-    """Newest epoch that prepared a sink's target, by sink name; absent if none is known."""
+    """Newest epoch in which each sink prepared its target, by sink name; no entry if it is not known."""
 
     published_to: Mapping[str, Mapping[str, str]] = field(factory=dict)
     """Tables to which a sink has published rows, with their identities, by sink name."""
@@ -100,13 +100,14 @@ class PrepareSinks(Command):
 class Enumerate(Command):
     """Determine the splits of a source (R12). Answer: ``Enumerated``.
 
-    If ``attachment`` is set, read this frozen enumeration; otherwise plan the source and freeze the result.
+    If ``attachment`` is set, the stored enumeration of this name is read; otherwise the source is planned and the
+    enumeration is stored.
     """
 
     source: str
     attachment: str | None
     total: int | None = None
-    """Number of splits of the frozen enumeration; ``None`` if it does not exist yet."""
+    """Number of splits of the stored enumeration; ``None`` if it does not exist yet."""
 
     memory: Mapping[str, Any] = field(factory=dict, repr=False)
     """Restored cursor of an unbounded source, as JSON values; empty if there is none."""
@@ -121,15 +122,15 @@ class Poll(Command):
     """Cursor of the source, as JSON values; empty for the first poll."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)
-    """Facts of finished units that the cursor does not contain yet (R17). The cursor of ``Found`` contains them."""
+    """Facts that readers reported and the cursor does not contain yet (R17). The cursor of ``Found`` contains them."""
 
     next_index: int
-    """Index of the first split that the poll finds."""
+    """Index for the first split that the poll finds."""
 
 
 @frozen(kw_only=True)
 class RunUnit(Command):
-    """Run an attempt of a work unit on Spark. Answer: ``UnitFinished`` or ``UnitFailed``, with its ID."""
+    """Run one attempt of a work unit on Spark. Answer: ``UnitFinished`` or ``UnitFailed`` of the same attempt."""
 
     task: str
     attempt: UnitAttempt
@@ -140,45 +141,45 @@ class RunUnit(Command):
 
 @frozen(kw_only=True)
 class CancelUnits(Command):
-    """Cancel the units of this pipeline on Spark; their later events are ignored."""
+    """Cancel all units of this pipeline on Spark. Their later events are ignored."""
 
 
 @frozen(kw_only=True)
 class Commit(Command):
-    """Publish committables, in order. Answer: ``CommitSucceeded`` or ``CommitFailed``."""
+    """Publish committables in order. Answer: ``CommitSucceeded`` or ``CommitFailed``."""
 
     sink: str
     committables: tuple[Committable, ...]
     may_be_committed: bool
-    """True if an earlier attempt, here or in a former process, may already have published them (R8)."""
+    """True if an earlier attempt, in this process or an earlier one, may have published them (R8)."""
 
 
 @frozen(kw_only=True)
 class Complete(Command):
-    """Publish the output held back until the last row: replacements and deletions (R16). Answer: ``Completed``."""
+    """Publish the output that sinks hold back until the last row, such as deletions (R16). Answer: ``Completed``."""
 
     epoch: int
 
 
 @frozen(kw_only=True)
 class Sweep(Command):
-    """Remove staged data that no live checkpoint refers to (R9). Answer: ``Swept``."""
+    """Remove staged output that no live checkpoint refers to (R9). Answer: ``Swept``."""
 
     epoch: int
     keep: frozenset[str] = field(repr=False)
     """IDs of the committables to keep."""
 
     final: bool
-    """True for the sweep after the last commit, which also removes this epoch's own staged output."""
+    """True for the sweep after the last commit, which also removes output staged in this epoch."""
 
 
 @frozen(kw_only=True)
 class Retract(Command):
-    """Roll back the output that was published after the base (R10). Answer: ``Retracted``."""
+    """Roll back output that was published after the restored checkpoint (R10). Answer: ``Retracted``."""
 
     epoch: int
     retractions: Mapping[str, Retraction] = field(repr=False)
-    """Output that each sink rolls back, by sink."""
+    """Output to roll back, by sink."""
 
 
 class Outcome(enum.Enum):
@@ -188,13 +189,13 @@ class Outcome(enum.Enum):
     """All rows are committed."""
 
     STOPPED = "stopped"
-    """Stopped on request; the next start continues from the latest checkpoint."""
+    """Stopped on request; the next start resumes from the latest checkpoint."""
 
     FAILED = "failed"
-    """A failure ended the pipeline; the runtime decides whether to restart it."""
+    """Failed; the runtime decides whether to restart the pipeline."""
 
     FENCED = "fenced"
-    """A newer engine runs this job, or the job was deleted (R5): stop everything, commit nothing."""
+    """Another engine runs this job, or the job was deleted (R5): the process must stop without committing anything."""
 
 
 @frozen(kw_only=True)
@@ -210,7 +211,7 @@ class EndPipeline(Command):
 
 @frozen(kw_only=True)
 class EpochStarted(Command):
-    """Notice that the restore point is durable: from now on the pipeline exists and can be resumed."""
+    """Notice that the restore point, the first checkpoint of the epoch, is durable: the pipeline can be resumed."""
 
     epoch: int
     base: CheckpointRef | None
@@ -220,7 +221,7 @@ class EpochStarted(Command):
 
 @frozen(kw_only=True)
 class CheckpointTriggered(Command):
-    """Notice that a checkpoint is pending: its barriers were sent."""
+    """Notice that barriers for a checkpoint were sent."""
 
     checkpoint_id: int
     checkpoint_type: CheckpointType
@@ -228,15 +229,15 @@ class CheckpointTriggered(Command):
 
 @frozen(kw_only=True)
 class CheckpointCompleted(Command):
-    """Notice that a checkpoint is durable, and that no newer engine was detected afterwards (R5)."""
+    """Notice that a checkpoint is durable and that no newer engine was found after it was stored (R5)."""
 
     checkpoint_id: int
     checkpoint_type: CheckpointType
     acknowledge_ms: int
-    """Time from the trigger until every vertex had recorded its state."""
+    """Time from the trigger until every vertex had acknowledged the barrier."""
 
     store_ms: int
-    """Time from the last acknowledgement until the checkpoint was durable and the fence check passed."""
+    """Time from the last acknowledgement until the checkpoint was durable and the check for newer engines passed."""
 
     state_bytes: int
 
@@ -252,7 +253,7 @@ class CheckpointPublished(Command):
 
     checkpoint_id: int
     commit_ms: int
-    """Time from the completion until the last sink had published."""
+    """Time from the completion of the checkpoint until the last sink had published its output."""
 
 
 class AbortKind(enum.Enum):
@@ -265,16 +266,16 @@ class AbortKind(enum.Enum):
     """The storage failed to store the checkpoint."""
 
     UNWRITABLE = "unwritable"
-    """A state contains a value that cannot be encoded: a bug of a connector."""
+    """A state contains a value that cannot be encoded, because of a bug in a connector."""
 
     SUBSUMED = "subsumed"
-    """A newer checkpoint, which contains more, completed first."""
+    """A newer checkpoint, which includes this one, completed first."""
 
     REPLACED = "replaced"
-    """The pipeline is stopping, and its last checkpoint contains more."""
+    """The pipeline is stopping and takes its last checkpoint instead."""
 
     ENDED = "ended"
-    """The pipeline ended first."""
+    """The pipeline ended before the checkpoint completed."""
 
     @property
     def is_failure(self) -> bool:
@@ -284,13 +285,12 @@ class AbortKind(enum.Enum):
 
 @frozen(kw_only=True)
 class CheckpointAborted(Command):
-    """Notice that a pending checkpoint was aborted; the next one contains its content."""
+    """Notice that a pending checkpoint was aborted. The next checkpoint includes its content."""
 
     checkpoint_id: int
     kind: AbortKind
     reason: str
-    """Reason for display. For an expired checkpoint: each missing vertex, with its current activity and the duration.
-    """
+    """Reason for display. For an expired checkpoint: each vertex without acknowledgement, with its current activity."""
 
 
 @frozen(kw_only=True)
@@ -303,7 +303,7 @@ class SavepointCompleted(Command):
 
 @frozen(kw_only=True)
 class SavepointFailed(Command):
-    """Notice that a savepoint will not be taken; the pipeline itself may be healthy."""
+    """Notice that a savepoint could not be taken. The pipeline itself may be healthy."""
 
     name: str
     reason: str
@@ -317,11 +317,12 @@ class RowsCommitted(Command):
     rows: int
     bytes: int
     total_rows: int
-    """Number of rows that this sink has committed since the pipeline first started, restarts included."""
+    """Number of rows that this sink has committed since the first start of the pipeline, including earlier processes.
+    """
 
 
 @frozen(kw_only=True)
 class Degraded(Command):
-    """Notice that the pipeline is degraded; an empty ``reason`` means that it has recovered."""
+    """Notice that the pipeline is degraded, or has recovered if ``reason`` is empty."""
 
     reason: str

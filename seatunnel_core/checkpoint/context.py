@@ -1,4 +1,4 @@
-"""State shared by the start and the checkpoints of one pipeline."""
+"""State that the start and the checkpoints of one pipeline share."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from seatunnel_storage_api.state import CheckpointType, PipelineState
 
 
 class PipelineContext:
-    """State of one pipeline: its phase, its epoch with the base, and the channels to its vertices."""
+    """State of one pipeline: its phase, its epoch, the restored checkpoint, and the channels to its vertices."""
 
     def __init__(self, *, job_id: str, pipeline_id: int, topology: Topology, wiring: Wiring) -> None:
         self.phase = Phase.CREATED
@@ -50,13 +50,13 @@ class PipelineContext:
         self.sinks = sinks
 
     def enter(self, phase: Phase) -> None:
-        """Move the pipeline to ``phase``, which the transition table must allow; nothing else changes the phase."""
+        """Set the phase of the pipeline; the transition table must allow it. Change the phase only with this."""
         assert phase in NEXT[self.phase], f"no transition from {self.phase} to {phase} exists"
         self.phase = phase
 
     @property
     def base_is_final(self) -> bool:
-        """True if the pipeline had finished in its base and no vertex was added since."""
+        """True if the pipeline had finished in the restored checkpoint and no vertex was added since."""
         cut = self.base.cut
         return cut is not None and cut.checkpoint_type is CheckpointType.COMPLETED_POINT and not self.is_extended
 
@@ -71,9 +71,10 @@ class PipelineContext:
             channel.send(message)
 
     def store(self, checkpoint_id: int, checkpoint_type: CheckpointType, states: VertexStates) -> int:
-        """Store the states as a checkpoint, and return their size in bytes.
+        """Store the states as a checkpoint and return their size in bytes.
 
-        Every checkpoint contains the base of the epoch, so that a late checkpoint of a zombie stays orphaned (R4).
+        Every checkpoint refers to the checkpoint that its epoch restored, so a late checkpoint of a replaced engine
+        does not become part of the history (R4).
 
         Raises:
             StateFormatError: A split or a committable contains a value that is not JSON; nothing is stored.
@@ -92,25 +93,25 @@ class PipelineContext:
         return len(encoded)
 
     def mark_completed(self, checkpoint_id: int) -> None:
-        """Record a checkpoint as the last completed one, at the current time."""
+        """Record the ID of a checkpoint as the last completed one, with the current time."""
         self.last_completed_id = checkpoint_id
         self.last_completed_ms = self.wiring.now_ms
 
     def publish(self, checkpoint_id: int) -> None:
-        """Instruct the sinks to publish the checkpoint's output; each sends ``Published`` when done."""
+        """Instruct every sink to publish the output of the checkpoint; each one answers with ``Published``."""
         self.publishing = checkpoint_id
         self.unpublished = set(self.sinks)
         self.tell_sinks(Completed(checkpoint_id))
 
     def complete(self) -> None:
-        """Make the sinks publish output that is held back until the last row (R16).
+        """Make the sinks publish the output that they hold back until the last row (R16).
 
-        Call it when every row is committed and the final checkpoint is durable and fenced.
+        Call it when every row is committed and the final checkpoint is complete.
         """
         self.enter(Phase.COMPLETING)
         self.wiring.do(Complete(epoch=self.epoch))
 
     def clean(self) -> None:
-        """Sweep all staging, including the staging of this epoch (R9). No unit can start any more."""
+        """Sweep all staged output, including the output of this epoch (R9). No unit may start afterwards."""
         self.enter(Phase.CLEANING)
         self.wiring.do(Sweep(epoch=self.epoch, keep=frozenset(), final=True))

@@ -1,7 +1,7 @@
-"""Coordinator of one pipeline: starts it, takes its checkpoints and ends it.
+"""Coordinator that starts one pipeline, takes its checkpoints and ends it.
 
-R1, R2, … in the comments are rules in ``docs/design/checkpoint-protocol.md``. The coordinator does no I/O and reads no
-clock: its handlers receive events or messages, and send commands and messages through the wiring.
+R1, R2, … in the comments are rules in ``docs/design/checkpoint-protocol.md``. The handlers receive events or messages,
+and send commands and messages through the wiring.
 """
 
 from collections.abc import Callable
@@ -47,13 +47,13 @@ from seatunnel_storage_api.state import CheckpointType
 
 
 class Coordinator:
-    """Coordinator of one pipeline's checkpoints, which take effect only when they are durable and fenced.
+    """Coordinator of the checkpoints of one pipeline.
 
     A checkpoint is a distributed snapshot of Chandy and Lamport. The coordinator injects a barrier (their marker) at
-    every source. Each vertex that receives it records its state, reports the state with ``Acknowledge`` and forwards
-    the barrier on every channel. The state of a channel is the units in flight in a task: running, waiting or held back
-    for order (R2). The last acknowledgement completes the cut, which is stored. When it is durable and this epoch is
-    still the newest (R5), the sinks may publish its output (R1).
+    every source. Each vertex that receives the barrier records its state, reports it with ``Acknowledge`` and forwards
+    the barrier on every channel. The state of a channel consists of the units in flight in a task: running, waiting or
+    held back for order (R2). After the last acknowledgement, the states are stored as a checkpoint. When it is durable
+    and no newer epoch exists (R5), the sinks may publish its output (R1).
 
     K. M. Chandy and L. Lamport, "Distributed Snapshots: Determining Global States of Distributed Systems", ACM
     Transactions on Computer Systems 3(1), 1985.
@@ -68,7 +68,7 @@ class Coordinator:
         restore: RestoreRequest,
         doing: Callable[[VertexId], tuple[str, int]],
     ) -> None:
-        """Prepare the coordinator; ``doing`` returns a vertex's current activity, and its start in milliseconds."""
+        """Create the coordinator; ``doing`` returns the current activity of a vertex and its start in milliseconds."""
         self.start = Start(
             context,
             epoch_minimum=epoch_minimum,
@@ -118,7 +118,7 @@ class Coordinator:
     # ---- Checkpoints. ----
 
     def _run(self) -> None:
-        """Start the run: let the sources emit splits, and start the checkpoint interval."""
+        """Let the sources emit splits, and start the checkpoint interval."""
         self._context.enter(Phase.RUNNING)
         self._next_id = self._context.base.restore_point_id + 1
         self._last_trigger_ms = self._wiring.now_ms
@@ -128,12 +128,12 @@ class Coordinator:
         self._consider()
 
     def trigger_requested(self, _event: events.TriggerRequested) -> None:
-        """Take a checkpoint as soon as the policy allows one, without waiting for the interval."""
+        """Take a checkpoint before the interval has passed, as soon as the policy allows it."""
         self._trigger_asked = True
         self._consider()
 
     def _consider(self) -> None:
-        """Trigger a checkpoint if the policy requires one now, or set a timer for the next decision."""
+        """Trigger a checkpoint if the policy requires one now; otherwise set a timer for the next decision."""
         if self._context.phase is not Phase.RUNNING or self._pending_final is not None:
             return
         final = not self._undrained
@@ -162,7 +162,7 @@ class Coordinator:
             self._wiring.cancel_timer("trigger")
 
     def _trigger(self, checkpoint_type: CheckpointType, *, last: bool = False) -> None:
-        """Add a pending checkpoint, start its timeout, and only then inject the barrier at every source."""
+        """Add a pending checkpoint and its timeout, then inject the barrier at every source."""
         now_ms = self._wiring.now_ms
         checkpoint_id = self._next_id
         self._trigger_asked = False
@@ -178,7 +178,7 @@ class Coordinator:
         self._context.tell_sources(Barrier(checkpoint_id, last))
 
     def _acknowledged(self, message: Acknowledge) -> None:
-        """Record the state of one vertex; store the cut after the last one. Ignore an aborted checkpoint."""
+        """Record the state of one vertex, and store the checkpoint after the last one. Ignore an aborted checkpoint."""
         pending = self.pending.get(message.checkpoint_id)
         if pending is None or not pending.acknowledge(message.vertex, message.state):
             return
@@ -196,7 +196,7 @@ class Coordinator:
         pending.state_bytes = state_bytes
 
     def checkpoint_stored(self, event: events.CheckpointStored) -> None:
-        """Handle a restore point, checkpoint or savepoint that became durable while this epoch was the newest (R5)."""
+        """Handle a restore point, checkpoint or savepoint that is durable and not superseded by a newer epoch (R5)."""
         if self._context.phase is Phase.RESTORING:
             self.start.restore_point_stored()
             return
@@ -207,7 +207,7 @@ class Coordinator:
             self._savepoints.stored(event.ref)
 
     def require_own(self, event: events.CheckpointStored) -> None:
-        """Raise ``IllegalEventError`` unless this epoch requested the storage of the checkpoint; change nothing."""
+        """Raise ``IllegalEventError`` unless this epoch requested to store the checkpoint."""
         restoring = self._context.phase is Phase.RESTORING
         is_restore_point = event.ref.checkpoint_id == self._context.base.restore_point_id
         pending = self.pending.get(event.ref.checkpoint_id)
@@ -218,7 +218,7 @@ class Coordinator:
             )
 
     def _complete(self, pending: PendingCheckpoint) -> None:
-        """Complete a checkpoint: subsume older pending ones, and make the sinks publish its output."""
+        """Complete a checkpoint: abort older pending ones, and make the sinks publish its output."""
         assert pending.storing_since_ms is not None
         self._close(pending)
         for older in [other for other in self.pending.values() if other.checkpoint_id < pending.checkpoint_id]:
@@ -245,7 +245,7 @@ class Coordinator:
         self._consider()
 
     def _expire(self, pending: PendingCheckpoint) -> None:
-        """Abort a checkpoint that took too long; the reason lists each vertex that did not acknowledge it."""
+        """Abort a checkpoint that exceeded its timeout; the reason lists each vertex that did not acknowledge it."""
         age_ms = self._wiring.now_ms - pending.triggered_ms
         reason = f"expired after {age_ms} ms: {pending.awaited(self._wiring.now_ms, self._doing)}"
         self._abort(pending, AbortKind.EXPIRED, Failure(kind=FailureKind.STORAGE, message=reason))
@@ -260,7 +260,7 @@ class Coordinator:
         return f"checkpoint {oldest.checkpoint_id} has been in progress for {age_ms} ms: {awaited}"
 
     def storage_failed(self, event: events.StorageFailed) -> None:
-        """Abort the checkpoint that was not stored; end a pipeline that is not running yet."""
+        """Abort the checkpoint that could not be stored; end the pipeline if it is not running yet."""
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.FAILED, event.failure)
             return
@@ -273,9 +273,9 @@ class Coordinator:
             self._savepoints.store_failed(event.ref, event.failure.message)
 
     def _abort(self, pending: PendingCheckpoint, kind: AbortKind, failure: Failure) -> None:
-        """Abort a pending checkpoint, and fail the pipeline after more consecutive failures than are tolerated.
+        """Abort a pending checkpoint, and fail the pipeline if too many consecutive checkpoints have failed.
 
-        Units and committables remain, and the next checkpoint contains them (R1, R2). A pipeline that is stopping ends
+        Units and committables remain, so the next checkpoint includes them (R1, R2). A pipeline that is stopping ends
         with its last stored checkpoint.
         """
         self._close(pending)
@@ -307,8 +307,7 @@ class Coordinator:
     def _sink_published(self, sink: str, checkpoint_id: int) -> None:
         """Record that a sink has published all output of a checkpoint.
 
-        Only the last checkpoint that the sinks were instructed to publish decides when the pipeline may continue or
-        end.
+        The pipeline continues or ends when all sinks have published the newest of these checkpoints.
         """
         self._savepoints.published(sink, checkpoint_id)
         self._publish_times.published(sink, checkpoint_id)
@@ -328,20 +327,20 @@ class Coordinator:
             self._end(Outcome.STOPPED)
 
     def completed(self, _event: events.Completed) -> None:
-        """Run the last sweep, which may also remove data that the sinks needed to complete."""
+        """Run the last sweep, which may also remove data that the sinks needed until they completed."""
         self._context.clean()
 
     def swept(self, _event: events.Swept) -> None:
-        """Continue the start after its sweep; finish the pipeline after the last one."""
+        """Continue the start after its sweep, or finish the pipeline after the last sweep."""
         if self._context.phase is Phase.CLEANING:
             self._end(Outcome.FINISHED)
         else:
             self.start.swept()
 
     def stop_requested(self, _event: events.StopRequested) -> None:
-        """Stop cleanly: take a last checkpoint within a bounded time, even without a checkpoint interval.
+        """Stop after a last checkpoint, within a bounded time and even without a checkpoint interval.
 
-        A pipeline before its running phase ends at once. If its final checkpoint is pending, it finishes instead.
+        A pipeline that is not running yet ends at once. A pipeline with a pending final checkpoint finishes instead.
         """
         if self._context.phase in BEFORE_RUNNING:
             self._end(Outcome.STOPPED)
@@ -357,7 +356,7 @@ class Coordinator:
             self._take_last()
 
     def _take_last(self) -> None:
-        """Trigger the last checkpoint, which replaces all pending ones and serves their savepoints."""
+        """Trigger the last checkpoint. It replaces all pending ones, and their savepoints are taken with it."""
         for pending in list(self.pending.values()):
             for name in pending.savepoints:
                 self._savepoints.ask(name)
@@ -371,9 +370,9 @@ class Coordinator:
         self._trigger(CheckpointType.CHECKPOINT, last=True)
 
     def savepoint_requested(self, event: events.SavepointRequested) -> None:
-        """Take a savepoint with the next checkpoint, or with the last one if the pipeline is to end with it.
+        """Take a savepoint with the next checkpoint, or with the last one if the request ends the pipeline.
 
-        If the final checkpoint is pending, it serves the savepoint. A pipeline that is ending rejects the request.
+        A pending final checkpoint is also used for the savepoint. A pipeline that is ending rejects the request.
         """
         if self._is_stopping or self._context.phase in (Phase.FINISHING, Phase.COMPLETING, Phase.CLEANING):
             self._savepoints.refuse((event.name,), "the pipeline is already ending")
@@ -392,14 +391,14 @@ class Coordinator:
             self._consider()
 
     def _end_as_asked(self) -> None:
-        """Begin stopping or draining as a savepoint requested. The request may have preceded the running phase."""
+        """Start to stop or drain as requested with a savepoint, possibly before the pipeline was running."""
         if self._ending is Ending.STOP:
             self._begin_stop()
         elif self._ending is Ending.DRAIN:
             self._context.tell_sources(Halt())
 
     def _stop_took_too_long(self) -> None:
-        """End a stop that has timed out. The next start publishes the remaining output (R4)."""
+        """End a pipeline that did not stop in time. The next start publishes the remaining output (R4)."""
         oldest = next(iter(self.pending.values()), None)
         if oldest is None:
             self._end(Outcome.STOPPED)
@@ -407,7 +406,7 @@ class Coordinator:
             self._expire(oldest)  # this ends a pipeline that is stopping
 
     def fence_lost(self, event: events.FenceLost) -> None:
-        """End as a zombie: commit nothing, expire nothing, and report the reason (R5)."""
+        """End because a newer engine runs the job: commit nothing, expire nothing, and report the reason (R5)."""
         self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=event.message, code=StaleEpochError.code))
 
     def _end(self, outcome: Outcome, failure: Failure | None = None) -> None:

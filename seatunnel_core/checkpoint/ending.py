@@ -4,14 +4,14 @@ import enum
 
 
 class Ending(enum.IntEnum):
-    """Ways to end a pipeline, in order of urgency: each value includes the previous ones."""
+    """Ways to end a pipeline, in order of urgency."""
 
     NOT_ASKED = 0
     DRAIN = 1
     """Stop after processing the splits that the sources have already found."""
 
     STOP = 2
-    """Stop at once, or when the pipeline enters the running phase if it has not done so yet."""
+    """Stop at once, or as soon as the pipeline is running."""
 
     BEGUN = 3
-    """The stop is in progress, and takes a bounded time."""
+    """Stop in progress; it takes a bounded time."""

@@ -1,4 +1,4 @@
-"""Events from outside the protocol, as reported by the runtime. Each has a time, so no state machine reads a clock."""
+"""Events that the runtime reports to the protocol, each with its time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, Checkpoin
 
 @frozen(kw_only=True)
 class Event:
-    """An event, with its time."""
+    """Base class of events."""
 
     now_ms: int
 
@@ -27,14 +27,14 @@ class Started(Event):
 
 @frozen(kw_only=True)
 class EpochClaimed(Event):
-    """The marker of a new epoch is stored (R4a)."""
+    """The marker of the new epoch is stored (R4a)."""
 
     epoch: int
 
 
 @frozen(kw_only=True)
 class CheckpointsListed(Event):
-    """Stored checkpoints of the pipeline, and the largest epoch that has a marker (R4b)."""
+    """Stored checkpoints of the pipeline, and the largest epoch with a marker (R4b)."""
 
     checkpoints: tuple[CheckpointInfo, ...]
     newest_epoch: int | None
@@ -42,7 +42,7 @@ class CheckpointsListed(Event):
 
 @frozen(kw_only=True)
 class CheckpointLoaded(Event):
-    """The requested checkpoint was read; its state is still serialized."""
+    """The requested checkpoint was read; its state is still encoded."""
 
     state: PipelineState
 
@@ -58,29 +58,29 @@ class CheckpointDamaged(Event):
 
 @frozen(kw_only=True)
 class PublishedListed(Event):
-    """Output that the targets show as published (R10)."""
+    """Output that is published according to the targets (R10)."""
 
     published: Mapping[str, frozenset[str]] = field(repr=False)
-    """IDs of committables of this pipeline, by sink; empty for a target without records of them."""
+    """IDs of committables of this pipeline, by sink; empty for a target that does not record them."""
 
 
 @frozen(kw_only=True)
 class CheckpointStored(Event):
-    """A checkpoint is durable, and the fence check passed (R5)."""
+    """A checkpoint is durable, and no newer engine was found after it was stored (R5)."""
 
     ref: CheckpointRef
 
 
 @frozen(kw_only=True)
 class FenceLost(Event):
-    """A newer epoch's marker exists, or the marker of this epoch was removed (R5)."""
+    """A newer epoch has a marker, or the marker of this epoch was removed (R5): another engine runs the job."""
 
     message: str
 
 
 @frozen(kw_only=True)
 class StorageFailed(Event):
-    """A storage command failed; ``ref`` is the checkpoint that was to be stored, if any."""
+    """A storage command failed; ``ref`` is the checkpoint to be stored, if any."""
 
     failure: Failure
     ref: CheckpointRef | None = None
@@ -88,29 +88,29 @@ class StorageFailed(Event):
 
 @frozen(kw_only=True)
 class TimerFired(Event):
-    """The timer of this key is due."""
+    """The timer with this key is due."""
 
     key: str
 
 
 @frozen(kw_only=True)
 class SinksPrepared(Event):
-    """The sinks know the epoch, and their pending save modes were applied."""
+    """All sinks are prepared for the epoch, and pending save modes are applied."""
 
 
 @frozen(kw_only=True)
 class Enumerated(Event):
-    """The splits of a source are known and frozen (R12)."""
+    """The splits of a source are determined and stored (R12)."""
 
     source: str
     splits: tuple[Split, ...] = field(repr=False)
     attachment: str
-    """Name of the frozen enumeration, for a later ``Enumerate``."""
+    """Name of the stored enumeration, for a later ``Enumerate``."""
 
 
 @frozen(kw_only=True)
 class Found(Event):
-    """Splits that a poll found beyond the cursor of the source; possibly none."""
+    """A poll of an unbounded source succeeded; it may have found no splits."""
 
     source: str
     splits: tuple[Split, ...] = field(repr=False)
@@ -120,7 +120,7 @@ class Found(Event):
     """New cursor of the source, as JSON values."""
 
     again_ms: int | None
-    """Delay before the next poll; ``None`` if the source has ended."""
+    """Delay before the next poll, in milliseconds; ``None`` if the source has ended."""
 
 
 @frozen(kw_only=True)
@@ -133,7 +133,7 @@ class PollFailed(Event):
 
 @frozen(kw_only=True)
 class UnitFinished(Event):
-    """An attempt of a work unit has read its splits and staged the result."""
+    """An attempt of a work unit has read its splits and staged the rows."""
 
     task: str
     attempt: AttemptId
@@ -141,10 +141,10 @@ class UnitFinished(Event):
     bytes_read: int
     rows_skipped: int
     committables: dict[str, Committable]
-    """Staged output of the unit, by sink; a sink that received no row from it may be absent."""
+    """Staged output of the unit by sink; a sink without rows may be absent."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)
-    """Facts that the readers of its splits reported to the source, in order (R17)."""
+    """Facts that the split readers reported to the source, in order (R17)."""
 
 
 @frozen(kw_only=True)
@@ -155,12 +155,12 @@ class UnitFailed(Event):
     attempt: AttemptId
     failure: Failure
     reading: str = ""
-    """Description of the unit's input: files and positions in them."""
+    """Description of the unit's input: files and positions."""
 
 
 @frozen(kw_only=True)
 class CommitSucceeded(Event):
-    """A sink has published the committables of a commit; ``ids`` contains their IDs in order."""
+    """A sink has published the committables of a commit; ``ids`` are their IDs in order."""
 
     sink: str
     ids: tuple[str, ...]
@@ -168,7 +168,7 @@ class CommitSucceeded(Event):
 
 @frozen(kw_only=True)
 class CommitFailed(Event):
-    """A commit failed after publishing ``committed``; the others may or may not be published."""
+    """A commit failed after publishing ``committed``. The other committables may also be published."""
 
     sink: str
     committed: tuple[str, ...]
@@ -182,7 +182,7 @@ class Completed(Event):
 
 @frozen(kw_only=True)
 class Swept(Event):
-    """A sweep is done."""
+    """A sweep has removed unused staged output (R9)."""
 
     removed: int
     """Number of staged outputs removed."""
@@ -190,22 +190,22 @@ class Swept(Event):
 
 @frozen(kw_only=True)
 class Retracted(Event):
-    """The output that was published after the base is rolled back (R10)."""
+    """The output that was published after the restored checkpoint is rolled back (R10)."""
 
     removed: int
-    """Number of published outputs removed, without those that an earlier attempt rolled back."""
+    """Number of published outputs removed by this attempt."""
 
 
 @frozen(kw_only=True)
 class ConnectorFailed(Event):
-    """Listing published output, preparing, completing, sweeping, rolling back or enumerating failed permanently."""
+    """A call to a connector in the driver failed permanently, for example to prepare, enumerate, complete or sweep."""
 
     failure: Failure
 
 
 @frozen(kw_only=True)
 class TriggerRequested(Event):
-    """Request for a checkpoint before the interval is over."""
+    """Request for a checkpoint before the interval has passed."""
 
     checkpoint_type: CheckpointType
 
@@ -216,12 +216,12 @@ class SavepointRequested(Event):
 
     name: str
     stop: bool = False
-    """True if nothing follows its barrier: the pipeline ends as ``STOPPED`` once the savepoint is stored."""
+    """True to end the pipeline as ``STOPPED`` once the savepoint is stored."""
 
     drain: bool = False
-    """True if the pipeline ends as with ``stop``, but first processes and publishes all emitted splits."""
+    """True to process and publish all emitted splits first, and then end the pipeline as with ``stop``."""
 
 
 @frozen(kw_only=True)
 class StopRequested(Event):
-    """Request for a clean stop: a last checkpoint, then ``EndPipeline(STOPPED)``. It contains the units in flight."""
+    """Request for a clean stop: a last checkpoint with the units in flight, then ``EndPipeline(STOPPED)``."""

@@ -8,21 +8,21 @@ from seatunnel_core.checkpoint.vertices.messages import Pressure
 from seatunnel_core.checkpoint.vertices.wiring import Wiring
 
 PATIENCE = 3
-"""Number of checkpoints that may be overdue before the pipeline is degraded."""
+"""Number of intervals without a completed checkpoint after which the pipeline is degraded."""
 
 SHORTEST_INTERVAL_MS = 1_000
-"""Minimum interval used to detect overdue checkpoints: a busy storage may take longer than a few tenths of a second."""
+"""Minimum interval assumed for overdue checkpoints, because a busy storage may need several tenths of a second."""
 
 
 class Health:
-    """Health of a pipeline: degraded or not, and the reason.
+    """Health of a pipeline.
 
-    It is degraded while a sink is full (R1), and while no checkpoint has completed for three intervals. A pipeline
-    without an interval has no overdue checkpoint.
+    The pipeline is degraded while a sink is full (R1), and while no checkpoint has completed for three intervals, if
+    it has an interval.
     """
 
     def __init__(self, wiring: Wiring, policy: CheckpointPolicy, *, under_way: Callable[[], str]) -> None:
-        """Prepare for a pipeline with this policy; ``under_way`` describes the oldest pending checkpoint, if any."""
+        """Create the health of a pipeline; ``under_way`` describes the oldest pending checkpoint, if any."""
         self.degraded = ""
         """Description of the reasons; empty while the pipeline is healthy."""
 
@@ -41,18 +41,18 @@ class Health:
 
     @property
     def uncovered(self) -> bool:
-        """True if a full sink holds output that no completed checkpoint covers."""
+        """True if a full sink holds output that no completed checkpoint contains."""
         return any(pressure.uncovered for pressure in self._pressures.values())
 
     def pressed(self, pressure: Pressure) -> None:
-        """Record whether a sink is full."""
+        """Record whether the sink in the message is full."""
         before = self.full_sinks
         self._pressures[pressure.sink] = pressure
         if self.full_sinks != before:
             self._tell()
 
     def begin(self) -> None:
-        """Expect checkpoints from now on, because the sources may emit splits."""
+        """Expect checkpoints from now on."""
         self._completed_ms = self._wiring.now_ms
         self._look_after_patience()
 
@@ -62,15 +62,15 @@ class Health:
         return bool(self._last_failure)
 
     def failed(self, reason: str) -> None:
-        """Record that a checkpoint failed; ``reason`` contains the checkpoint and the cause."""
+        """Record that a checkpoint failed; ``reason`` identifies the checkpoint and the cause."""
         self._last_failure = reason
 
     def learned(self, reason: str) -> None:
-        """Record the storage's error for a checkpoint that was aborted before by its timeout, without the cause."""
+        """Record the storage's error for a checkpoint that the timeout had already aborted."""
         self._learned = reason
 
     def completed(self, *, last: bool) -> None:
-        """Record that a checkpoint has completed. No checkpoint is expected after the ``last`` one."""
+        """Record that a checkpoint completed. After the ``last`` one, no further checkpoint is expected."""
         self._last_failure = ""
         self._learned = ""
         self._completed_ms = self._wiring.now_ms
@@ -92,8 +92,8 @@ class Health:
     def _look(self) -> None:
         """Report the pipeline as degraded if no checkpoint has completed for too long.
 
-        The timer is moved when it fires instead of at each completed checkpoint, which would be many times a second. A
-        persistent problem is reported again whenever its duration has doubled.
+        The timer is only moved when it fires, because checkpoints may complete many times a second. A persistent
+        problem is reported again whenever its duration has doubled.
         """
         silent_ms = self._wiring.now_ms - self._completed_ms
         if silent_ms < PATIENCE * self._interval_ms:
@@ -109,7 +109,7 @@ class Health:
 
     @property
     def full_sinks(self) -> set[str]:
-        """Names of the full sinks: their staged output has reached its limit."""
+        """Names of the sinks that have reached the limit on staged output."""
         return {pressure.sink for pressure in self._pressures.values() if pressure.full}
 
     def _tell(self) -> None:

@@ -8,7 +8,7 @@ from seatunnel_storage_api.state import CheckpointType
 
 
 class PendingCheckpoint:
-    """Acknowledgements of one barrier; complete when every vertex has acknowledged it."""
+    """Checkpoint that is complete when every vertex has acknowledged its barrier."""
 
     def __init__(
         self, checkpoint_id: int, checkpoint_type: CheckpointType, *, vertices: Iterable[VertexId], triggered_ms: int
@@ -28,17 +28,17 @@ class PendingCheckpoint:
 
     @property
     def is_final(self) -> bool:
-        """True if the checkpoint contains everything that could be read, so that the pipeline finishes after it."""
+        """True if all input has been read, so that the pipeline finishes with this checkpoint."""
         return self.checkpoint_type is CheckpointType.COMPLETED_POINT
 
     def acknowledge(self, vertex: VertexId, state: VertexState) -> bool:
-        """Record the state of ``vertex``, and return True if all acknowledgements have arrived."""
+        """Record the state of ``vertex``; return True if every vertex has now acknowledged."""
         del self.missing[vertex]
         self._states[vertex] = state
         return not self.missing
 
     def awaited(self, now_ms: int, doing: Callable[[VertexId], tuple[str, int]]) -> str:
-        """Describe the cause of the delay: the storage, or each missing vertex with its activity and the duration."""
+        """Describe what delays the checkpoint: the storage, or each missing vertex with its current activity."""
         if self.storing_since_ms is not None:
             storing_ms = now_ms - self.storing_since_ms
             return f"every vertex acknowledged, and the storage has been storing for {storing_ms} ms"
@@ -48,5 +48,5 @@ class PendingCheckpoint:
         )
 
     def states(self) -> VertexStates:
-        """Return the states of all vertices; call it when none is missing."""
+        """Return the states of all vertices. Call it after the last acknowledgement."""
         return VertexStates.of(self._states)

@@ -1,4 +1,4 @@
-"""The protocol of one pipeline as a single state machine: it receives events and returns commands.
+"""Checkpoint protocol of one pipeline as a single state machine that receives events and returns commands.
 
 The path of an event, for example a stored checkpoint::
 
@@ -7,10 +7,9 @@ The path of an event, for example a stored checkpoint::
     _handler_table, below    the coordinator's or a vertex's method for this class of event
     vertices/wiring.py       ``Channel.send``: messages between coordinator and vertices, all delivered before
                              ``handle`` returns; ``Wiring.do``: commands, which ``handle`` returns
-    runtime/epoch_run.py     ``_action_table`` has the method that carries each command out, ``Commit`` for example
+    runtime/epoch_run.py     ``_action_table`` has the method that executes each command, for example ``Commit``
 
-So messages stay inside, events enter and commands leave. A *task* is here a vertex in the driver; the command
-``RunUnit`` starts the Spark task that reads a work unit.
+A *task* in this package is a vertex in the driver. The command ``RunUnit`` starts the Spark task that reads a unit.
 """
 
 from collections import Counter
@@ -41,10 +40,10 @@ Vertex = TypeVar("Vertex", SourceVertex, TaskVertex, SinkVertex)
 
 
 class PipelineProtocol:
-    """Coordinator, vertices and channels of one pipeline, wired together.
+    """Coordinator, vertices and channels of one pipeline, connected.
 
-    One object serves one start: a restart builds a new one with a larger ``epoch_minimum``. It is not thread-safe, does
-    no I/O and reads no clock; the same events produce the same commands.
+    An object serves one start; a restart creates a new one with a larger ``epoch_minimum``. It is not thread-safe, and
+    the same events always produce the same commands.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class PipelineProtocol:
         restore: RestoreRequest,
         wiring: Wiring | None = None,
     ) -> None:
-        """Build and connect the coordinator and the vertices. ``wiring`` decides how messages are delivered."""
+        """Create and connect the coordinator and the vertices. ``wiring`` delivers their messages."""
         self._wiring = wiring or Wiring()
         self._sources = {spec.name: SourceVertex(spec, limits, self._wiring) for spec in topology.sources}
         self._tasks = {spec.name: TaskVertex(spec, limits, self._wiring) for spec in topology.sources}
@@ -76,7 +75,7 @@ class PipelineProtocol:
     def handle(self, event: Event) -> tuple[Command, ...]:
         """Handle one event, and return the commands to execute, in order.
 
-        After ``EndPipeline`` every event is ignored, except that a commit in progress at that time is counted.
+        After ``EndPipeline``, events are ignored; only the result of a commit in progress is still counted.
 
         Raises:
             IllegalEventError: The event is not legal now; nothing has changed.

@@ -9,7 +9,7 @@ from seatunnel_core.checkpoint.transitions import Phase
 
 @frozen(kw_only=True)
 class Moved:
-    """Rows and bytes at a point in time."""
+    """Number of rows and bytes at a point in time."""
 
     rows_read: int = 0
     bytes_read: int = 0
@@ -22,19 +22,19 @@ class Moved:
 
 @frozen(kw_only=True)
 class PipelineProgress:
-    """Counters of one pipeline since it first started, over all restarts, unless a field has a different scope."""
+    """Counters of one pipeline since its first start, including restarts, unless a field states otherwise."""
 
     phase: Phase
     epoch: int | None
     rows_read: int
     rows_written: int
-    """Rows staged for all sinks; a row for two sinks counts twice."""
+    """Rows staged for all sinks. A row that two sinks receive counts twice."""
 
     bytes_read: int
     bytes_written: int
     rows_skipped: int
     rows_committed: int
-    """Rows committed by all sinks; a row for two sinks counts twice."""
+    """Rows committed by all sinks. A row that two sinks receive counts twice."""
 
     bytes_committed: int
     by_source: Mapping[str, Moved] = field(factory=dict)
@@ -44,27 +44,27 @@ class PipelineProgress:
     """Rows received and published by each sink."""
 
     table_rows_by_sink: Mapping[str, Mapping[str, int]] = field(factory=dict)
-    """Committed rows of each table, for the sinks that count them."""
+    """Committed rows per table, for sinks that count them."""
 
     units_in_flight: int
     """Number of work units being composed, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int
-    """Number of work units that Spark is reading or has queued."""
+    """Number of work units that Spark is running or has queued."""
 
     units_done: int
     splits_done: int
     splits_total: int | None
-    """Number of splits; ``None`` until all sources are enumerated, and for a pipeline with an unbounded source."""
+    """Number of splits; ``None`` until all sources are enumerated, or if a source is unbounded."""
 
     uncommitted: int
-    """Number of committables received and not yet published."""
+    """Number of committables that the sinks have received and not yet published."""
 
     last_completed_id: int | None
-    """ID of the last completed checkpoint of this epoch, including its restore point."""
+    """ID of the last completed checkpoint of this epoch, which may be its restore point."""
 
     last_completed_ms: int | None
-    """Time at which that checkpoint completed, by the clock of the events."""
+    """Completion time of that checkpoint, by the clock of the events."""
 
     pending: int
     """Number of pending checkpoints."""
@@ -73,4 +73,4 @@ class PipelineProgress:
     """Reasons why the pipeline is degraded; empty if it is healthy."""
 
     full_sinks: tuple[str, ...] = ()
-    """Names of sinks that are currently full: their staged output has reached its limit (R1)."""
+    """Names of the sinks that have reached the limit on staged output (R1)."""

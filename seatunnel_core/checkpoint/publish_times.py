@@ -5,7 +5,7 @@ from seatunnel_core.checkpoint.context import PipelineContext
 
 
 class PublishTimes:
-    """Completed checkpoints of this epoch with commits in progress; each sink publishes them in their order."""
+    """Completed checkpoints of this epoch that are not yet published by all sinks."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
@@ -17,7 +17,7 @@ class PublishTimes:
         self._open[checkpoint_id] = (self._context.wiring.now_ms, set(self._context.sinks))
 
     def published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published the output of a checkpoint; after the last sink, send the notice."""
+        """Record that a sink has published the output of a checkpoint; send the notice after the last sink."""
         if checkpoint_id not in self._open:
             return
         completed_ms, unpublished = self._open[checkpoint_id]

@@ -1,8 +1,8 @@
-"""Savepoints: copies of checkpoints without staged output, taken when all of that output is published.
+"""Savepoints: copies of checkpoints without staged output, stored once all of that output is published.
 
-A savepoint's barrier reserves two IDs. *n* is an ordinary checkpoint with the committables; *n* + 1, the same cut
-without them, is stored as the savepoint when they are committed. So a savepoint may be stored after a later checkpoint,
-and is then not the latest. Without staged output, it remains valid after sweeps and can be moved to another storage.
+The barrier of a savepoint reserves two IDs. Checkpoint *n* is an ordinary checkpoint; when its output is published, the
+same state without committables is stored as savepoint *n* + 1. Later checkpoints may be stored before it, so a
+savepoint is not always the latest. It remains valid after sweeps and can be moved to another storage.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType
 
 @define
 class _Taking:
-    """Savepoint in progress, with its completed checkpoint *n*."""
+    """Savepoint that waits until the output of its checkpoint *n* is published."""
 
     names: tuple[str, ...]
     states: VertexStates
@@ -29,7 +29,7 @@ class Savepoints:
     """Savepoints of one pipeline, from request to completion or failure."""
 
     def __init__(self, context: PipelineContext, *, timeout_ms: int, over: Callable[[], None]) -> None:
-        """Prepare for savepoints; ``over`` is called whenever a savepoint was stored or has failed."""
+        """Create the savepoints of a pipeline; ``over`` is called whenever one is stored or has failed."""
         self._context = context
         self._timeout_ms = timeout_ms
         self._over = over
@@ -39,28 +39,28 @@ class Savepoints:
         """Savepoints with a completed checkpoint *n*, by *n*."""
 
     def ask(self, name: str, *, of_the_last: bool = False) -> None:
-        """Take a savepoint with the next checkpoint, or only with the last one."""
+        """Request a savepoint with the next checkpoint, or only with the last one."""
         (self._asked_of_the_last if of_the_last else self._asked).append(name)
 
     @property
     def asked(self) -> bool:
-        """True if the next checkpoint also serves a savepoint."""
+        """True if a savepoint is requested with the next checkpoint."""
         return bool(self._asked)
 
     @property
     def open(self) -> bool:
-        """True if a savepoint is still being stored."""
+        """True if a savepoint is in progress."""
         return bool(self._taking)
 
     def take_asked(self, *, last: bool) -> tuple[str, ...]:
-        """Return the requested savepoints that the new checkpoint serves, also those for the ``last`` one if it is."""
+        """Return the names of the savepoints to take with the new checkpoint, and remove them from the requests."""
         names, self._asked = self._asked, []
         if last:
             names, self._asked_of_the_last = names + self._asked_of_the_last, []
         return tuple(names)
 
     def completed(self, checkpoint_id: int, names: tuple[str, ...], states: VertexStates) -> None:
-        """Prepare the savepoints of checkpoint *n*, now being published; they fail if not stored within the timeout."""
+        """Start the savepoints of the completed checkpoint *n*; they fail if they are not stored within the timeout."""
         self._taking[checkpoint_id] = _Taking(names, states, set(self._context.sinks))
         self._context.wiring.set_timer(
             f"savepoint:{checkpoint_id}",
@@ -71,7 +71,7 @@ class Savepoints:
         )
 
     def published(self, sink: str, checkpoint_id: int) -> None:
-        """Record that a sink has published the output of checkpoint *n*; after the last sink, store the savepoint."""
+        """Record that a sink has published the output of checkpoint *n*; store the savepoint after the last sink."""
         taking = self._taking.get(checkpoint_id)
         if taking is None:
             return
@@ -80,7 +80,7 @@ class Savepoints:
             self._context.store(checkpoint_id + 1, CheckpointType.SAVEPOINT, taking.states.without_staged())
 
     def stored(self, ref: CheckpointRef) -> None:
-        """Report the savepoints stored as ``ref`` as completed; ignore any other checkpoint."""
+        """Report that the savepoints stored as ``ref`` are complete; ignore other checkpoints."""
         taking = self._close(ref.checkpoint_id - 1)
         if taking is not None:
             for name in taking.names:
@@ -88,16 +88,16 @@ class Savepoints:
             self._over()
 
     def store_failed(self, ref: CheckpointRef, reason: str) -> None:
-        """Report that the savepoint ``ref`` was not stored; ignore any other checkpoint."""
+        """Report that the savepoint ``ref`` could not be stored; ignore other checkpoints."""
         self._give_up(ref.checkpoint_id - 1, reason)
 
     def refuse(self, names: tuple[str, ...], reason: str) -> None:
-        """Report that the savepoints of these names will not be taken."""
+        """Report that the savepoints with these names cannot be taken."""
         for name in names:
             self._context.wiring.do(SavepointFailed(name=name, reason=reason))
 
     def end(self, reason: str) -> None:
-        """Report every unstored savepoint as failed, because the pipeline ends."""
+        """Report every unfinished savepoint as failed, because the pipeline ends."""
         self.refuse(self.take_asked(last=True), reason)
         for checkpoint_id in list(self._taking):
             taking = self._close(checkpoint_id)

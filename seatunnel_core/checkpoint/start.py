@@ -37,10 +37,10 @@ End = Callable[[Outcome, Failure | None], None]
 
 
 class Start:
-    """Start of one pipeline: claim, list, choose a base, store the restore point, check the fence.
+    """Start of one pipeline.
 
-    Only then: prepare, commit, sweep, roll back, enumerate, run. R4a to R4e are the steps of R4 in
-    ``docs/design/checkpoint-protocol.md``.
+    It claims an epoch, lists the checkpoints, chooses one, and stores the restore point (R4a to R4e in
+    ``docs/design/checkpoint-protocol.md``). Only then it prepares, commits, sweeps, rolls back and enumerates.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Start:
         end: End,
         running: Callable[[], None],
     ) -> None:
-        """Prepare the start. ``end`` is called when it fails, ``running`` when splits may flow."""
+        """Create the start. It calls ``end`` if it fails, and ``running`` when splits may be emitted."""
         self._context = context
         self._wiring = context.wiring
         self._epoch_minimum = epoch_minimum
@@ -76,16 +76,13 @@ class Start:
             raise IllegalEventError(f"epoch {event.epoch} was claimed; expected at least {self._epoch_minimum}")
 
     def epoch_claimed(self, event: events.EpochClaimed) -> None:
-        """List the stored checkpoints: from now on, an older engine's fence check finds this epoch's marker (R4a)."""
+        """List the stored checkpoints. From now on, an older engine finds the marker of this epoch and stops (R4a)."""
         self._context.epoch = event.epoch
         self._context.enter(Phase.LISTING)
         self._wiring.do(ListCheckpoints())
 
     def checkpoints_listed(self, event: events.CheckpointsListed) -> None:
-        """Choose the base and load it; end as fenced if a newer engine has claimed the pipeline (R4b, R4c).
-
-        A pipeline that never ran has no base: its restore point is the start state.
-        """
+        """Choose the checkpoint and load it; end as fenced if a newer engine has claimed the pipeline (R4b, R4c)."""
         context = self._context
         if message := superseded(context.epoch, event.newest_epoch, event.checkpoints):
             self._end(Outcome.FENCED, Failure(kind=FailureKind.STORAGE, message=message, code=StaleEpochError.code))
@@ -108,27 +105,27 @@ class Start:
             raise IllegalEventError(f"checkpoint {event.state.ref} was loaded; expected {asked}")
 
     def checkpoint_loaded(self, event: events.CheckpointLoaded) -> None:
-        """Restore the vertices from the state of the base."""
+        """Restore the vertices from the loaded checkpoint."""
         try:
             self._use(codec.decode(event.state.states))
         except (RestoreRefusedError, StateFormatError) as error:
             self._fail(FailureKind.USAGE, f"checkpoint {event.state.ref} cannot be restored: {error}", error.code)
 
     def _use(self, states: VertexStates | None) -> None:
-        """Check the content of the base, and store the state restored from it."""
+        """Match the loaded states with the job, and store the result as the restore point."""
         context = self._context
         judged = restored(states, context.base, self._restore, context.topology)
         self._restored, context.is_extended = judged.states, judged.is_extended
         self._recognise()
 
     def checkpoint_damaged(self, event: events.CheckpointDamaged) -> None:
-        """Fail the start: the base cannot be read, and restoring an older one is the user's decision (R10)."""
+        """Fail the start: the checkpoint cannot be read, and only the user can choose an older one (R10)."""
         is_latest = self._context.base.rewind is None
         message = damaged(event.ref, latest=is_latest, intact=event.intact, reason=event.message)
         self._fail(FailureKind.USAGE, message, CheckpointCorruptedError.code)
 
     def _recognise(self) -> None:
-        """List the output published in the targets if the base must contain it; otherwise store the restore point."""
+        """Query the targets for published output if the checkpoint must contain it; else store the restore point."""
         if not must_list_published(self._remaining, self._restored, is_final=self._context.base_is_final):
             self._store_restore_point()
             return
@@ -136,7 +133,7 @@ class Start:
         self._wiring.do(ListPublished(epoch=self._context.epoch))
 
     def published_listed(self, event: events.PublishedListed) -> None:
-        """Store the restore point; fail the start if a target has output that the base does not contain (R10)."""
+        """Store the restore point; fail the start if a target has output that the checkpoint does not contain (R10)."""
         context = self._context
         try:
             require_known(
@@ -153,7 +150,7 @@ class Start:
             self._store_restore_point()
 
     def _store_restore_point(self) -> None:
-        """Store the base's state as the first checkpoint of the epoch (R4d); a finished pipeline stays final (R7)."""
+        """Store the restored state as the epoch's first checkpoint (R4d); it is final for a finished pipeline (R7)."""
         self._context.enter(Phase.RESTORING)
         self._wiring.set_timer("restore", self._wiring.now_ms + self._timeout_ms, self._restore_point_expired)
         kind = CheckpointType.COMPLETED_POINT if self._context.base_is_final else CheckpointType.RESTORE_POINT
@@ -164,7 +161,7 @@ class Start:
         self._fail(FailureKind.STORAGE, message, StorageUnavailableError.code)
 
     def restore_point_stored(self) -> None:
-        """Restore the vertices and prepare the sinks: the restore point is durable, with no newer marker (R4e).
+        """Restore the vertices and prepare the sinks: the restore point is durable, and no newer epoch exists (R4e).
 
         Before this, only the checkpoint storage may be accessed.
         """
@@ -194,17 +191,17 @@ class Start:
         )
 
     def sinks_prepared(self, _event: events.SinksPrepared) -> None:
-        """Publish the uncommitted output of the base, now that the sinks know the epoch."""
+        """Publish the uncommitted output of the restored checkpoint, now that the sinks are prepared."""
         self._context.enter(Phase.COMMITTING_BASE)
         self._context.tell_sinks(Prepared())
         self._context.publish(self._context.base.restore_point_id)
 
     def base_committed(self) -> None:
-        """Sweep the staged output of older epochs, except the output that the restored state refers to (R9).
+        """Sweep the staged output of older epochs, except output that the restored state refers to (R9).
 
-        Until the next checkpoint, another start would commit that output again; a sink can detect that it is committed
-        already. Other output of older live checkpoints is committed; the runtime keeps it for sinks that expire their
-        commit records. A finished pipeline completes again, unless it rolls back.
+        Until the next checkpoint, another start would commit that output again. Output of older live checkpoints is
+        already committed; the runtime keeps it for sinks that expire their commit records. A finished pipeline
+        completes again, unless it rolls back.
         """
         if self._context.base_is_final and self._restored.retracting is None:
             self._context.complete()
@@ -214,9 +211,9 @@ class Start:
         self._wiring.do(Sweep(epoch=self._context.epoch, keep=keep, final=False))
 
     def swept(self) -> None:
-        """Roll back the output published after the base, if the restore point requests it; then enumerate (R10).
+        """Roll back the output published after the restored checkpoint, if requested; then enumerate (R10).
 
-        The published output is now complete: an older engine has no staged output left that it could publish.
+        No older engine can publish any more output at this point, because its staged output was removed.
         """
         base = self._restored.retracting
         if base is None:
@@ -228,7 +225,7 @@ class Start:
         self._wiring.do(Retract(epoch=epoch, retractions=gone))
 
     def retracted(self, _event: events.Retracted) -> None:
-        """Complete a pipeline that had finished; otherwise make the sources enumerate."""
+        """Complete a pipeline that had already finished; otherwise enumerate the sources."""
         if self._context.base_is_final:
             self._context.complete()
         else:
@@ -248,7 +245,7 @@ class Start:
         self._running()
 
     def connector_failed(self, event: events.ConnectorFailed) -> None:
-        """End the pipeline: a source or a sink failed."""
+        """End the pipeline because a source or a sink failed."""
         self._end(Outcome.FAILED, event.failure)
 
     def _fail(self, kind: FailureKind, message: str, code: str) -> None:

@@ -1,8 +1,7 @@
-"""Life cycle of a pipeline as a table: which events are legal in which phase, and the next phases.
+"""Life cycle of a pipeline as a table of the legal events in each phase and the phases that follow.
 
-It defines the complete order of a start (R4), of a run and of an end. Everything that is not in the table is illegal:
-``PipelineProtocol.handle`` raises and changes nothing. Only ``PipelineContext.enter`` changes the phase, and only as
-the table allows. ``docs/design/checkpoint-protocol.md`` shows the table as a diagram.
+The table defines the order of a start (R4), a run and an end. ``PipelineProtocol.handle`` rejects an event that is not
+in the table and changes nothing. ``docs/design/checkpoint-protocol.md`` shows the table as a diagram.
 """
 
 import enum
@@ -20,25 +19,25 @@ class Phase(enum.Enum):
 
     CREATED = "created"
     CLAIMING = "claiming"
-    """Its epoch is being claimed (R4a)."""
+    """The epoch is being claimed (R4a)."""
 
     LISTING = "listing"
     """Stored checkpoints are being listed (R4b)."""
 
     LOADING = "loading"
-    """Its base is being read (R4c)."""
+    """The checkpoint to restore is being read (R4c)."""
 
     RECOGNISING = "recognising"
     """The targets are queried for their published output (R10)."""
 
     RESTORING = "restoring"
-    """Its restore point is being stored, and the fence checked (R4d, R4e)."""
+    """The restore point is being stored, and newer epochs are checked for (R4d, R4e)."""
 
     PREPARING = "preparing"
-    """Sinks are fenced and prepared; the save modes are applied."""
+    """Sinks are being prepared, and save modes applied."""
 
     COMMITTING_BASE = "committing-base"
-    """Output that the base had not committed is being published."""
+    """Uncommitted output of the restored checkpoint is being published."""
 
     SWEEPING = "sweeping"
     """Staged output of older epochs is being removed (R9)."""
@@ -53,13 +52,13 @@ class Phase(enum.Enum):
     """Splits are emitted, units run, checkpoints are taken."""
 
     STOPPING = "stopping"
-    """A last checkpoint is taken and published, because a stop was requested."""
+    """A last checkpoint is being taken and published, because a stop was requested."""
 
     FINISHING = "finishing"
-    """The final checkpoint is stored; its committables are being published."""
+    """The final checkpoint is stored, and its output is being published."""
 
     COMPLETING = "completing"
-    """Every committable is published; sinks publish output held back until the last row (R16)."""
+    """All committables are published; sinks publish the output held back until the last row (R16)."""
 
     CLEANING = "cleaning"
     """Everything is published; the last sweep runs."""
@@ -69,13 +68,12 @@ class Phase(enum.Enum):
 
 @frozen(kw_only=True)
 class Transition:
-    """Row of the table."""
+    """Row of the transition table."""
 
     phase: Phase
     event: type[Event]
     to: tuple[Phase, ...]
-    """Phases that the pipeline may pass through or reach by the event, including the current one if it may remain
-    there."""
+    """Phases that the pipeline may be in during or after the event, including the current one if it may stay there."""
 
 
 _P = Phase
@@ -196,7 +194,7 @@ TRANSITIONS: tuple[Transition, ...] = (
         },
     ),
 )
-"""Every legal transition. An event after the end is also legal, and is ignored."""
+"""All legal transitions. Events after the end are legal and ignored."""
 
 _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): row for row in TRANSITIONS}
 
@@ -204,7 +202,7 @@ _LEGAL: dict[tuple[Phase, type[Event]], Transition] = {(row.phase, row.event): r
 NEXT: Mapping[Phase, frozenset[Phase]] = {
     phase: frozenset(to for row in TRANSITIONS if row.phase is phase for to in row.to) for phase in Phase
 }
-"""Phases to which any event may lead, by phase."""
+"""Phases that the events of each phase may lead to."""
 
 
 def require_legal(phase: Phase, event: Event) -> None:
@@ -217,7 +215,7 @@ def require_legal(phase: Phase, event: Event) -> None:
 
 
 def targets(phase: Phase, event: type[Event]) -> tuple[Phase, ...]:
-    """Return the phases to which ``event`` may lead from ``phase``; empty if it is illegal there."""
+    """Return the phases that ``event`` may lead to from ``phase``; empty if it is illegal there."""
     if phase is Phase.ENDED:
         return (Phase.ENDED,)
     row = _LEGAL.get((phase, event))

@@ -1,7 +1,7 @@
-"""Choose the checkpoint that a start builds on (R4c), and decide whether it may restore an older one (R10).
+"""Choose the checkpoint that a start restores (R4c), and decide whether it may restore an older one (R10).
 
-A restore is checked twice, by the same functions: when a process claims the job, for all pipelines at once, and by each
-start after it has claimed its epoch, because another engine may have stored a checkpoint in between.
+Each restore is checked twice with the same functions: when a process claims the job, for all pipelines at once; and
+when a pipeline has claimed its epoch, because another engine may have stored a checkpoint in between.
 
 The messages use Python's option names (``retract=True``); the command line shows its flags instead.
 """
@@ -20,64 +20,65 @@ _NAMED = 5
 
 
 class Rewind(enum.Enum):
-    """Treatment of rows that were published after the checkpoint to which a start rewinds."""
+    """Treatment of rows that were published after the checkpoint to restore."""
 
     REFUSED = "refused"
-    """The rewind is rejected."""
+    """Reject the restore."""
 
     RETRACTED = "retracted"
-    """The sinks roll the rows back before anything is read again, so every row exists once."""
+    """Roll back the rows before reading them again, so every row exists once."""
 
     ACCEPTED = "accepted"
-    """The rows remain in the target, and are published a second time."""
+    """Keep the rows, which are then published a second time."""
 
 
 @frozen(kw_only=True)
 class RestoreRequest:
-    """Checkpoint that a start restores; by default the latest, as in every restart."""
+    """Request for the checkpoint that a start restores; by default the latest one."""
 
     ref: CheckpointRef | None = None
     """Checkpoint to restore; ``None`` for the latest."""
 
     rewind: Rewind = Rewind.REFUSED
     allow_non_restored: bool = False
-    """True if the state of sources and sinks that were removed from the job may be dropped."""
+    """True to drop the state of sources and sinks that were removed from the job."""
 
     drops_staged: bool = False
-    """True to drop the staged output of a savepoint's cut, which is already published or will be read again."""
+    """True to drop output that is staged in the checkpoint of a savepoint: it is already published, or is read again.
+    """
 
     saved: frozenset[str] = frozenset()
-    """Sinks that must not apply their save mode again, even if it is pending in the base: another sink of the job has
-    written to the same target, or the save mode was applied after the base."""
+    """Sinks that must not apply a pending save mode, because another sink of the job has written to the same target or
+    because it was applied after the restored checkpoint.
+    """
 
     changed_bindings: Mapping[str, Sequence[tuple[int, str]]] = field(factory=dict, hash=False)
-    """Differences between the sinks' earlier options and the current ones, by sink: for each binding, oldest first, its
-    first epoch and a description (empty if equal). The former engine may have staged more since its state was
-    inspected."""
+    """Differences between earlier options of each sink and the current ones, oldest first: the first epoch of the
+    earlier options, and a description (empty if they are equal).
+    """
 
     requires_known: bool = False
-    """True if the base must contain all output that the targets show as published."""
+    """True if the restored checkpoint must contain all output that is published according to the targets."""
 
     since: int | None = None
-    """First epoch that may execute the request: it was executed if this epoch or a later one has a checkpoint."""
+    """First epoch that may serve the request. It has been served if this epoch or a later one has a checkpoint."""
 
     def of_process(self, *, since: int, is_restored: bool) -> "RestoreRequest":
-        """Return the request as this process executes it; ``since`` is the first epoch that it may claim.
+        """Return the request for this process; ``since`` is the first epoch that it may claim.
 
-        The base of a restored job must contain all published output, unless the user has decided about the other
-        output.
+        A restored job must know all published output, unless the user has chosen how to treat unknown output.
         """
         return evolve(self, since=since, requires_known=is_restored and self.rewind is Rewind.REFUSED)
 
     def changes_since(self, sink: str, epoch: int) -> str:
-        """Return the differences of the sink's options in an epoch from the current ones; empty if they are equal."""
+        """Describe how the sink's options in an epoch differ from the current ones; return ``""`` if they are equal."""
         words = [words for since, words in self.changed_bindings[sink] if since <= epoch < (self.since or 0)]
         return words[-1] if words else ""
 
     def as_of(self, checkpoints: Sequence[CheckpointInfo]) -> "RestoreRequest":
-        """Return the remaining request, given the stored checkpoints.
+        """Return the part of the request that still applies, given the stored checkpoints.
 
-        Once the first start has stored a checkpoint, restarts continue from the state that it restored.
+        After the first start has stored a checkpoint, restarts resume from their latest one.
         """
         if self.since is None or all(info.epoch < self.since for info in checkpoints):
             return self
@@ -86,41 +87,42 @@ class RestoreRequest:
 
 @frozen(kw_only=True)
 class Base:
-    """Checkpoint from which an epoch starts, and the ID of the restore point."""
+    """Checkpoint that an epoch restores."""
 
     info: CheckpointInfo | None
     """The checkpoint itself; ``None`` for a pipeline that never ran."""
 
     cut: CheckpointInfo | None
-    """Checkpoint with the state: ``info``, or the checkpoint of the savepoint ``info``."""
+    """Checkpoint that contains the state: ``info``, or the checkpoint before it if ``info`` is a savepoint."""
 
     restore_point_id: int
-    """ID larger than every listed one, including orphaned ones, so that a newer ID never sorts below an older one."""
+    """ID for the restore point (the epoch's first checkpoint), larger than the ID of any listed checkpoint."""
 
     rewind: Rewind | None = None
-    """Treatment of rows that were published after ``info``. ``None`` if ``info`` is the latest checkpoint, unless the
-    user requested a rollback: newer checkpoints may have been removed manually."""
+    """Treatment of rows that were published after ``info``. ``None`` if ``info`` is the latest checkpoint and no
+    rollback was requested.
+    """
 
     @property
     def ref(self) -> CheckpointRef | None:
-        """Epoch and ID of the base; ``None`` for a pipeline that never ran."""
+        """Epoch and ID of the checkpoint; ``None`` for a pipeline that never ran."""
         return None if self.info is None else self.info.ref
 
     @property
     def is_published(self) -> bool:
-        """True if the base is a savepoint of ``cut``: it is stored only when all output of the cut is published."""
+        """True if all output of ``cut`` is published, because its savepoint exists."""
         return self.cut is not self.info
 
 
 def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) -> Base:
-    """Choose the checkpoint to start from: the latest, or the requested live one.
+    """Choose the checkpoint to restore: the requested one, or the latest.
 
-    The latest is the largest (epoch, ID) that exists, and it is live by definition. Clocks, file times and the order of
-    the listing have no influence; markers of epochs without a checkpoint do not count.
+    The latest is the checkpoint with the largest (epoch, ID). Clocks, file times, listing order and markers of epochs
+    without a checkpoint have no influence.
 
     Raises:
-        RestoreRefusedError: The requested one does not exist or is orphaned, or newer live ones follow it and
-            ``request`` does not decide the treatment of their rows.
+        RestoreRefusedError: The requested checkpoint does not exist or is orphaned; or newer live ones exist, and
+            ``request`` does not specify how to treat their rows.
     """
     latest = lineage.latest(checkpoints)
     chosen = latest if request.ref is None else _asked_for(request.ref, checkpoints)
@@ -137,7 +139,7 @@ def choose_base(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest) 
 
 
 def find_live(checkpoints: Sequence[CheckpointInfo], checkpoint_id: int, epoch: int | None = None) -> CheckpointInfo:
-    """Return the live checkpoint of this ID and epoch; without an epoch, the newest live one of this ID.
+    """Return the live checkpoint with this ID and epoch; without an epoch, the newest live one with this ID.
 
     Raises:
         RestoreRefusedError: It does not exist or is orphaned; the message lists the restorable ones.
@@ -162,10 +164,10 @@ def require_agreed(
     checkpoints: Sequence[CheckpointInfo],
     rows: str = "rows",
 ) -> None:
-    """Require a decision about the rows that were published after the chosen checkpoint (R10).
+    """Require that the user decided how to treat rows published after the chosen checkpoint (R10).
 
-    ``asked`` is the checkpoint as the user specified it, ``chosen`` the same one or the savepoint of that cut. ``rows``
-    describes the rows that would be published again.
+    ``asked`` is the checkpoint that the user specified; ``chosen`` is the same one or its savepoint. ``rows`` describes
+    the rows that would be published again.
 
     Raises:
         RestoreRefusedError: No decision was made.
@@ -184,12 +186,12 @@ def require_agreed(
 def require_retracting(
     rewind: Rewind | None, *, asked: CheckpointRef | None, unable: Sequence[str], rows: str = "rows"
 ) -> None:
-    """Require that every sink can roll back published output if the decision demands a rollback.
+    """Require that every sink can roll back published output if the user requested a rollback.
 
-    Check this before the restore point records the rollback: every later start would have to execute it.
+    Check this before the restore point is stored: it records the rollback, which every later start has to execute.
 
     Raises:
-        RestoreRefusedError: A sink, one of ``unable``, cannot roll back published output.
+        RestoreRefusedError: The sinks in ``unable`` cannot roll back published output.
     """
     if rewind is Rewind.RETRACTED and unable:
         raise RestoreRefusedError(
@@ -199,9 +201,9 @@ def require_retracting(
 
 
 def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, reason: str) -> str:
-    """Return the message for a base that cannot be read, with the newest readable checkpoint, ``intact``.
+    """Return the message for a checkpoint that cannot be read; ``intact`` is the newest readable one.
 
-    An older base would be a rewind (R10), which only the user can decide.
+    Only the user can decide to restore an older checkpoint (R10).
     """
     which = "the latest checkpoint" if latest else "the requested checkpoint"
     remedy = (
@@ -216,24 +218,24 @@ def damaged(info: CheckpointRef, *, latest: bool, intact: CheckpointRef | None, 
 
 
 def savepoint_of(ref: CheckpointRef, checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the savepoint of the same cut as checkpoint ``ref``, if it exists: its ID is the next one."""
+    """Return the savepoint that was taken with checkpoint ``ref`` and has the next ID, or ``None``."""
     behind = CheckpointRef(ref.epoch, ref.checkpoint_id + 1)
     savepoints = (info for info in checkpoints if info.checkpoint_type is CheckpointType.SAVEPOINT)
     return next((info for info in savepoints if info.ref == behind), None)
 
 
 def _asked_for(ref: CheckpointRef, checkpoints: Sequence[CheckpointInfo]) -> CheckpointInfo:
-    """Return the live checkpoint ``ref``, or the savepoint of the same cut, which a start from ``ref`` would orphan."""
+    """Return the live checkpoint ``ref``, or its savepoint if it has one: starting from ``ref`` would orphan that."""
     found = find_live(checkpoints, ref.checkpoint_id, ref.epoch)
     live = lineage.live(checkpoints)
     return savepoint_of(ref, (info for info in checkpoints if info.ref in live)) or found
 
 
 def _with_what_is_staged(chosen: CheckpointInfo | None, listed: Sequence[CheckpointInfo]) -> CheckpointInfo | None:
-    """Return the checkpoint with the state for ``chosen``: for a savepoint, the checkpoint before it, if it exists.
+    """Return the checkpoint with the state of ``chosen``: for a savepoint, the checkpoint before it, if it exists.
 
-    That checkpoint also contains the finished units that were held back for order, so the sweep keeps them as long as a
-    live checkpoint needs them (R9).
+    That checkpoint also contains finished units that were held back for order, so that the sweep keeps their output
+    (R9).
     """
     if chosen is None or chosen.checkpoint_type is not CheckpointType.SAVEPOINT:
         return chosen

@@ -1,4 +1,4 @@
-"""Match the states of a checkpoint to the vertices of a job, by name."""
+"""Match the vertex states in a checkpoint with the vertices of a job, by name."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -12,20 +12,20 @@ from seatunnel_core.checkpoint.state.vertex_state import HeldUnit, SinkState, So
 
 @frozen(kw_only=True)
 class Comparison:
-    """Comparison of a job's vertices with the stored ones, by name; ``str`` returns a sentence for users."""
+    """Comparison of the vertices of a job with the stored ones; ``str`` returns a sentence for users."""
 
     matched: tuple[str, ...]
-    """Vertices in both the checkpoint and the job: they continue from their state."""
+    """Names in both the checkpoint and the job; these vertices continue from their state."""
 
     new: tuple[str, ...]
-    """Vertices in the job only: they start from the beginning."""
+    """Names only in the job; these vertices start from the beginning."""
 
     dropped: tuple[str, ...]
-    """Vertices in the checkpoint only: their state is not restored."""
+    """Names only in the checkpoint; their state is not restored."""
 
     @classmethod
     def of(cls, stored: Collection[str], named: Collection[str]) -> "Comparison":
-        """Compare the stored names with the job's names, and keep their order in each part of the result."""
+        """Compare the stored names with the names in the job; each list of the result keeps their order."""
         known, wanted = set(stored), set(named)
         return cls(
             matched=tuple(name for name in named if name in known),
@@ -41,10 +41,7 @@ class Comparison:
 
 
 def compare(states: VertexStates, topology: Topology) -> Comparison:
-    """Compare the job's vertices with the stored vertex states, by titles such as ``source flights``.
-
-    A task has the name of its source and is treated like it.
-    """
+    """Compare the vertices of the job with the stored states, by titles such as ``source flights``."""
     return Comparison.of(
         _titles(states.sources, states.sinks),
         _titles((source.name for source in topology.sources), (sink.name for sink in topology.sinks)),
@@ -58,13 +55,13 @@ def _titles(sources: Iterable[str], sinks: Iterable[str]) -> list[str]:
 def fitted(
     states: VertexStates, topology: Topology, *, allow_non_restored: bool = False, is_published: bool = False
 ) -> VertexStates:
-    """Return a state for every vertex of the job: its stored state, or the initial state if it is new.
+    """Return a state for every vertex of the job: the stored state, or the initial state of a new vertex.
 
     Args:
-        states: The stored states. The parallelism may have been different.
+        states: The stored states. They may have been written with another parallelism.
         topology: The vertices of the job.
-        allow_non_restored: True if states of vertices that the job no longer has may be dropped.
-        is_published: True if all committables of the sinks in ``states`` are published, as after a savepoint.
+        allow_non_restored: True to drop the states of vertices that were removed from the job.
+        is_published: True if all committables in ``states`` are published, as after a savepoint.
 
     Raises:
         RestoreRefusedError: Some vertices do not match; the message contains their names and the remedy.
@@ -92,7 +89,7 @@ def fitted(
 
 
 def not_restored(holder: str, names: Sequence[str]) -> str:
-    """Return the message for stored sources and sinks of ``holder``, such as ``the savepoint``, that the job lacks."""
+    """Return the message for sources and sinks that ``holder``, such as a savepoint, contains but the job does not."""
     return (
         f"{holder} also has {', '.join(names)}, which this job does not have: add them to the job again, or restore "
         "with allow_non_restored_state=True to continue without their stored state"
@@ -100,7 +97,7 @@ def not_restored(holder: str, names: Sequence[str]) -> str:
 
 
 def staged_elsewhere(sink: str, units: str, changes: str) -> str:
-    """Return the message for staged units of a sink whose target has changed since then (R8)."""
+    """Return the message for units that a sink staged for a target that has changed since (R8)."""
     return (
         f"the sink {sink!r} has {units} staged that may not be published yet, and its {changes}. Undo that change. To "
         "make it later, first stop the job with a savepoint, which publishes everything"
@@ -108,10 +105,7 @@ def staged_elsewhere(sink: str, units: str, changes: str) -> str:
 
 
 def _require_same_ends(states: VertexStates, topology: Topology) -> None:
-    """Reject a source that has changed from bounded to unbounded, or the reverse, since its state was stored.
-
-    A bounded source stores no cursor from which polling could continue, and an unbounded source has no end.
-    """
+    """Reject a source that has changed from bounded to unbounded, or the reverse, since its state was stored."""
     for source in topology.sources:
         state = states.sources.get(source.name, SourceState())
         if state.attachment is not None and source.bounded is not (state.memory is None):
@@ -123,7 +117,7 @@ def _require_same_ends(states: VertexStates, topology: Topology) -> None:
 
 
 def _require_published(states: VertexStates, topology: Topology) -> None:
-    """Reject the removal of a sink that may still have committables: no other vertex could publish them."""
+    """Reject the removal of a sink with committables that may be unpublished."""
     named = {sink.name for sink in topology.sinks}
     for name, sink in states.sinks.items():
         if name not in named and sink.uncommitted:
@@ -134,7 +128,7 @@ def _require_published(states: VertexStates, topology: Topology) -> None:
 
 
 def _fitted_task(task: TaskState, source: SourceSpec, allow_non_restored: bool) -> TaskState:
-    """Return the state without output staged for sinks that the source no longer feeds, if dropping it is allowed."""
+    """Return the state without output for sinks that the source no longer feeds; reject such output unless allowed."""
     for held in task.units:
         strange = set(held.committables or ()) - set(source.sinks)
         if strange and not allow_non_restored:

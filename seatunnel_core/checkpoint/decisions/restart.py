@@ -1,16 +1,16 @@
-"""Decide whether and when a failed pipeline restarts. Pure; the tests are a table."""
+"""Decide whether and when to restart a failed pipeline."""
 
 from attrs import frozen
 
 from seatunnel_core.work.failure import Failure
 
 _MOST_DOUBLINGS = 30
-"""Maximum number of doublings; the ceiling is reached long before."""
+"""Maximum number of doublings; the maximum delay is reached long before."""
 
 
 @frozen(kw_only=True)
 class RestartPolicy:
-    """``job.retry.times`` and ``job.retry.interval.seconds``, and the limits derived from them."""
+    """Restart policy from ``job.retry.times`` and ``job.retry.interval.seconds``."""
 
     retry_times: int = 3
     """Maximum number of restarts without a stable period in between; 0 means never."""
@@ -19,7 +19,7 @@ class RestartPolicy:
     """Maximum delay before the first restart. It doubles with every further restart until rows are committed again."""
 
     max_interval_ms: int = 300_000
-    """Maximum delay reached by doubling; the interval itself if it is longer."""
+    """Limit for the doubled delay, unless ``retry_interval_ms`` itself is longer."""
 
     stable_after_ms: int = 600_000
     """Time without a failure after which a pipeline regains its full restart budget."""
@@ -37,12 +37,12 @@ class RestartBudget:
     used: int = 0
 
     in_a_row: int = 0
-    """Number of restarts since rows were last committed: if the pipeline makes progress, the delay need not grow."""
+    """Number of restarts since rows were last committed; it determines the delay."""
 
 
 @frozen(kw_only=True)
 class RestartDecision:
-    """Time of the next start of a failed pipeline, and the restart budget used up to then."""
+    """Decision about the restart of a failed pipeline, and the restart budget used so far."""
 
     restart_at_ms: int | None
     """Time of the next start; ``None`` if the pipeline is not restarted."""
@@ -66,11 +66,11 @@ def after_failure(
         policy: The restart policy of the job.
         budget: The restarts used so far.
         failure: The failure that ended the pipeline.
-        ran_ms: Time for which it had been running since its last start.
+        ran_ms: Time since the last start of the pipeline.
         moved: True if rows were committed since then.
         now_ms: The time of the decision.
-        chance: Random number, uniform from 0 to 1: the fraction of the maximum delay to wait. It prevents pipelines
-            that failed together from reconnecting to a server at the same time again and again ("full jitter").
+        chance: Random number from 0 to 1: the fraction of the maximum delay to wait ("full jitter"), so that pipelines
+            that failed together do not reconnect to a server at the same time.
     """
     if ran_ms >= policy.stable_after_ms:
         budget = RestartBudget()

@@ -2,12 +2,12 @@
 
 A start makes four decisions, in this order:
 
-1. ``superseded``: may this epoch act at all?
-2. ``choose``: from which checkpoint does it start?
+1. ``superseded``: does a newer engine run the job?
+2. ``choose``: which checkpoint is restored?
 3. ``restored``: which state does each vertex get from it?
-4. ``must_list_published`` and ``require_known``: does that state contain all output that the targets show as published?
+4. ``must_list_published`` and ``require_known``: does that state include all output that the targets show as published?
 
-A process that claims a job makes decisions 2 and 3 beforehand, for all pipelines at once, with the same functions.
+A process that claims a job makes decisions 2 and 3 beforehand for all pipelines, with the same functions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,15 +29,15 @@ _NAMED = 3
 
 @frozen(kw_only=True)
 class RestoredState:
-    """State that a start stores as its restore point."""
+    """State that a start stores as its restore point, the first checkpoint of its epoch."""
 
     states: VertexStates
     is_extended: bool
-    """True if the job has vertices that the base lacks. They start even if the pipeline had finished in the base."""
+    """True if the job has vertices that the restored checkpoint lacks. They start even if the pipeline had finished."""
 
 
 def superseded(epoch: int, newest_epoch: int | None, checkpoints: Sequence[CheckpointInfo]) -> str | None:
-    """Return the message for an epoch that a newer one has replaced; ``None`` if this epoch is the newest (R4b)."""
+    """Return an error message if a newer epoch exists, and ``None`` if this epoch is the newest (R4b)."""
     newest = max(newest_epoch or 0, max((info.epoch for info in checkpoints), default=0))
     if newest <= epoch:
         return None
@@ -45,10 +45,10 @@ def superseded(epoch: int, newest_epoch: int | None, checkpoints: Sequence[Check
 
 
 def choose(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest, topology: Topology) -> Base:
-    """Choose the checkpoint to start from (R4c): the latest one, or the requested one if restoring it is allowed (R10).
+    """Choose the checkpoint to restore (R4c): the latest one, or the requested one if its restore is allowed (R10).
 
     Raises:
-        RestoreRefusedError: The requested checkpoint cannot be restored, restoring it was not allowed, or a sink cannot
+        RestoreRefusedError: The requested checkpoint cannot be restored, the user did not allow it, or a sink cannot
             roll back published output.
     """
     base = choose_base(checkpoints, request)
@@ -60,8 +60,8 @@ def choose(checkpoints: Sequence[CheckpointInfo], request: RestoreRequest, topol
 def restored(states: VertexStates | None, base: Base, request: RestoreRequest, topology: Topology) -> RestoredState:
     """Return the state that each vertex of the job gets.
 
-    A checkpoint to roll back to in the states is kept: it is older than this base. ``states`` is the content of the
-    base's cut; ``None`` for a pipeline that never ran.
+    ``states`` is the content of the restored checkpoint; ``None`` for a pipeline that never ran. If it contains an
+    unfinished rollback to an older checkpoint, that rollback is kept.
 
     Raises:
         RestoreRefusedError: The states do not fit the job, or staged output would be published to a different target.
@@ -79,9 +79,9 @@ def restored(states: VertexStates | None, base: Base, request: RestoreRequest, t
 
 
 def must_list_published(request: RestoreRequest, states: VertexStates, *, is_final: bool) -> bool:
-    """Return True if the start has to compare the base with the output that the targets show as published.
+    """Return True if the start has to compare the restored state with the output that the targets show as published.
 
-    The output of a finished pipeline is complete, and a rollback removes output that the base does not contain.
+    It is not necessary for a finished pipeline, or if unknown output is rolled back.
     """
     return request.requires_known and states.retracting is None and not is_final
 
@@ -95,9 +95,9 @@ def require_known(
     epoch: int,
     base: CheckpointRef | None,
 ) -> None:
-    """Require that the restored state contains every published committable; ``published`` contains their IDs by sink.
+    """Require that the restored state contains every published committable; ``published`` has their IDs by sink.
 
-    An unknown committable was in a newer checkpoint, which was removed: its rows would be published twice.
+    An unknown committable belongs to a newer checkpoint that was removed: its rows would be published twice.
 
     Raises:
         RestoreRefusedError: A committable is unknown; the message lists the units and the commands to continue.
@@ -126,9 +126,9 @@ def _missed(job_id: str, sink: str, committables: list[str], base: CheckpointRef
 
 
 def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None:
-    """Reject staged units that would be published to a target other than their original one (R8).
+    """Reject staged units that would be published to a target for which they were not staged (R8).
 
-    An engine that ran until this epoch was claimed may have staged more since its state was inspected.
+    A previous engine may have staged more units after its state was checked at the claim of the job.
     """
     for name in request.changed_bindings:
         for each in filter(lambda each: any(each.body.values()), states.committables_for(name)):
@@ -137,10 +137,9 @@ def _require_same_targets(states: VertexStates, request: RestoreRequest) -> None
 
 
 def _updated_sinks(states: VertexStates, request: RestoreRequest) -> VertexStates:
-    """Return the states with the request's save modes marked as done, and changed targets marked as not prepared.
+    """Return the states with applied save modes marked as done and changed targets marked as not prepared.
 
-    No epoch has prepared the target of a sink with changed options. The restore point passes this on to every later
-    start.
+    The restore point contains these marks, so they apply to every later start.
     """
     sinks = dict(states.sinks)
     for name in request.saved & sinks.keys():

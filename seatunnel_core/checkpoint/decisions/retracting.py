@@ -1,4 +1,4 @@
-"""Determine the output that each sink has to roll back to a base (protocol rule R10)."""
+"""Determine the output that each sink has to roll back to a restored checkpoint (protocol rule R10)."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from seatunnel_core.work.retraction import Retraction
 
 
 def retractions(states: VertexStates, topology: Topology, *, epoch: int, base_epoch: int) -> Mapping[str, Retraction]:
-    """Return the output that each sink rolls back when the pipeline restarts from ``states``, by sink.
+    """Return the output to roll back when the pipeline restarts from ``states``, by sink.
 
-    ``epoch`` is the new epoch, and ``base_epoch`` the epoch of the base, 0 without one.
+    ``epoch`` is the new epoch; ``base_epoch`` is the epoch of the restored checkpoint, or 0 without one.
     """
     tasks = {source.ordinal: states.tasks[source.name] for source in topology.sources}
     return {

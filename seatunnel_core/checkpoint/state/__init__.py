@@ -1,1 +1,1 @@
-"""States of vertices and their encoding: everything that reads or writes the content of a checkpoint."""
+"""States of vertices, and their encoding in checkpoints."""

@@ -1,16 +1,14 @@
 """Encode the states of vertices as bytes, and decode them.
 
-The format is JSON, versioned as a whole and per vertex, and canonical: equal states have equal bytes, so that storing
-the same checkpoint twice is detected. It contains no executable content. It can be read without the engine.
-
-::
+The format is JSON with a version for the whole and for each vertex. It is canonical: equal states have equal bytes, so
+storing the same checkpoint twice is detected. ::
 
     {"format": 1, "vertices": {"source NAME": {"version": 1, "state": {...}}, "task NAME": …, "sink NAME": …}}
 
-The state of a source with cursor parts has version 2: a program without support for parts rejects it, so it can neither
-omit them from a copy nor remove them as garbage. The state of a task with facts has version 2 for the same reason.
+The state of a source with cursor parts has version 2, so that an engine without support for parts rejects it instead of
+losing them. The same applies to the state of a task with facts.
 
-A restore point that rolls back what was published after its base also contains that base:
+A restore point that rolls back output also contains the checkpoint to roll back to:
 ``"retracting": {"epoch": 1, "checkpoint_id": 7}``.
 """
 
@@ -67,10 +65,10 @@ def encode(states: VertexStates) -> bytes:
 
 
 def decode(encoded: bytes) -> VertexStates:
-    """Return the states that were passed to ``encode``. The vertices can continue from any returned state.
+    """Return the states that were passed to ``encode``, after checking that they are consistent.
 
     Raises:
-        StateFormatError: The bytes are not a state, or one of a newer version.
+        StateFormatError: The bytes are not a valid state, or were written by a newer version.
     """
     try:
         document = stored.parse(encoded)
@@ -88,12 +86,12 @@ def decode(encoded: bytes) -> VertexStates:
 
 
 def without_staged(state: PipelineState) -> PipelineState:
-    """Return a checkpoint without its staged output; all of that output must be published."""
+    """Return the checkpoint without staged output. Call it only if all of that output is published."""
     return evolve(state, states=encode(decode(state.states).without_staged()))
 
 
 def committable_ids(states: Iterable[PipelineState]) -> frozenset[str]:
-    """Return the IDs of all staged committables in the given checkpoints."""
+    """Return the IDs of all committables in the given checkpoints."""
     return frozenset(each.id for state in states for each in decode(state.states).committables())
 
 
@@ -123,7 +121,7 @@ def _read_ref(ref: Json) -> CheckpointRef:
 
 
 def _read_source(block: Json) -> SourceState:
-    """Return the state of a source, with a cursor within its enumeration if it has started."""
+    """Decode the state of a source; reject a cursor outside its enumeration."""
     state = SourceState.from_record(block)
     if state.attachment is None:
         if state.cursor or state.total is not None:
@@ -142,7 +140,7 @@ def _read_source(block: Json) -> SourceState:
 
 
 def _read_task(block: Json) -> TaskState:
-    """Return the state of a task, with units numbered in the order of their creation, below the next number (R8)."""
+    """Decode the state of a task; reject unit numbers that are not increasing or not below the next number (R8)."""
     state = TaskState.from_record(block)
     numbers = [held.unit.number for held in state.units]
     if any(later <= earlier for earlier, later in pairwise([*numbers, state.next_unit])):
@@ -151,10 +149,7 @@ def _read_task(block: Json) -> TaskState:
 
 
 def _read_sink(block: Json) -> SinkState:
-    """Return the state of a sink; reject a state that contains a committable twice.
-
-    Commits are recorded by ID, so two committables with the same ID would count as one (R1).
-    """
+    """Decode the state of a sink; reject a duplicate committable ID, because commits are recorded by ID (R1)."""
     state = SinkState.from_record(block)
     if len({committable.id for committable in state.uncommitted}) < len(state.uncommitted):
         raise StateFormatError("the stored state of a sink contains one committable twice")

@@ -1,4 +1,4 @@
-"""Part of a frozen enumeration that the protocol reads: its splits, in order (R12). The schemas belong to the source.
+"""Splits of a stored enumeration, in order (R12). The source itself reads the schemas.
 
 ::
 
@@ -15,11 +15,11 @@ from seatunnel_core.work.split import Split
 FORMAT_VERSION = 1
 
 _SPLIT = ("weight_bytes", "rows", "body")
-"""Members of a split, in this order."""
+"""Fields of a split, in this order."""
 
 
 def document_of(body: bytes) -> Mapping[str, object]:
-    """Return the stored enumeration; raise ``StateFormatError`` for other bytes and newer versions."""
+    """Decode a stored enumeration; raise ``StateFormatError`` if it is invalid or has a newer version."""
     try:
         document: Mapping[str, object] = stored.parse(body)
         version = stored.number(document, "version")

@@ -1,4 +1,4 @@
-"""Shape of one pipeline: its sources, its sinks, and the connections between them."""
+"""Topology of one pipeline: its sources, its sinks, and the connections between them."""
 
 from attrs import field, frozen
 
@@ -8,13 +8,13 @@ from seatunnel_core.errors import UsageError
 
 @frozen(kw_only=True)
 class SourceSpec:
-    """Source vertex and its task vertex."""
+    """Source and the task that reads it."""
 
     name: str
     """Name, unique among the sources of the pipeline; it identifies the stored state."""
 
     ordinal: int
-    """Index among the pipeline's sources, from 0; part of staged and target names."""
+    """Index among the sources of the pipeline, from 0; part of the names of staged and target files."""
 
     bounded: bool = True
     """True if the source ends by itself."""
@@ -23,16 +23,16 @@ class SourceSpec:
     """True if committables are forwarded in the order of the splits (R13)."""
 
     sinks: tuple[str, ...]
-    """Names of the sinks that receive its rows; at least one."""
+    """Names of the sinks that receive the rows; at least one."""
 
     parallelism: int = 1
-    """Maximum number of work units that are read at the same time."""
+    """Maximum number of work units that are read concurrently."""
 
     units_per_slot: int = 1
-    """Number of work units submitted to Spark per parallel reader: one is read, and the others may share its task."""
+    """Number of work units submitted to Spark per parallel reader, which may run several of them in one task."""
 
     splits_apart: bool = False
-    """True if a unit gets only a few splits, however small, because reading them is mostly waiting time."""
+    """True to put only a few splits into a unit, however small, because reading them mostly waits."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
@@ -52,9 +52,7 @@ class SinkSpec:
 
 @frozen(kw_only=True)
 class Topology:
-    """Vertices of one pipeline and their connections.
-
-    Each source has one ``TaskVertex``; a channel leads from it to each of the source's sinks.
+    """Vertices of one pipeline and their connections: each source has a task, which sends to the source's sinks.
 
     Raises:
         UsageError: A name is duplicate, a source refers to a missing sink, a sink has no source, or there is no source.

@@ -1,4 +1,4 @@
-"""Identity of a vertex in its pipeline, with its string form."""
+"""Identity of a vertex in its pipeline."""
 
 import enum
 
@@ -6,7 +6,7 @@ from attrs import frozen
 
 
 class VertexKind(enum.Enum):
-    """Kind of a vertex; its value is the first word of the vertex's string form."""
+    """Kind of a vertex; the first word of its string form."""
 
     SOURCE = "source"
     TASK = "task"
@@ -15,7 +15,7 @@ class VertexKind(enum.Enum):
 
 @frozen
 class VertexId:
-    """Kind of a vertex, and the name of the source or sink. ``str`` returns ``"task NAME"``, as in stored states."""
+    """Kind of a vertex, and the name of its source or sink. ``str`` returns ``"task NAME"``, as in stored states."""
 
     kind: VertexKind
     name: str

@@ -18,13 +18,10 @@ from seatunnel_storage_api.state import CheckpointRef
 
 @frozen(kw_only=True)
 class SourceState(Stored):
-    """Splits that a source still has to emit (R12).
-
-    It consists of a cursor into a frozen enumeration and, for an unbounded source, splits found after its end.
-    """
+    """Splits that a source still has to emit (R12): the rest of its stored enumeration, and splits found by polls."""
 
     attachment: str | None = None
-    """Name of the frozen enumeration; ``None`` if it does not exist yet."""
+    """Name of the stored enumeration; ``None`` if it does not exist yet."""
 
     cursor: int = 0
     """Index of the next split to emit."""
@@ -33,14 +30,15 @@ class SourceState(Stored):
     """Number of splits of the enumeration."""
 
     waiting: tuple[Split, ...] = may_lack(())
-    """Splits that were found after the enumeration and are not emitted yet; their numbers continue without a gap."""
+    """Splits that polls found and that are not emitted yet; numbered from ``total`` without gaps."""
 
     memory: Mapping[str, Any] | None = may_lack(None)
-    """Cursor of an unbounded source, from which it finds new data; JSON values, opaque to the protocol. ``None`` for a
-    bounded source, and before an enumeration exists."""
+    """Cursor for the next poll of an unbounded source, as JSON values. ``None`` for a bounded source, and before the
+    enumeration exists.
+    """
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON values. For a bounded source, they are the same as before unbounded sources existed."""
+        """Return the JSON values; fields of unbounded sources are omitted for a bounded source."""
         written = super().record()
         if self.memory is None:
             del written["waiting"], written["memory"]
@@ -49,32 +47,31 @@ class SourceState(Stored):
 
 @frozen(kw_only=True)
 class HeldUnit(Stored):
-    """Unit in flight: its splits, from which it can run again, and its committables if it is finished."""
+    """Unit in flight: its splits, and its committables if it has finished."""
 
     unit: WorkUnit = required(inlined=True)
     committables: Mapping[str, Committable] | None = None
-    """Committables by sink if the unit is finished and held back for order; otherwise ``None``, and the unit runs
-    again."""
+    """Committables by sink if the unit has finished and is held back for order. ``None`` if it has to run again."""
 
     facts: tuple[Fact, ...] = may_lack((), omitted=True)
-    """Facts of a unit that is finished and held back (R17)."""
+    """Facts of a finished unit that is held back (R17)."""
 
 
 @frozen(kw_only=True)
 class TaskState(Stored):
-    """Content of the channel between a source and its tasks (R2), and the counters of the tasks."""
+    """Units in flight between a source and its sinks (R2), and the counters of the task."""
 
     next_unit: int = required(1, least=1)
     """Number of the next work unit."""
 
     units: tuple[HeldUnit, ...] = ()
-    """Received splits whose results have not been forwarded, by unit, in the order of the unit numbers."""
+    """Units with splits that the task has received and results that it has not forwarded, by increasing unit number."""
 
     units_done: int = 0
     splits_done: int = 0
     rows_read: int = 0
     rows_written: int = 0
-    """Rows staged for sinks, by units with a valid result: a row for two sinks counts twice."""
+    """Rows that successful units staged. A row that two sinks receive counts twice."""
 
     bytes_read: int = 0
     rows_skipped: int = 0
@@ -84,24 +81,25 @@ class TaskState(Stored):
 
 @frozen(kw_only=True)
 class SinkState(Stored):
-    """Committables not known to be committed (R1), in order of arrival, and the counters of the committed ones."""
+    """Committables that may be unpublished (R1), in order of arrival, and counters of the published ones."""
 
     save_mode_pending: bool = True
     """True if ``data_save_mode`` has not been applied yet (R4)."""
 
     prepared_in: int = may_lack(0, omitted=True)
-    """Newest epoch known to have prepared the target; 0 if there is none. A later start accepts the target only if it
-    contains traces of that epoch (R8)."""
+    """Newest epoch known to have prepared the target, or 0. A later start rejects a target without traces of that epoch
+    (R8).
+    """
 
     uncommitted: tuple[Committable, ...] = ()
     rows_committed: int = 0
     bytes_committed: int = 0
     table_rows: Mapping[str, int] = may_lack(factory=dict, omitted=True)
-    """Committed rows of each table, if committables count them."""
+    """Committed rows per table, if the committables count them."""
 
     published_to: Mapping[str, str] = may_lack(factory=dict, omitted=True)
-    """Tables to which rows were published, with their identities, if known. A later start does not create them again
-    (R8)."""
+    """Tables to which rows were published, with their identities if known. A later start does not recreate them (R8).
+    """
 
 
 VertexState = SourceState | TaskState | SinkState
@@ -120,14 +118,15 @@ def _of_kind(states: Mapping[VertexId, VertexState], kind: VertexKind, state_cla
 
 @frozen(kw_only=True)
 class VertexStates:
-    """States of all vertices of one pipeline, by name. A task has the name of the source."""
+    """States of all vertices of one pipeline, by name. A task has the name of its source."""
 
     sources: Mapping[str, SourceState] = field(factory=dict)
     tasks: Mapping[str, TaskState] = field(factory=dict)
     sinks: Mapping[str, SinkState] = field(factory=dict)
     retracting: CheckpointRef | None = None
-    """Checkpoint to roll back to; set in the restore point of a start that rolls back the output published after it. It
-    remains set until a checkpoint of the run is stored, because before that the rollback may be incomplete (R10)."""
+    """Checkpoint to roll back to; ``None`` without a rollback. It stays set until the first checkpoint after the
+    restore point is stored, because the rollback may be incomplete before (R10).
+    """
 
     @classmethod
     def at_start(cls, topology: Topology) -> "VertexStates":
@@ -140,7 +139,7 @@ class VertexStates:
 
     @classmethod
     def of(cls, states: Mapping[VertexId, VertexState], *, retracting: CheckpointRef | None = None) -> "VertexStates":
-        """Return the states by the names of their vertices; the class of a state determines the kind of its vertex."""
+        """Group the states by the kind of their vertices, which the class of each state determines."""
         return cls(
             sources=_of_kind(states, VertexKind.SOURCE, SourceState),
             tasks=_of_kind(states, VertexKind.TASK, TaskState),
@@ -157,17 +156,17 @@ class VertexStates:
         }
 
     def unread(self, source: str, enumerated: Sequence[Split]) -> tuple[Split, ...]:
-        """Return the splits of the frozen enumeration that this cut does not contain: in flight, or not emitted yet."""
+        """Return the splits that have not been read completely: in flight, or not emitted yet."""
         state = self.sources[source]
         in_flight = [split for held in self.tasks[source].units for split in held.unit.splits]
         return (*in_flight, *enumerated[state.cursor :], *state.waiting)
 
     def has_emitted_and_finished(self, source: str) -> bool:
-        """Return True if a source has emitted splits, and none of them is in flight."""
+        """Return True if the source has emitted splits and none of them is in flight."""
         return self.sources[source].cursor > 0 and not self.tasks[source].units
 
     def committables(self) -> Iterator[Committable]:
-        """Yield every staged committable, even if it has been published since."""
+        """Yield every committable, including published ones."""
         for sink in self.sinks.values():
             yield from sink.uncommitted
         for task in self.tasks.values():
@@ -175,7 +174,7 @@ class VertexStates:
                 yield from (held.committables or {}).values()
 
     def committables_for(self, sink: str) -> Iterator[Committable]:
-        """Yield every staged committable of one sink."""
+        """Yield every committable of one sink, including published ones."""
         if sink in self.sinks:
             yield from self.sinks[sink].uncommitted
         for task in self.tasks.values():
@@ -184,9 +183,9 @@ class VertexStates:
                     yield held.committables[sink]
 
     def without_staged(self) -> "VertexStates":
-        """Return the same cut without staged output; call it after all its committables have been published.
+        """Return the states without staged output. Call it after all committables have been published.
 
-        A finished unit that was held back for order is in flight again, and its rows count as read again.
+        A finished unit that is held back for order becomes a unit to run again, and its rows are not counted as read.
         """
         return evolve(
             self,
@@ -195,9 +194,9 @@ class VertexStates:
         )
 
     def unprepared(self, same_target: Collection[str] = ()) -> "VertexStates":
-        """Return the same cut for another job, which has not prepared any target yet.
+        """Return the states for another job, which has not prepared any target yet.
 
-        The tables of the sinks in ``same_target``, which continue with the same target, must exist.
+        The tables of the sinks in ``same_target``, which keep their target, must exist.
         """
         kept = {name: sink.published_to if name in same_target else {} for name, sink in self.sinks.items()}
         sinks = {name: evolve(sink, prepared_in=0, published_to=kept[name]) for name, sink in self.sinks.items()}

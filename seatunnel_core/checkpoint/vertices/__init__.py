@@ -1,1 +1,1 @@
-"""Vertices of a pipeline (source, task and sink), their messages, and their shared code."""
+"""Vertices of a pipeline (sources, tasks and sinks) and the messages between them."""

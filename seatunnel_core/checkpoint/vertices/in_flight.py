@@ -1,4 +1,4 @@
-"""Work units in flight of a task vertex in this process."""
+"""Work units that a task vertex has in flight."""
 
 from attrs import define, field
 
@@ -10,7 +10,7 @@ from seatunnel_core.work.unit import WorkUnit
 
 @define
 class UnitInFlight:
-    """Unit in flight in this process: queued, running, waiting for a retry, or held back for order."""
+    """Work unit that is queued, running, waiting for a retry, or held back for order."""
 
     unit: WorkUnit
     attempts: int = 0
@@ -19,12 +19,12 @@ class UnitInFlight:
     restored: bool = False
     finished: dict[str, Committable] | None = None
     facts: tuple[Fact, ...] = ()
-    """Facts from its readers, after it has finished."""
+    """Facts that its split readers reported, once it has finished."""
 
 
 @define
 class HalfBuiltUnit:
-    """Unit that is being composed."""
+    """Work unit that still receives splits."""
 
     number: int
     splits: list[Split] = field(factory=list)

@@ -14,14 +14,14 @@ from seatunnel_core.work.split import Split
 
 @frozen
 class RestoreSource:
-    """To a source: the state from which it continues."""
+    """To a source: continue from this state."""
 
     state: SourceState
 
 
 @frozen
 class RestoreTask:
-    """To a task: the state from which it continues, and the epoch of this start."""
+    """To a task: continue from this state in this epoch."""
 
     state: TaskState
     epoch: int
@@ -29,7 +29,7 @@ class RestoreTask:
 
 @frozen
 class RestoreSink:
-    """To a sink: the state from which it continues, and the epoch of this start."""
+    """To a sink: continue from this state in this epoch."""
 
     state: SinkState
     epoch: int
@@ -42,7 +42,7 @@ class Plan:
 
 @frozen
 class Begin:
-    """To a source, which forwards it to its task: start to emit splits."""
+    """To a source, which forwards it to its task: start emitting splits."""
 
     to_come_bytes: int = 0
     """Total weight of all splits that the source will emit."""
@@ -53,16 +53,16 @@ class Begin:
 
 @frozen
 class Barrier:
-    """Through every channel: Chandy and Lamport's marker between messages of this checkpoint and of later ones."""
+    """Through every channel: separates this checkpoint's messages from later ones (Chandy and Lamport's marker)."""
 
     checkpoint_id: int
     last: bool = False
-    """True if nothing follows the barrier, because the pipeline stops."""
+    """True if no split follows the barrier, because the pipeline stops."""
 
 
 @frozen
 class Halt:
-    """To a source: stop emitting, and end."""
+    """To a source: stop emitting splits, and end."""
 
 
 @frozen
@@ -72,7 +72,7 @@ class Prepared:
 
 @frozen
 class Completed:
-    """To a sink: the checkpoint is durable and fenced; publish its output. The sink answers with ``Published``."""
+    """To a sink: the checkpoint is complete; publish its output. The sink answers with ``Published``."""
 
     checkpoint_id: int
 
@@ -89,26 +89,26 @@ class SplitSent:
 
 @frozen
 class SourceEnded:
-    """From a source to its task: no further split follows, but barriers do."""
+    """From a source to its task: no more splits follow, only barriers."""
 
 
 @frozen
 class CommittableSent:
-    """From a task to a sink: the staged output of one work unit for it."""
+    """From a task to a sink: the output that one work unit staged for it."""
 
     committable: Committable
 
 
 @frozen
 class Credit:
-    """From a task back to its source: number of additional splits that may be sent (R3)."""
+    """From a task to its source: number of additional splits that it may send (R3)."""
 
     splits: int
 
 
 @frozen
 class Correction:
-    """From a task back to its source: difference between a unit's actual size and the estimate of its splits."""
+    """From a task to its source: difference between the actual size of a unit and the estimate."""
 
     rows: int
     bytes: int
@@ -116,21 +116,21 @@ class Correction:
 
 @frozen
 class FactsReported:
-    """Back to the source: facts of forwarded units (R17). The task keeps them until ``FactsAbsorbed``."""
+    """From a task to its source: facts of forwarded units (R17). The task keeps them until ``FactsAbsorbed``."""
 
     facts: tuple[Fact, ...] = field(repr=False)
 
 
 @frozen
 class FactsAbsorbed:
-    """From a source to its task: the cursor contains the oldest ``number`` reported facts."""
+    """From a source to its task: the cursor now contains the oldest ``number`` facts."""
 
     number: int
 
 
 @frozen
 class SinkPressure:
-    """Message from a sink to its tasks: ``full`` is True if the staged output has reached its limit (R1)."""
+    """From a sink to its tasks: ``full`` is True if the staged output has reached its limit (R1)."""
 
     sink: str
     full: bool
@@ -141,7 +141,7 @@ class SinkPressure:
 
 @frozen
 class SourceReady:
-    """To the coordinator: the source is enumerated, with this number of splits."""
+    """To the coordinator: a source has been enumerated and has this number of splits."""
 
     source: str
     splits: int
@@ -158,26 +158,26 @@ class Acknowledge:
 
 @frozen
 class Drained:
-    """To the coordinator: the source of the task has ended, and none of its splits is in flight."""
+    """To the coordinator: the source of a task has ended, and all its results are forwarded."""
 
     task: str
 
 
 @frozen
 class Pressure:
-    """To the coordinator: the pressure state of a sink, whenever ``full`` or ``uncovered`` changes."""
+    """To the coordinator: whether a sink is full, sent when ``full`` or ``uncovered`` changes."""
 
     sink: str
     full: bool
     uncovered: bool
-    """True if another checkpoint would allow the sink to publish more."""
+    """True if the next checkpoint would allow the sink to publish more."""
 
     reason: str = ""
 
 
 @frozen
 class Published:
-    """To the coordinator: all output of a completed checkpoint for this sink is published."""
+    """To the coordinator: a sink has published all its output of a completed checkpoint."""
 
     sink: str
     checkpoint_id: int

@@ -1,4 +1,4 @@
-"""Polling of an unbounded source, and its cursor from one poll to the next."""
+"""Polls of an unbounded source."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from seatunnel_core.work.fact import Fact
 
 
 class Polling:
-    """Polls of one unbounded source, one at a time, with pauses. Retryable failures are retried without limit."""
+    """Polls of one unbounded source, one at a time. Transient failures are retried without limit."""
 
     def __init__(self, source: str, limits: Limits, wiring: Wiring) -> None:
         self.memory: Mapping[str, Any] = {}
@@ -33,16 +33,16 @@ class Polling:
         """Number of facts that the poll in progress received."""
 
     def poll(self, next_index: int) -> None:
-        """Poll the source from ``next_index`` on, unless a poll is in progress or not due yet."""
+        """Poll for splits from ``next_index`` on, unless a poll is in progress or not due yet."""
         if not self.is_under_way and not self._resting and not self.has_all:
             self.is_under_way = True
             self._passed = len(self._facts)
             self._wiring.do(Poll(source=self._source, memory=self.memory, facts=self._facts, next_index=next_index))
 
     def learn(self, facts: tuple[Fact, ...]) -> int:
-        """Keep facts for the next poll, which is due at once unless the last one failed.
+        """Keep facts for the next poll, and make it due at once unless the last one failed.
 
-        Return the number of facts that no poll will receive, because the source has no more data.
+        Return the number of facts that no poll will receive, because the source has ended.
         """
         if self.has_all:
             return len(facts)
@@ -53,9 +53,9 @@ class Polling:
         return 0
 
     def found(self, event: Found, go_on: Callable[[], None]) -> int:
-        """Store the result of a poll, and call ``go_on`` after the requested pause, if any.
+        """Record the result of a poll, and call ``go_on`` after the requested delay.
 
-        Return the number of facts that need not be kept: the new cursor contains them, or the source has no more data.
+        Return the number of facts to drop, because the new cursor contains them or the source has ended.
         """
         self.is_under_way = False
         self._failures = 0
@@ -68,7 +68,7 @@ class Polling:
         return absorbed
 
     def failed(self, go_on: Callable[[], None]) -> None:
-        """Pause, longer after each consecutive failure, and then call ``go_on``."""
+        """Call ``go_on`` after a pause that grows with each consecutive failure."""
         self.is_under_way = False
         self._failures += 1
         self._rest(self._limits.pause_before_retry(self._failures), go_on)

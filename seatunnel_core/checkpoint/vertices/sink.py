@@ -1,6 +1,6 @@
 """Vertex that collects the committables of one sink and publishes them.
 
-A sink without exactly-once writes in the Spark task, and leaves nothing to publish (R15).
+A sink without exactly-once writes in the Spark task; its committables need not be published (R15).
 """
 
 from collections import deque
@@ -37,22 +37,22 @@ from seatunnel_core.work.committable import Committable, added, with_tables
 
 @define
 class _Entry:
-    """Committable that has not been committed successfully yet."""
+    """Committable that has not been committed successfully."""
 
     committable: Committable
     after: int
-    """Last barrier that had arrived on its input before it; every later checkpoint contains the committable."""
+    """ID of the last barrier that arrived on the same input before the committable; later checkpoints contain it."""
 
     may_be_committed: bool
-    """True if it may already be published: it was restored from a state, or a commit was attempted before (R8)."""
+    """True if it may already be published, because it was restored or an earlier commit was attempted (R8)."""
 
 
 class SinkVertex:
-    """Vertex of one sink: holds all committables not known to be committed, and publishes them (R1).
+    """Vertex of one sink, with all committables that may be unpublished (R1).
 
-    It acknowledges with everything that it holds, and publishes the output of completed checkpoints. Barriers of
-    several inputs are not aligned by blocking: a committable that arrives on an input after its barrier belongs to the
-    next checkpoint. Commits run one at a time, in order of arrival, and are recorded by the ID of the committable.
+    It acknowledges a barrier with these committables, and publishes the output of completed checkpoints. Inputs are not
+    blocked to align barriers: a committable that arrives on an input after the barrier belongs to the next checkpoint.
+    Commits run one at a time, in order of arrival, and are recorded by the ID of the committable.
     """
 
     def __init__(self, spec: SinkSpec, inputs: tuple[str, ...], limits: Limits, wiring: Wiring) -> None:
@@ -90,7 +90,7 @@ class SinkVertex:
         self._since_ms = 0
 
     def connect(self, *, tasks: tuple[Channel, ...], coordinator: Channel) -> None:
-        """Set the channels to the tasks that feed the sink, and to the coordinator."""
+        """Set the channels to the tasks that feed the sink and to the coordinator."""
         self._tasks = tasks
         self._coordinator = coordinator
 
@@ -120,11 +120,11 @@ class SinkVertex:
 
     @property
     def uncommitted(self) -> int:
-        """Number of committables that are not known to be published."""
+        """Number of committables that may be unpublished."""
         return len(self._waiting) + len(self._publishable)
 
     def doing(self) -> tuple[str, int]:
-        """Return a description of the sink's current activity, and its start time in milliseconds."""
+        """Return the current activity of the sink, and its start in milliseconds."""
         missing = [source for source, passed in self._passed.items() if self._barriers and passed < self._barriers[0]]
         return f"waits for the barrier from {', '.join(missing) or 'nobody'}", self._since_ms
 
@@ -149,7 +149,7 @@ class SinkVertex:
         self._coordinator.send(Acknowledge(VertexId.sink(self.spec.name), checkpoint_id, self.snapshot(checkpoint_id)))
 
     def snapshot(self, checkpoint_id: int) -> SinkState:
-        """Return the state for a barrier: all earlier output not known to be committed, regardless of its age (R1)."""
+        """Return the state for a barrier: all earlier committables that may be unpublished, however old (R1)."""
         before = [entry.committable for entry in self._waiting.values() if entry.after < checkpoint_id]
         return SinkState(
             save_mode_pending=self._save_mode_pending,
@@ -175,7 +175,7 @@ class SinkVertex:
     # Publishing.
 
     def _complete(self, checkpoint_id: int) -> None:
-        """Publish the output of a checkpoint that is durable and fenced."""
+        """Publish the output of a completed checkpoint."""
         contained = [entry for entry in self._waiting.values() if entry.after < checkpoint_id]
         for entry in contained:
             del self._waiting[entry.committable.id]
@@ -186,7 +186,7 @@ class SinkVertex:
         self._report_pressure()
 
     def _publish(self) -> None:
-        """Commit the head of the queue; entries that may already have been published are committed separately."""
+        """Commit the next committables; those that may already be published are committed separately."""
         self._settle()
         if not self._publishable:
             return
@@ -198,7 +198,7 @@ class SinkVertex:
         self._wiring.do(Commit(sink=self.spec.name, committables=batch, may_be_committed=again))
 
     def require_in_flight(self, event: CommitSucceeded | CommitFailed) -> None:
-        """Raise ``IllegalEventError`` unless ``event`` answers the commit in progress."""
+        """Raise ``IllegalEventError`` unless ``event`` is the result of the commit in progress."""
         answered = event.ids if isinstance(event, CommitSucceeded) else event.committed
         awaited = self._in_flight if isinstance(event, CommitSucceeded) else self._in_flight[: len(answered)]
         if not self._in_flight or answered != awaited:
@@ -207,7 +207,7 @@ class SinkVertex:
             )
 
     def succeeded(self, event: CommitSucceeded) -> None:
-        """Record that the commit in progress succeeded, and start the next one."""
+        """Record that the commit in progress succeeded, and start the next commit."""
         self._failures = 0
         self._in_flight = ()
         self._record(len(event.ids))
@@ -215,16 +215,13 @@ class SinkVertex:
         self._report_pressure()
 
     def succeeded_late(self, event: CommitSucceeded) -> None:
-        """Count a commit that succeeded after the pipeline had ended, because its rows have been published."""
+        """Count the rows of a commit that succeeded after the pipeline had ended."""
         if self._in_flight and event.ids == self._in_flight:
             self._in_flight = ()
             self._record(len(event.ids))
 
     def failed(self, event: CommitFailed) -> None:
-        """Record that the commit in progress failed, and retry after a pause.
-
-        A permanent failure, or too many consecutive ones, fails the pipeline.
-        """
+        """Retry the failed commit after a pause; fail the pipeline if it cannot succeed or failed too often."""
         for entry in islice(self._publishable, len(self._in_flight)):
             entry.may_be_committed = True
         self._in_flight = ()
@@ -243,7 +240,7 @@ class SinkVertex:
         self._publish()
 
     def _record(self, count: int) -> None:
-        """Record the first ``count`` entries of the queue as published, and remove them from the state (R1)."""
+        """Record the first ``count`` queued committables as published, and remove them from the state (R1)."""
         published = [self._publishable.popleft().committable for _ in range(count)]
         rows = sum(committable.rows for committable in published)
         published_bytes = sum(committable.bytes for committable in published)

@@ -37,12 +37,11 @@ from seatunnel_core.work.split import Split
 
 
 class SourceVertex:
-    """Vertex of one source: emits splits in the order of a frozen enumeration.
+    """Vertex of one source: emits splits in the order of the stored enumeration.
 
-    Each split is emitted against a credit (R3) and within the speed limit. The state consists of the splits still to be
-    emitted: the name of the enumeration and a cursor (R12). After the enumeration, an unbounded source is polled for
-    more whenever nothing is left to emit; new splits and the new cursor become part of the state in one step. Barriers
-    need neither credit nor tokens, so they never queue behind data (R3).
+    Each split needs a credit (R3) and must be within the speed limit. The state is the position in the enumeration and
+    the splits found since (R12). An unbounded source is polled whenever no split is left to emit; new splits and the
+    new cursor become part of the state together. Barriers need no credit, so they never wait for data (R3).
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -64,7 +63,7 @@ class SourceVertex:
         self._since_ms = 0
 
     def connect(self, *, task: Channel, coordinator: Channel) -> None:
-        """Set the channels to the task of the source, and to the coordinator."""
+        """Set the channels to the task of the source and to the coordinator."""
         self._task = task
         self._coordinator = coordinator
 
@@ -95,7 +94,7 @@ class SourceVertex:
                 assert_never(message)
 
     def require_awaited(self, event: Enumerated) -> None:
-        """Raise ``IllegalEventError`` unless ``event`` is the requested enumeration, without gaps."""
+        """Raise ``IllegalEventError`` unless ``event`` is the requested enumeration, numbered without gaps."""
         if not self._awaiting_enumeration:
             raise IllegalEventError(f"source {event.source!r} received splits without a request")
         if self.state.attachment not in (None, event.attachment):
@@ -115,7 +114,7 @@ class SourceVertex:
                 )
 
     def enumerated(self, event: Enumerated) -> None:
-        """Queue the splits still to be emitted, and report that the source is ready."""
+        """Queue the splits that still have to be emitted, and report that the source is ready."""
         self._awaiting_enumeration = False
         self._splits = deque((*event.splits[self._cursor :], *self.state.waiting))
         memory = None if self._polling is None else self._polling.memory
@@ -123,7 +122,7 @@ class SourceVertex:
         self._ready()
 
     def require_polling(self, event: Found | PollFailed) -> None:
-        """Raise ``IllegalEventError`` unless ``event`` answers a poll, with splits that continue without a gap."""
+        """Raise ``IllegalEventError`` unless ``event`` is the result of a poll, with splits numbered without gaps."""
         if self._polling is None or not self._polling.is_under_way:
             raise IllegalEventError(f"source {event.source!r} reported new splits without a request")
         found = event.splits if isinstance(event, Found) else ()
@@ -132,9 +131,9 @@ class SourceVertex:
             raise IllegalEventError(f"the splits that source {event.source!r} found must be numbered from {first}")
 
     def found(self, event: Found) -> None:
-        """Queue the splits that a poll found, and emit those that are allowed, unless the source has stopped.
+        """Queue the splits that a poll found, and emit as many as allowed, unless the source has stopped.
 
-        The next start polls again for splits found after the last barrier or after the end.
+        Splits found after the last barrier or after the end are found again by the next start.
         """
         assert self._polling is not None
         if not self._running:
@@ -144,7 +143,7 @@ class SourceVertex:
         self._go_on()
 
     def poll_failed(self, event: PollFailed) -> None:
-        """Poll again after a pause; a permanent failure fails the pipeline."""
+        """Poll again after a pause; fail the pipeline after a permanent failure."""
         assert self._polling is not None
         if not self._running:
             return
@@ -154,32 +153,32 @@ class SourceVertex:
             self._coordinator.send(Broken(event.failure))
 
     def doing(self) -> tuple[str, int]:
-        """Return a description of the source's current activity, and its start time in milliseconds."""
+        """Return the current activity of the source, and its start in milliseconds."""
         of_all = "" if self._polling is not None else f" of {self.state.total}"
         return f"has emitted {self._cursor}{of_all} splits", self._since_ms
 
     @property
     def splits_total(self) -> int | None:
-        """Number of splits; ``None`` until they have been enumerated, and always for an unbounded source."""
+        """Number of splits; ``None`` before the enumeration and for an unbounded source."""
         return None if self._polling is not None else self.state.total
 
     @property
     def _next_index(self) -> int:
-        """Index of the first split that the next poll finds."""
+        """Index for the first split that the next poll finds."""
         return max(self._cursor, self.state.total or 0) + len(self._found_and_waiting())
 
     def _found_and_waiting(self) -> tuple[Split, ...]:
         return tuple(split for split in self._splits if split.index >= (self.state.total or 0))
 
     def _plan(self) -> None:
-        """Request the enumeration of the source, even if all splits were emitted: units in flight need its schemas."""
+        """Request the enumeration, even if all its splits were emitted: units in flight need its schemas."""
         self._awaiting_enumeration = True
         state = self.state
         memory = state.memory or {}
         self._wiring.do(Enumerate(source=self.spec.name, attachment=state.attachment, total=state.total, memory=memory))
 
     def _learn(self, facts: tuple[Fact, ...]) -> None:
-        """Keep the facts for the next poll, and poll at once even during a pause."""
+        """Keep facts for the next poll, and poll at once."""
         assert self._polling is not None
         self._absorbed(self._polling.learn(facts))
         self._when_empty()
@@ -187,8 +186,8 @@ class SourceVertex:
     def _absorbed(self, facts: int) -> None:
         """Let the task drop the oldest ``facts``, because the cursor contains them.
 
-        The message is sent after every barrier with the previous cursor, and before every barrier with the new one, so
-        a cut contains each fact in one place only (R17).
+        The message follows every barrier with the old cursor and precedes every barrier with the new one, so each
+        checkpoint contains a fact exactly once (R17).
         """
         if facts:
             self._task.send(FactsAbsorbed(facts))
@@ -254,9 +253,9 @@ class SourceVertex:
             self._bytes_bucket = self._bytes_bucket.charge(read_bytes)
 
     def _correct(self, rows: int, read_bytes: int) -> None:
-        """Charge the speed limit for the part of a unit beyond its estimate; a negative number is a refund.
+        """Charge the difference between the actual size of a unit and its estimate; a negative difference is a refund.
 
-        Tokens for the elapsed time are added first, so that the limit on savings removes no part of the refund.
+        The tokens of the elapsed time are added first, so that their limit does not reduce the refund.
         """
         self._look_at_buckets()
         self._charge(rows, read_bytes)
@@ -269,7 +268,7 @@ class SourceVertex:
             self._bytes_bucket = self._bytes_bucket.at(now_ms)
 
     def _within_limit(self) -> bool:
-        """Return True if a split may be emitted now; otherwise set a timer for the time when it may."""
+        """Return True if a split may be emitted now; otherwise set a timer."""
         self._look_at_buckets()
         buckets = (self._rows_bucket, self._bytes_bucket)
         ready_ms = max(bucket.ready_ms() for bucket in buckets if bucket is not None)

@@ -1,17 +1,17 @@
-"""Limit on rows or bytes per second."""
+"""Rate limit in rows or bytes per second."""
 
 from attrs import evolve, frozen
 
 SAVED_UP_MS = 200
-"""Maximum idle time that is compensated for: timers fire late by milliseconds, which adds up with small splits."""
+"""Maximum idle time for which tokens accumulate, to compensate for timers that fire late by milliseconds."""
 
 
 @frozen(kw_only=True)
 class TokenBucket:
     """Token bucket with debt: each split is charged in full, and the next one waits until the level is not negative.
 
-    An idle period saves at most ``burst_ms`` worth of tokens. Excess charges are refunded in full, regardless of when:
-    the bucket has waited for data that was not read. Integers only: rounding errors cannot accumulate.
+    While idle, the bucket gains at most ``burst_ms`` worth of tokens. Refunds of excess charges are not limited. All
+    numbers are integers, so rounding errors cannot accumulate.
     """
 
     per_second: int
@@ -19,12 +19,12 @@ class TokenBucket:
 
     burst_ms: int = 0
     level_milli: int = 0
-    """Thousandths of a token; negative when in debt."""
+    """Level in thousandths of a token; negative if in debt."""
 
     updated_ms: int = 0
 
     def at(self, now_ms: int) -> "TokenBucket":
-        """Return the bucket at ``now_ms``, with the tokens for the time that has passed."""
+        """Return the bucket at ``now_ms``, with the tokens of the elapsed time."""
         elapsed_ms = max(0, now_ms - self.updated_ms)
         saved_up = min(self.level_milli + elapsed_ms * self.per_second, self.burst_ms * self.per_second)
         return evolve(self, level_milli=max(self.level_milli, saved_up), updated_ms=max(now_ms, self.updated_ms))
@@ -34,7 +34,7 @@ class TokenBucket:
         return evolve(self, level_milli=self.level_milli - tokens * 1000)
 
     def ready_ms(self) -> int:
-        """Return the earliest time at which a split may be emitted, because no debt is left."""
+        """Return the earliest time at which the bucket has no debt, so that a split may be emitted."""
         if self.level_milli >= 0:
             return self.updated_ms
         return self.updated_ms + -(self.level_milli // self.per_second)

@@ -1,4 +1,4 @@
-"""Vertex, in the driver, that combines the splits of one source into work units and runs them."""
+"""Vertex in the driver that combines the splits of one source into work units and runs them on Spark."""
 
 import heapq
 from typing import assert_never
@@ -39,11 +39,11 @@ from seatunnel_core.work.unit import AttemptId, UnitAttempt
 
 
 class TaskVertex:
-    """Vertex between a source and its sinks, with the channel state of R2.
+    """Vertex between a source and its sinks. Its units in flight are the channel state (R2).
 
-    A barrier is recorded and forwarded at once, even while units are running: a unit's description is a few hundred
-    bytes, and a checkpoint never waits for a unit. Back pressure works by credit (R3): a split keeps its credit until
-    the result of the unit is forwarded, while a finished unit releases its execution slot at once.
+    A barrier is recorded and forwarded at once, even while units are running: the description of a unit has a few
+    hundred bytes, and a checkpoint never waits for a unit. Back pressure works by credit (R3): a split keeps its credit
+    until the result of its unit is forwarded, while a finished unit releases its slot at once.
     """
 
     def __init__(self, spec: SourceSpec, limits: Limits, wiring: Wiring) -> None:
@@ -117,18 +117,18 @@ class TaskVertex:
 
     @property
     def units_in_flight(self) -> int:
-        """Number of work units in flight, including the one being assembled."""
+        """Number of work units in flight, including the one that still receives splits."""
         return len(self._flights) + (self._half_built is not None)
 
     @property
     def held(self) -> tuple[tuple[str, Committable], ...]:
-        """Staged output of finished units that are held back for order, with the sinks. Any thread may read it."""
+        """Staged output of finished units that are held back for order, as (sink, committable). Thread-safe to read."""
         flights = tuple(self._flights.values())
         finished = (flight.finished for flight in flights if flight.finished is not None)
         return tuple(each for committables in finished for each in committables.items())
 
     def doing(self) -> tuple[str, int]:
-        """Return a description of the task's current activity, and its start time in milliseconds."""
+        """Return the current activity of the task, and its start in milliseconds."""
         running = [flight for flight in self._flights.values() if flight.running]
         if not running:
             return f"has {self.units_in_flight} units in flight, none of which is running", self._wiring.now_ms
@@ -155,7 +155,7 @@ class TaskVertex:
             self._close_half_built()
 
     def _open_unit(self) -> HalfBuiltUnit:
-        """Start a new work unit. Numbers are part of the state, so that a number never identifies two units (R8)."""
+        """Create a work unit. Unit numbers are part of the state, so a number never identifies two units (R8)."""
         self._half_built = HalfBuiltUnit(number=self._next_unit)
         self._next_unit += 1
         at_ms = self._wiring.now_ms + self._limits.close_unit_after_ms
@@ -177,7 +177,7 @@ class TaskVertex:
     def _admit(self) -> None:
         """Submit queued units to Spark, oldest first.
 
-        The oldest unit in flight of an ordered source needs no free slot, because all others wait for it (R3).
+        For an ordered source, the oldest unit in flight needs no free slot, because all others wait for it (R3).
         """
         while self._begun and not self._stopped and self._queue:
             number = self._queue[0]
@@ -201,21 +201,21 @@ class TaskVertex:
         )
 
     def _claimed(self, attempt: AttemptId) -> UnitInFlight | None:
-        """Return the unit in flight with this running attempt, or ``None`` if no result of it is expected (R14)."""
+        """Return the unit of a running attempt; ``None`` if no result of this attempt is expected (R14)."""
         flight = self._flights.get(attempt.unit)
         if flight is None or self._stopped or attempt.epoch != self._epoch:
             return None
         return flight if flight.running and flight.attempts == attempt.number else None
 
     def _charge_restored(self) -> None:
-        """Charge the speed limit for units that are read again, before any new split is emitted."""
+        """Charge the rate limit for units that are read again, before new splits are emitted."""
         again = [flight.unit for flight in self._flights.values() if flight.finished is None]
         if self._limited and again:
             rows, weight_bytes = sum(unit.rows for unit in again), sum(unit.weight_bytes for unit in again)
             self._source.send(Correction(rows, weight_bytes))
 
     def require_sound(self, event: UnitFinished) -> None:
-        """Raise ``IllegalEventError`` if an expected result has unexpected sinks, units or epochs."""
+        """Raise ``IllegalEventError`` if an expected result has wrong sinks, units or epochs."""
         if self._claimed(event.attempt) is None:
             return
         if event.facts and self.spec.bounded:
@@ -231,7 +231,7 @@ class TaskVertex:
                 )
 
     def finished(self, event: UnitFinished) -> None:
-        """Accept the result of an attempt and forward it; ignore a result that is not expected (R14)."""
+        """Accept the result of an attempt and forward it; ignore an unexpected result (R14)."""
         flight = self._claimed(event.attempt)
         if flight is None:
             return
@@ -256,7 +256,7 @@ class TaskVertex:
         self._report_when_drained()
 
     def failed(self, event: UnitFailed) -> None:
-        """Run a unit again after a pause; ignore a result that is not expected (R14).
+        """Run the unit again after a pause; ignore an unexpected result (R14).
 
         A permanent failure, or too many failures, fails the pipeline.
         """
@@ -274,9 +274,9 @@ class TaskVertex:
         self._admit()
 
     def _last_word(self, flight: UnitInFlight, event: UnitFailed) -> Failure:
-        """Return the failure that ends the pipeline; include the unit if several of its attempts failed.
+        """Return the failure that ends the pipeline.
 
-        A failure of every attempt may be caused by the data, so the message contains the input of the unit.
+        If every attempt failed, the data may be the cause, so the message contains the input of the unit.
         """
         if flight.attempts == 1:
             return event.failure
@@ -295,7 +295,7 @@ class TaskVertex:
     # Forwarding of results.
 
     def _hand_on_in_order(self) -> None:
-        """Forward finished units in the order of their numbers, up to the first unfinished one (R13)."""
+        """Forward finished units by increasing number, up to the first unfinished one (R13)."""
         while self._flights:
             oldest = next(iter(self._flights.values()))
             if oldest.finished is None:
@@ -303,7 +303,7 @@ class TaskVertex:
             self._hand_on(oldest)
 
     def _hand_on_restored(self) -> None:
-        """Forward the units that were held back in the previous epoch: all if the source is no longer ordered."""
+        """Forward units that were held back in the previous epoch: in order, or all if order no longer matters."""
         if self.spec.ordered:
             self._hand_on_in_order()
             return
@@ -321,7 +321,7 @@ class TaskVertex:
         self._lent -= len(flight.unit.splits)
 
     def _lend(self) -> None:
-        """Grant the source all free credits; none while a sink is full (R1)."""
+        """Grant all free credits to the source; grant none while a sink is full (R1)."""
         free = self._limits.credits_per_source - self._lent
         if not self._begun or self._full_sinks or self._source_ended or free <= 0:
             return
@@ -337,14 +337,14 @@ class TaskVertex:
     # Checkpoints.
 
     def _pass_barrier(self, barrier: Barrier) -> None:
-        """Record the channel's content and forward the barrier at once, even while units are running (R2, R3)."""
+        """Record the units in flight and forward the barrier at once, even while units are running (R2, R3)."""
         self._coordinator.send(Acknowledge(VertexId.task(self.spec.name), barrier.checkpoint_id, self.snapshot()))
         for channel in self._sinks.values():
             channel.send(barrier)
         self._stopped = barrier.last
 
     def snapshot(self) -> TaskState:
-        """Return the content of the channel: every unit in flight, including the one being composed (R2)."""
+        """Return the state: every unit in flight, including the one that still receives splits (R2)."""
         held = [
             HeldUnit(unit=flight.unit, committables=flight.finished, facts=flight.facts)
             for flight in self._flights.values()

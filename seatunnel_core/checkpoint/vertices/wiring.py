@@ -1,4 +1,4 @@
-"""Delivery of messages inside one pipeline, and collection of the commands to execute."""
+"""Delivery of messages inside one pipeline, and collection of its commands."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from seatunnel_core.checkpoint.commands import CancelTimer, Command, SetTimer
 from seatunnel_core.checkpoint.vertices.messages import Message
 
 Receiver = Callable[[Any], None]
-"""Receiver of one direction's messages, as listed in the unions in ``messages``."""
+"""Receiver of the messages in one direction, as listed by the unions in ``messages``."""
 
 
 class Channel:
-    """First-in, first-out channel that never loses, duplicates or rejects a message."""
+    """First-in, first-out channel without loss or duplication."""
 
     __slots__ = ("_queue", "_receive", "_wiring")
 
@@ -22,7 +22,7 @@ class Channel:
         self._queue: deque[Message] = deque()
 
     def send(self, message: Message) -> None:
-        """Put a message into the channel; ``Wiring.deliver`` delivers it."""
+        """Append a message; ``Wiring.deliver`` delivers it."""
         self._queue.append(message)
         self._wiring.ready.append(self)
 
@@ -32,10 +32,10 @@ class Channel:
 
 
 class Wiring:
-    """Channels of one pipeline, its timers, and the commands of the current event.
+    """Channels of one pipeline, its timers, and the commands for the current event.
 
-    ``ready`` contains a channel once for every message in it. The order between channels is arbitrary: the protocol is
-    correct for any order, and the simulation delivers in a random one, or later.
+    ``ready`` contains a channel once for every message in it. The protocol is correct for any order between channels;
+    the simulation delivers in random order and with delays.
     """
 
     def __init__(self) -> None:
@@ -57,14 +57,14 @@ class Wiring:
         self._commands.append(command)
 
     def take_commands(self) -> tuple[Command, ...]:
-        """Return the commands since the last call, without timers that were set and cancelled in between."""
+        """Return the commands added since the last call, without timers that were set and cancelled in between."""
         commands = tuple(self._commands)
         self._commands.clear()
         self._new_timers.clear()
         return commands
 
     def set_timer(self, key: str, at_ms: int, action: Callable[[], None]) -> None:
-        """Call ``action`` at ``at_ms``; replaces an earlier timer with the same key."""
+        """Call ``action`` at ``at_ms``; replaces a timer with the same key."""
         armed = self._timers.get(key)
         self._timers[key] = (at_ms, action)
         if armed is not None and armed[0] == at_ms:
@@ -85,13 +85,13 @@ class Wiring:
             self.do(CancelTimer(key=key))
 
     def fire(self, key: str) -> None:
-        """Call the action of a timer that is due; ignore a timer that was cancelled, postponed or has already fired."""
+        """Call the action of a timer; ignore a timer that was cancelled, postponed or has already fired."""
         at_ms, action = self._timers.get(key, (self.now_ms + 1, None))
         if action is not None and at_ms <= self.now_ms:
             del self._timers[key]
             action()
 
     def end(self) -> None:
-        """Drop all messages and timers: nothing is delivered afterwards."""
+        """Drop all messages and timers, so that nothing more is delivered."""
         self.ready.clear()
         self._timers.clear()
