@@ -1,1 +1,1 @@
-"""Jobs in Python: build, run and resume them in an application."""
+"""Jobs in Python: build, run and resume jobs in an application."""

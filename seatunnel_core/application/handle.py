@@ -25,7 +25,7 @@ SHOWN_EVERY_S = 0.5
 
 
 class JobHandle:
-    """A submitted job. Leaving the ``with`` block, or ``close``, stops the job if it is running, and releases Spark."""
+    """A submitted job. ``close``, or leaving the ``with`` block, stops the job if it is running and releases Spark."""
 
     def __init__(self, job_run: JobRun) -> None:
         self._run = job_run
@@ -48,7 +48,7 @@ class JobHandle:
         return self._run.wait(timeout)
 
     def result(self, *, progress: bool = False) -> JobReport:
-        """Wait for the end and return the report; an interrupt during the wait stops the job after a final checkpoint.
+        """Wait for the job and return its report. An interrupt stops the job after a final checkpoint.
 
         Args:
             progress: True to show the progress in a notebook, updated in place. Outside notebooks nothing is shown.
@@ -87,7 +87,7 @@ class JobHandle:
     def savepoint(
         self, name: str | None = None, *, stop: bool = False, drain: bool = False, timeout: float | None = None
     ) -> JobSavepoint:
-        """Take a savepoint of the whole job, which never expires, and wait until it is complete.
+        """Take a savepoint of the whole job and wait until it is complete. Savepoints never expire.
 
         Args:
             name: Name of the savepoint; ``None`` for the next number.
@@ -104,9 +104,9 @@ class JobHandle:
         return self._run.savepoint(name, stop=stop, drain=drain, timeout=timeout)
 
     def collect(self, name: str = "", *, table: str = "") -> "pa.Table":
-        """Return the rows received by a sink ``Memory`` (``Rows.collect``), in no particular order.
+        """Return the rows that a ``Memory`` sink (``Rows.collect``) has received, in no particular order.
 
-        While the job runs, these are the rows of completed checkpoints; after its end, all rows. The table has the
+        While the job runs, these are the rows of completed checkpoints; after its end, all rows. The table supports the
         Arrow PyCapsule interface, so Polars (``polars.from_arrow``), pandas and DuckDB accept it.
 
         Args:
@@ -128,7 +128,7 @@ class JobHandle:
         return {sink.name: sink.sink for sink in sinks if isinstance(sink.sink, MemorySink)}
 
     def metrics(self) -> JobMetrics:
-        """Return the current metrics of the job and of each pipeline; after its end, the final ones."""
+        """Return the metrics of the job and of each pipeline; after the end of the job, the final ones."""
         return self._run.metrics()
 
     def open_metrics(self) -> str:
@@ -136,7 +136,7 @@ class JobHandle:
         return own_page(self._run.metrics())
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """Return all stored checkpoints of all pipelines, sorted by pipeline and then from the oldest to the latest."""
+        """Return all stored checkpoints, sorted by pipeline and then from the oldest to the latest."""
         return self._run.checkpoints()
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class JobHandle:
 
 
 def _one(found: "Mapping[str, T]", name: str, what: str) -> T:
-    """Return the entry of this name, or the only entry if no name is given."""
+    """Return the entry with this name, or the only entry if no name is given."""
     if not name and len(found) == 1:
         return next(iter(found.values()))
     if name not in found:

@@ -1,4 +1,4 @@
-"""A job that is built in code, with the sources, transforms, sinks, names and options of job files.
+"""A job built in code, with the sources, transforms, sinks and options of job files.
 
 ::
 
@@ -38,10 +38,10 @@ Options = Mapping[str, Any]
 
 
 class Job:
-    """A job under construction. ``run`` and ``submit`` may be called several times; each call has its own job ID."""
+    """A job under construction. Each call of ``run`` or ``submit`` starts a new job with its own ID."""
 
     def __init__(self, name: str, env: Options | None = None) -> None:
-        """Create a job without nodes; ``env`` is the ``env`` block of a job file, including ``spark.*``."""
+        """Create an empty job; ``env`` is the ``env`` block of a job file, including ``spark.*``."""
         self.name = name
         self._env = {**(env or {}), "job.name": name}
         self._nodes: list[tuple[Kind, str, dict[str, Any]]] = []
@@ -56,13 +56,13 @@ class Job:
     def source(
         self, identifier: str | SourceFunction[...], options: Options | None = None, /, *, name: str = "", **more: Any
     ) -> "Rows":
-        """Add a source, and return its rows.
+        """Add a source and return its rows.
 
         Args:
             identifier: The plugin's name, as in job files: ``"LocalFile"``. Or a function with ``@st.source``.
-            options: Its options by name, for names that are not Python identifiers, such as ``{"row.num": 10}``.
-            name: The node's name in messages and checkpoints; generated if it is empty. Give names to the nodes of a
-                job that is to be restored after nodes were added or removed.
+            options: Options by name, for names that are not Python identifiers, such as ``{"row.num": 10}``.
+            name: The node's name in messages and checkpoints; generated if empty. Name the nodes of a job that will be
+                restored after nodes were added or removed.
             **more: Further options.
 
         Raises:
@@ -80,10 +80,10 @@ class Job:
         return self._add(Kind.SOURCE, "PythonFunction", {**given, "function": identifier}, name or free, ())
 
     def from_arrow(self, data: Any, *, name: str = "", **more: Any) -> "Rows":
-        """Add the rows of an object with the Arrow PyCapsule interface as a source, and return them.
+        """Add an object with the Arrow PyCapsule interface as a source, and return its rows.
 
         Such objects are DataFrames of pandas or Polars, relations of DuckDB, and tables of pyarrow. The rows are copied
-        now, and a stream is read to its end.
+        immediately; a stream is read to its end.
 
         Args:
             data: The object.
@@ -91,7 +91,7 @@ class Job:
             **more: Further options of the ``Memory`` source.
 
         Raises:
-            UsageError: The object has no such interface, more than 1 GiB, or a type that SeaTunnel does not have.
+            UsageError: The object lacks the interface, exceeds 1 GiB, or has a type that SeaTunnel does not support.
         """
         from seatunnel_core.connectors.memory.held import hold
 
@@ -109,15 +109,15 @@ class Job:
         name: str = "",
         **more: Any,
     ) -> "Rows":
-        """Add Python rows as a source, and return them: a list or an iterator of mappings from column name to value.
+        """Add a list or an iterator of mappings from column name to value as a source, and return its rows.
 
-        The rows are read immediately and completely, and kept in memory (at most 1 GiB). So an exactly-once sink
-        receives each row once, even from an iterator. For an iterator, the job logs a warning: to resume it in another
-        process, pass an iterator with the same rows.
+        The rows are read immediately and kept in memory (at most 1 GiB), so an exactly-once sink receives each row
+        once, even from an iterator. For an iterator, the job logs a warning: to resume it in another process, pass an
+        iterator with the same rows.
 
-        Without a schema, types are inferred from the values of all rows, independent of their order: each column needs
-        a single Python type, or a mix of ``int`` and ``float``; ``None`` and an absent key are null. No value is
-        changed. ``nesting="tables"`` converts lists to child tables, as in JSON files.
+        Without a schema, the types are inferred from all rows: each column must have values of one Python type, or a
+        mix of ``int`` and ``float``; ``None`` and an absent key are null. No value is changed. ``nesting="tables"``
+        converts lists to child tables, as in JSON files.
 
         Args:
             rows: The rows.
@@ -127,8 +127,8 @@ class Job:
             **more: Further options of the ``Memory`` source.
 
         Raises:
-            UsageError: A value has an unsupported type, or one that does not match those of other rows; the message
-                contains row and key. Or the rows are not mappings, have no columns, or are larger than 1 GiB.
+            UsageError: A value has an unsupported type or does not match the other rows (the message contains row and
+                key); or the rows are not mappings, have no columns, or exceed 1 GiB.
         """
         from seatunnel_core.connectors.memory.held import hold_rows
         from seatunnel_core.rows.schema_block import table_schema, written_in_python
@@ -178,8 +178,7 @@ class Job:
     ) -> JobReport:
         """Run the job to completion and return its report.
 
-        An interrupt (Ctrl-C, or the stop button of a notebook) stops it after a final checkpoint. Arguments and errors
-        are those of ``submit``.
+        An interrupt (Ctrl-C, or the stop button of a notebook) stops the job after a final checkpoint.
 
         Args:
             job_id: As in ``submit``.
@@ -206,7 +205,7 @@ class Job:
         """Start the job and return its handle immediately.
 
         Args:
-            job_id: ID of a new job; generated if it is ``None``.
+            job_id: ID of a new job; generated if ``None``.
             restore: ID of a stopped or killed job to resume, or ``st.Restore`` to choose a checkpoint or savepoint.
             master: Spark master: ``local[2]`` or ``spark://HOST:PORT``. An existing Spark session of the application is
                 used unchanged and left open.
@@ -215,8 +214,8 @@ class Job:
         Raises:
             ConfigError: Options are invalid; the message lists every problem.
             JobError: The job is not valid; the message lists every problem.
-            UsageError: ``job_id`` exists, or the job to restore does not; or what is to be restored does not exist,
-                does not fit, or would publish rows a second time.
+            UsageError: ``job_id`` already exists; the job, checkpoint or savepoint to restore does not exist; or the
+                restored state does not match the job or would publish rows a second time.
         """
         if isinstance(restore, str):
             restore = Restore(restore)
@@ -287,7 +286,7 @@ class Rows:
     ) -> "Rows":
         """Add a Python function that maps an Arrow record batch to another one, and return its output.
 
-        It runs in Spark tasks and must return the same rows however the input is divided into batches.
+        The function runs in Spark tasks. Its rows must not depend on how the input is divided into batches.
         """
         return self.transform("Python", {"function": function}, name=name, **options)
 
@@ -296,14 +295,14 @@ class Rows:
     ) -> "Rows":
         """Add a Python function that maps one or more Spark DataFrames to another one, and return its output.
 
-        Spark's plan determines the content of the frame: the rows of a work unit if the plan processes each row
-        separately, otherwise all rows of the sources, in one query, which streaming jobs reject. Set ``scope="unit"``
-        or ``scope="all"`` to override this; it is required for a function that reads rows while it builds its plan.
+        If Spark's plan of the function processes each row separately, the function receives the rows of one work unit.
+        Otherwise it receives all rows of the sources in one query, which streaming jobs reject. ``scope="unit"`` or
+        ``scope="all"`` overrides this, and is required for a function that reads rows while it builds its plan.
         """
         return self._transformed("DataFrame", {"function": function, **options}, name, others)
 
     def sql(self, query: str, /, *others: "Rows", name: str = "", **options: Any) -> "Rows":
-        """Add a Spark SQL query over these rows and ``others``, each a view named like its node; return the output.
+        """Add a Spark SQL query over these rows and ``others``, each a view named like its node; return its output.
 
         A query that combines rows runs once over all rows of the sources, as in ``map_frame``.
         """
@@ -315,12 +314,12 @@ class Rows:
     def collect(self, *others: "Rows", name: str = "", **options: Any) -> None:
         """Add a sink that keeps the rows in this process for ``JobHandle.collect``.
 
-        The default maximum is 16 MB; set the option ``limit`` to change it.
+        The maximum is 16 MB by default; the option ``limit`` changes it.
         """
         self.sink("Memory", options, *others, name=name)
 
     def sink(
         self, identifier: str, options: Options | None = None, /, *others: "Rows", name: str = "", **more: Any
     ) -> None:
-        """Add a sink of these rows and, if given, of ``others``; the arguments are the same as for ``Job.source``."""
+        """Add a sink for these rows and for ``others``; the arguments are the same as for ``Job.source``."""
         self.job._add(Kind.SINK, identifier, {**(options or {}), **more}, name, (self, *others))

@@ -1,7 +1,7 @@
-"""Progress of a job in a notebook: one output below the cell, which IPython's display handle updates in place.
+"""Progress of a job in a notebook: one output below the cell, updated in place through IPython's display handle.
 
-Jupyter, JupyterLab, VS Code and nbconvert support it without a widget. The thread that runs the cell updates it,
-because an output of another thread may land below another cell.
+Jupyter, JupyterLab, VS Code and nbconvert support it without a widget. Only the thread that runs the cell updates it,
+because output of another thread may appear below another cell.
 """
 
 import sys
@@ -36,9 +36,9 @@ class Output:
         self._last = content
 
     def stands_for(self, result: Shown) -> None:
-        """Replace the progress display with a result that is the value of the running cell: it is shown only once.
+        """Show a result in place of the progress display if the result is the value of the running cell.
 
-        In another cell the result is shown like any other value.
+        Otherwise the notebook would show it a second time. In another cell, the result is displayed as usual.
         """
         if self._handle is None:
             return
@@ -54,7 +54,7 @@ class Output:
 
 
 def _in_notebook() -> bool:
-    """Return True if this code runs in a kernel, which can show HTML. Does not import IPython."""
+    """Return True if this code runs in a notebook kernel. Does not import IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return hasattr(shell, "kernel")

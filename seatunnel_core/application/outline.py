@@ -1,4 +1,4 @@
-"""Outline of a job that is built in code: its nodes without their options, because some options are secret."""
+"""Outline of a job that is built in code: its nodes without options, because options may be secret."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def as_html(title: str, nodes: Sequence[Node]) -> str:
 
 
 def leading_to(name: str, nodes: Sequence[Node]) -> list[Node]:
-    """Return the node of this name and all its upstream nodes, upstream first."""
+    """Return the node with this name and all its upstream nodes, upstream first."""
     wanted = {name}
     found: list[Node] = []
     for node in reversed(nodes):  # nodes are added after their inputs

@@ -1,1 +1,1 @@
-"""Ownership of jobs, and the checkpoints from which they continue. ``runtime`` runs the jobs."""
+"""Ownership of jobs, and the checkpoints that they restore. ``runtime`` runs the jobs."""

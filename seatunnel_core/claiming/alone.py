@@ -1,4 +1,4 @@
-"""Check that no other process of this user on this machine runs a job that is to be restored."""
+"""Check that no other process of this user on this machine runs a job to be restored."""
 
 from contextlib import suppress
 from os import getpid
@@ -11,9 +11,9 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 def require_alone(storage: CheckpointStorage, job_id: str) -> None:
-    """Require that no other process of this user on this machine runs the job; take over one that does not respond.
+    """Raise an error if another process of this user on this machine runs the job and responds.
 
-    Call this before claiming the job, because a claim fences off a working process.
+    Call this before claiming the job, because the claim stops that process.
     """
     pid = working_process(storage, job_id)
     if pid is None:
@@ -26,7 +26,7 @@ def require_alone(storage: CheckpointStorage, job_id: str) -> None:
 
 
 def working_process(storage: CheckpointStorage, job_id: str) -> int | None:
-    """Return the process of this user on this machine that runs the job; ``None`` if none is known."""
+    """Return the ID of the process of this user on this machine that runs the job; ``None`` if none is known."""
     found: tuple[client.Status, ...] = ()
     with suppress(OSError, SeaTunnelError):  # without job control no process can be found
         found = client.running(job_id=job_id)

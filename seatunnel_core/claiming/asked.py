@@ -1,4 +1,4 @@
-"""Find the checkpoints from which to restore pipelines, requested at this start or an earlier unfinished one."""
+"""Find the checkpoints to restore, as requested for this start or for an earlier start that did not complete."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ class Findings:
 
 @define(eq=False, repr=False, kw_only=True)
 class AskedCheckpoints:
-    """Checkpoints that the user requested to restore, by pipeline number."""
+    """Checkpoints that the user requested, by pipeline number."""
 
     _job_id: str
     _stored: Manifest
@@ -41,7 +41,7 @@ class AskedCheckpoints:
     def still(self) -> dict[int, Asked]:
         """Return the requests that earlier processes did not complete.
 
-        Requests for removed checkpoints are dropped: otherwise the job could never start again.
+        Requests for checkpoints that were removed since are dropped: otherwise the job could never start again.
         """
         still: dict[int, Asked] = {}
         for number, asked in going_back(self._stored.asked).items():
@@ -84,7 +84,7 @@ class AskedCheckpoints:
         }
 
     def _is_finished(self, number: int) -> bool:
-        """Return True if the pipeline's last checkpoint is a final one, so that all its output is published."""
+        """Return True if the pipeline's last checkpoint is a final one, with all output published."""
         base = choose_base(self._listing(number).checkpoints, RestoreRequest())
         return base.cut is not None and base.cut.checkpoint_type is CheckpointType.COMPLETED_POINT
 
@@ -132,8 +132,8 @@ class AskedCheckpoints:
 
 
 def going_back(asked: Mapping[int, Asked]) -> dict[int, Asked]:
-    """Return the requests that allow restoring an older checkpoint.
+    """Return the requests for which the user agreed to restore an older checkpoint than the latest.
 
-    The others requested the latest checkpoint. If a newer one exists now, the user did not agree to rewind it.
+    The other requests were for the checkpoint that was the latest at that time. A newer one may exist now.
     """
     return {number: each for number, each in asked.items() if each.rewind != "refused"}

@@ -1,4 +1,4 @@
-"""Compare the options of a job's sinks in earlier epochs with the current ones (rules R7, R8 and R10).
+"""Compare the current options of a job's sinks with those of earlier epochs (rules R7, R8 and R10).
 
 A sink must publish staged output to its original target, and find its published output there.
 """
@@ -21,16 +21,16 @@ from seatunnel_core.work.committable import Committable
 
 @frozen(kw_only=True)
 class Bound:
-    """Sink options of a job in each of its epochs."""
+    """Options of a job's sinks in each epoch."""
 
     stored: Manifest
 
     def has_changed(self, pipeline: PlannedPipeline) -> bool:
-        """Return True if a sink of the pipeline is known to have had other options."""
+        """Return True if a sink of the pipeline had different options in an earlier epoch."""
         return any(any(self._otherwise(sink, 0)) for sink in pipeline.sinks)
 
     def changed_bindings(self, pipeline: PlannedPipeline) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Return each sink with changed options: the first epoch of each binding, and its differences."""
+        """Return the first epoch and the differences of each earlier set of options, by sink with changed options."""
         changes = {sink.name: tuple(self._changes_since(sink)) for sink in pipeline.sinks}
         return {name: each for name, each in changes.items() if any(words for _, words in each)}
 
@@ -40,7 +40,7 @@ class Bound:
             yield since, "; its ".join(self._changes(sink, since))
 
     def strays(self, pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-        """Yield a sentence for each sink that would receive committables staged for a different target."""
+        """Yield a sentence for each sink with committables that were staged for a different target."""
         for sink in pipeline.sinks:
             staged_for = (each for each in states.committables_for(sink.name) if stages(each))
             changes = [self._changes(sink, each.epoch) for each in staged_for]
@@ -49,7 +49,7 @@ class Bound:
                 yield staged_elsewhere(sink.name, pick(len(astray), "unit"), "; its ".join(astray[-1]))
 
     def lost_tracks(self, pipeline: PlannedPipeline, base: VertexStates, epoch: int) -> Iterator[str]:
-        """Yield a sentence for each sink that could not find its output since ``base``, a state of ``epoch``."""
+        """Yield a sentence for each sink that cannot find its output published since ``base``, a state of ``epoch``."""
         twice = "undo that change, or restore with accept_duplicates=True, which duplicates rows there"
         for sink in pipeline.sinks:
             changed = next((each for each in self._otherwise(sink, epoch) if each), None)
@@ -62,13 +62,13 @@ class Bound:
             yield f"the sink {name!r} was removed from the job and cannot roll back its published output: {twice}"
 
     def _changes(self, sink: PlannedSink, epoch: int) -> list[str]:
-        """Return the differences of the options in an epoch from the current ones."""
+        """Return how the options of a sink in an epoch differ from the current ones."""
         seat = self.stored.seats.get(sink.name)
         then = None if seat is None else in_epoch(seat.bindings, epoch)
         return _other_folder(sink, seat) if then is None else differences(then.terms, sink.binding.terms)
 
     def _otherwise(self, sink: PlannedSink, epoch: int) -> Iterator[list[str]]:
-        """Yield the differences from the current options, for the epoch and for each later change."""
+        """Yield the differences from the current options, for the given epoch and for each later change."""
         seat = self.stored.seats.get(sink.name)
         if seat is None:
             return
@@ -80,7 +80,7 @@ class Bound:
 
 
 def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
-    """Return the change of the staging folder, the only option that older versions recorded."""
+    """Return the change of the staging folder, for manifests of older versions, which recorded no other option."""
     now = sink.sink.target_folder
     if seat is None or not seat.targets or now in (None, seat.targets[-1]):
         return []
@@ -88,14 +88,14 @@ def _other_folder(sink: PlannedSink, seat: Seat | None) -> list[str]:
 
 
 def stages(committable: Committable) -> bool:
-    """Return True if the committable has staged output; its body is empty if the sink writes immediately."""
+    """Return True if the committable has staged output. Its body is empty if the sink wrote immediately."""
     return any(committable.body.values())
 
 
 def left_behind(job_id: str, pipeline: int, states: VertexStates, stored: Manifest) -> str | None:
-    """Describe the staged output of a dropped pipeline unless all of it is known to be published.
+    """Describe the staged output of a dropped pipeline, or return ``None`` if all of it is known to be published.
 
-    A missing staged file proves that it was published only if its staging folder exists (R8).
+    If a staged file is missing, it was published, provided that its staging folder still exists (R8).
     """
     for name in states.sinks:
         seat = stored.seats.get(name)

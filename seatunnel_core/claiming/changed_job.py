@@ -1,4 +1,4 @@
-"""Compare a job file with the manifest: check that the job is the same, and that its sources read the same data."""
+"""Compare a job file with the manifest of the job: it must be the same job, and its sources must read the same data."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from seatunnel_core.planning.plan import PlannedJob, PlannedPipeline, PlannedSou
 
 
 def require_same_job(job: PlannedJob, stored: Manifest, job_id: str) -> None:
-    """Reject the file of another job for a job that has ended: the final report would claim that all work is done."""
+    """Reject a different job file for a job that has ended: its report would wrongly state that all work is done."""
     new = [name for name in job.vertices if name not in stored.seats]
     differing = [
         *(["it names " + ", ".join(map(repr, new)) + ", which that job did not have"] if new else []),
@@ -41,7 +41,7 @@ def _other_place(job: PlannedJob, stored: Manifest) -> Iterator[str]:
 
 
 def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source whose declared columns differ from the columns frozen with its enumeration.
+    """Return a sentence for each source with other declared columns than at its first start.
 
     Otherwise the target would receive rows with two schemas.
     """
@@ -59,7 +59,7 @@ def other_columns(job: PlannedJob, stored: Manifest) -> list[str]:
 
 
 def other_inputs(job: PlannedJob, stored: Manifest) -> list[str]:
-    """Return a sentence for each source with a different input than the frozen one (R12)."""
+    """Return a sentence for each source with a different input than at its first start (R12)."""
     sources = [source for pipeline in job.pipelines for source in pipeline.sources]
     before = {name: seat.reads for name, seat in stored.seats.items()}
     return [
@@ -83,7 +83,7 @@ def _other_input(source: PlannedSource, before: str | None) -> str:
 
 
 def unreadable(pipeline: PlannedPipeline, states: VertexStates) -> Iterator[str]:
-    """Yield a sentence for each source without the data that an earlier state refers to."""
+    """Yield a sentence for each source that no longer has the data that a state refers to."""
     for planned in pipeline.sources:
         state = states.sources.get(planned.name)
         if state is None or not state.memory or not isinstance(planned.source, SupportsRestoreCheck):

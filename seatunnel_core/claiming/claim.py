@@ -17,24 +17,23 @@ from seatunnel_storage_api.errors import ManifestConflictError
 from seatunnel_storage_api.storage import CheckpointStorage
 
 EPOCHS_PER_VERSION = 100_000
-"""Number of epochs per manifest version: an epoch is the version times this number, plus the restarts in this process.
-"""
+"""Number of epochs per manifest version. Epoch = version × this number + restarts in this process."""
 
 
 @frozen(kw_only=True)
 class Claim:
-    """Ownership of the job by this process, until another process writes a higher version."""
+    """Ownership of a job by this process, until another process writes a higher manifest version."""
 
     version: int
     job: PlannedJob
     restores: Mapping[int, RestoreRequest] = field(factory=dict, repr=False)
-    """Starting points by pipeline; without one, a pipeline starts from its latest checkpoint."""
+    """Restore requests by pipeline; a pipeline without a request starts from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
     """Notes for the user, one sentence each."""
 
     def epoch_minimum(self, restarts: int) -> int:
-        """Return the epoch to claim after this many restarts: of two competing processes, one wins all pipelines."""
+        """Return the minimum epoch to claim after this many restarts; larger than all epochs of earlier owners."""
         return self.version * EPOCHS_PER_VERSION + restarts
 
 
@@ -52,7 +51,10 @@ def claim_new(storage: CheckpointStorage, job_id: str, plan: Callable[[Manifest 
 
 
 def put_first(storage: CheckpointStorage, job_id: str, job: PlannedJob, notes: tuple[str, ...] = ()) -> Claim:
-    """Write a job's first manifest, with higher epochs than a deleted job's; raise ``UsageError`` if one exists."""
+    """Write the first manifest of a job; raise ``UsageError`` if one exists.
+
+    Its epochs are higher than those of a deleted job with the same ID.
+    """
     listings = storage.scan_job(job_id).values()  # before the manifest: claiming epochs requires one
     version = 1 + max((listing.highest_epoch // EPOCHS_PER_VERSION for listing in listings), default=0)
     job = evolve(job, manifest=job.manifest.bound(job.bindings, since=version * EPOCHS_PER_VERSION))
@@ -74,7 +76,7 @@ def claim_again(
     plan: Callable[[Manifest | None], PlannedJob],
     restore: Restore | None = None,
 ) -> Claim | JobReport:
-    """Claim an existing job; if it has ended and nothing else is requested, return its final report instead."""
+    """Claim an existing job. If it has ended and nothing else is requested, return its final report instead."""
     stored = storage.get_manifest(job_id)
     if stored is None:
         raise UsageError(
@@ -111,8 +113,7 @@ def _moved(job_id: str, moved_to: str, manifest: Manifest) -> str:
 def claim_epoch(storage: CheckpointStorage, job_id: str, pipeline_id: int, minimum: int) -> int:
     """Claim the next epoch of a pipeline, unless a process that claimed the job later has already claimed one.
 
-    A larger epoch would fence off that later process. The storage checks and claims in one operation, because this
-    process may be suspended between the two.
+    The storage checks and claims in one operation: a larger epoch of this process would stop the later one.
 
     Raises:
         StaleEpochError: Another process runs the job.

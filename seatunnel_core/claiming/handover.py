@@ -1,8 +1,8 @@
 """Start a new job from a savepoint of another job.
 
-If the old job stopped with the savepoint, the new job continues its work: the old one is fenced off and never starts
-again. If the old job continued, both would publish the rows after the savepoint: this is rejected unless the targets
-differ, or the user accepts it.
+If the old job stopped with the savepoint, the new job continues its work, and the old one can never start again. If the
+old job continued, both would publish the rows after the savepoint. This is rejected, unless the targets differ or the
+user accepts it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -46,7 +46,7 @@ class ForeignSavepoint:
 
     savepoint: SavepointName
     storage: str | None = None
-    """Engine file, folder or exported archive; ``None`` for the storage of the new job's checkpoints."""
+    """Engine file, folder or exported archive with the savepoint; ``None`` for the storage of the new job."""
 
     accept_duplicates: bool = False
     allow_non_restored_state: bool = False
@@ -70,7 +70,7 @@ def claim_with_savepoint(
     plan: Callable[[Manifest | None], PlannedJob],
     begin_with: ForeignSavepoint,
 ) -> Claim:
-    """Claim an unused job ID, for a job that starts from a savepoint of another job."""
+    """Claim an unused job ID for a job that starts from a savepoint of another job."""
     with _source(storage, begin_with) as source:
         return _Moving(storage, job_id, plan, begin_with, source).claim()
 
@@ -85,7 +85,7 @@ def _source(storage: CheckpointStorage, begin_with: ForeignSavepoint) -> Iterato
 
 
 def _opened(reference: StorageReference) -> CheckpointStorage:
-    """Open the storage, writable if possible, because the old job is marked as moved."""
+    """Open the storage with the savepoint, writable if possible, to mark the old job as moved."""
     if (reference.storage or "").endswith(ENDING):
         return reference.open()
     try:
@@ -144,7 +144,7 @@ class _Moving:
         return Manifest.from_bytes(stored.body)
 
     def _states(self, savepoint: JobSavepoint, same_target: frozenset[str]) -> dict[int, VertexStates]:
-        """Return the states of a savepoint, by pipeline. All output up to a savepoint is published."""
+        """Return the states in a savepoint by pipeline. All output up to the savepoint is published."""
         found: dict[int, VertexStates] = {}
         for number, ref in savepoint.pipelines.items():
             try:
@@ -179,7 +179,7 @@ class _Moving:
     # -- ownership of the rows after the savepoint
 
     def _stands(self, storage: CheckpointStorage, old: Manifest, savepoint: JobSavepoint) -> str:
-        """Return the reason why the old job may have continued after the savepoint; empty if it stopped with it."""
+        """Return why the old job may have continued after the savepoint, or ``""`` if it stopped with the savepoint."""
         if not savepoint.stopped:
             return f"the job {self._old_id} continued after it"
         if old.moved_to not in (None, self._job_id):
@@ -215,7 +215,7 @@ class _Moving:
             )
 
     def _give_up_old(self, savepoint: JobSavepoint) -> None:
-        """Mark the old job as moved in every writable storage that has it."""
+        """Mark the old job as moved in every writable storage that contains it."""
         for storage in {id(each): each for each in (self._storage, self._source)}.values():
             try:
                 if storage.get_manifest(self._old_id) is not None:
@@ -227,9 +227,9 @@ class _Moving:
                 )
 
     def _mark_moved(self, storage: CheckpointStorage, savepoint: JobSavepoint) -> None:
-        """Mark the old job as moved, fence off its engine, and check again that it had stopped.
+        """Mark the old job as moved, stop its engine, and check again that it had stopped with the savepoint.
 
-        In this order, at least one of the two processes detects the other (R5).
+        With this order, at least one of two competing processes detects the other (R5).
         """
         stored = storage.get_manifest(self._old_id)
         assert stored is not None
@@ -254,7 +254,7 @@ class _Moving:
     # -- carried over
 
     def _fitted(self, pipeline: PlannedPipeline, states: VertexStates) -> VertexStates:
-        """Convert the state to the form that the new job needs, and copy the enumerations that it refers to."""
+        """Return the state as the new job needs it, and copy the enumerations that it refers to."""
         try:
             for digest in sorted(attachments_of(states)):
                 self._storage.store_attachment(self._job_id, self._source.get_attachment(self._old_id, digest))
@@ -263,7 +263,7 @@ class _Moving:
             raise UsageError(f"pipeline {pipeline.id} ({pipeline.title}) cannot be transferred: {error}") from error
 
     def _carry(self, number: int, states: VertexStates) -> None:
-        """Store the states as a savepoint of the new job, below all its epochs, so that any process can restore it."""
+        """Store the states as a savepoint of the new job, in an epoch below all others, so that it can be restored."""
         self._storage.store_checkpoint(
             PipelineState(
                 job_id=self._job_id,
@@ -277,13 +277,13 @@ class _Moving:
 
 
 def _seats_of(old: Manifest) -> Manifest:
-    """Return a manifest with only the old job's assignments, so that vertices keep their pipelines."""
+    """Return a manifest with only the assignments of the old job's vertices to pipelines."""
     seats = {name: evolve(seat, targets=(), bindings=(), dropped=False) for name, seat in old.seats.items()}
     return Manifest(job_name=old.job_name, seats=seats)
 
 
 def _same_targets(job: PlannedJob, old: Manifest) -> frozenset[str]:
-    """Return the names of the sinks that keep the targets of the old job."""
+    """Return the names of the sinks with the same target as in the old job."""
     last = {name: seat.bindings[-1].terms for name, seat in old.seats.items() if seat.bindings}
     return frozenset(name for name, binding in job.bindings.items() if last.get(name) == binding.terms)
 

@@ -1,8 +1,8 @@
 """Cursors of incremental jobs: one record per state name, stored with the checkpoints.
 
-A record is stored like a manifest: each version once, and a second writer is rejected. It contains the ID of the latest
-job, and the cursors before that job. The windows that the job reads are in its manifest. A cursor moves only after a
-manifest records the end of its job, so the record is never ahead of the published rows.
+Like a manifest, each version of a record is stored once, and a second writer is rejected. The record contains the ID of
+the latest job, and the cursors before that job. The manifest of the job contains the windows to read. The cursors move
+only after a manifest records the end of the job, so they are never ahead of the published rows.
 """
 
 import logging
@@ -31,23 +31,23 @@ from seatunnel_storage_api.storage import CheckpointStorage
 _log = logging.getLogger("seatunnel.job")
 
 KEPT = 5
-"""Number of record versions that are kept for inspection; only the newest is used."""
+"""Number of record versions kept for inspection; only the newest is used."""
 
 
 # -- records in a storage
 
 
 def load(storage: CheckpointStorage, name: str) -> IncrementState:
-    """Return the newest version of a record; an empty one of version 0 if none exists."""
+    """Return the newest version of a record, or an empty record with version 0 if none exists."""
     found = storage.get_manifest(record_id(name))
     return IncrementState(name=name) if found is None else IncrementState.from_bytes(found.body, found.version)
 
 
 def put(storage: CheckpointStorage, state: IncrementState) -> None:
-    """Store the next version of a record, and remove old ones.
+    """Store the next version of a record, and remove old versions.
 
-    A process that was suspended for a long time could store a removed version again. So a version counts only if it is
-    the newest one afterwards, and the newest one is never removed.
+    A process that was suspended for a long time might store a removed version again. So a version is valid only if it
+    is the newest one after it was stored.
 
     Raises:
         ManifestConflictError: Another process has stored a version since ``state`` was loaded.
@@ -72,12 +72,12 @@ def all_states(storage: CheckpointStorage) -> Iterator[IncrementState]:
 
 
 def unfinished_job(storage: CheckpointStorage, state: IncrementState) -> str | None:
-    """Return the ID of the latest job if not all of its rows are published; raise ``UsageError`` if it was removed."""
+    """Return the ID of the latest job if it has unpublished rows; raise ``UsageError`` if the job was removed."""
     return None if acknowledged(storage, state) is not None else state.job_id
 
 
 def acknowledged(storage: CheckpointStorage, state: IncrementState) -> IncrementState | None:
-    """Return the state including the rows of the latest job; ``None`` until that job has ended."""
+    """Return the state with the cursors after the latest job, or ``None`` if that job has not ended."""
     if state.is_done or state.job_id is None:
         return state
     found = storage.get_manifest(state.job_id)
@@ -93,7 +93,7 @@ def acknowledged(storage: CheckpointStorage, state: IncrementState) -> Increment
 
 
 def note_end(storage: CheckpointStorage, job_id: str) -> None:
-    """Record the cursors of a job that has ended. If this fails, they are still in the job's manifest."""
+    """Record the cursors of a job that has ended. If this fails, the job's manifest still contains them."""
     try:
         found = storage.get_manifest(job_id)
         manifest = None if found is None else Manifest.from_bytes(found.body)
@@ -113,7 +113,7 @@ def note_end(storage: CheckpointStorage, job_id: str) -> None:
 
 
 def state_name(raw: RawJob, name: str | None) -> str:
-    """Return the name of the job's state; ``name`` replaces the one in the job file. Require a job name."""
+    """Return ``name``, or the state name in the job file; raise an error if the job has no name."""
     own = raw.env[JOB_NAME] if raw.env.is_set(JOB_NAME) else None
     found = raw.env[STATE_NAME] or name or own
     if not found:
@@ -125,9 +125,9 @@ def state_name(raw: RawJob, name: str | None) -> str:
 
 
 def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> str | None:
-    """Return the ID of the unfinished incremental job of the same name; ``None`` if there is none.
+    """Return the ID of the unfinished incremental job with the same name; ``None`` if none exists.
 
-    A new start continues that job: its increment is fixed, and part of it may already be written.
+    A new start resumes that job, because its increment is fixed and may already be partly written.
     """
     sources = (block.block for block in raw.blocks if block.kind is Kind.SOURCE)
     if not any(entry.key == INCREMENTAL.key for source in sources for entry in source):
@@ -138,7 +138,7 @@ def job_to_go_on_with(raw: RawJob, engine: EngineConfig, name: str | None) -> st
 
 
 class IncrementalRun:
-    """Increments of one run of a job; does nothing for a job without increments."""
+    """Increments that one run of a job reads. Does nothing for a job without increments."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, raw: RawJob, name: str | None) -> None:
         self._storage = storage
@@ -150,7 +150,7 @@ class IncrementalRun:
         """One sentence for each source."""
 
     def planned(self, job: PlannedJob, stored_job: Manifest | None) -> PlannedJob:
-        """Return the job with its windows applied to its sources; ``stored_job`` is its manifest if it is resumed."""
+        """Return the job with windows set for its sources; ``stored_job`` is its manifest if it is resumed."""
         sources = _incremental(job)
         if stored_job is not None:
             return self._again(job, sources, stored_job)
@@ -203,7 +203,7 @@ class IncrementalRun:
     def begin(self) -> None:
         """Record the newly claimed job as the latest job of this state, before any row is read.
 
-        If another process was first, remove the claim of this one, and raise ``UsageError``.
+        If another process did so first, withdraw the claim and raise ``UsageError``.
         """
         if self._state is None:
             return

@@ -1,7 +1,7 @@
-"""Decide from which checkpoint each pipeline of a restored job starts, before any of them starts.
+"""Decide which checkpoint each pipeline of a restored job starts from, before any of them starts.
 
-``checkpoint.decisions`` checks the checkpoints, again at each start. This module collects all reasons for a rejection
-in one message, and all notes for the user.
+``checkpoint.decisions`` makes the decision, and repeats it at each start. This module collects all reasons for a
+rejection in one message, and all notes for the user.
 """
 
 from collections.abc import Mapping
@@ -42,13 +42,13 @@ _READERS = 8
 
 @frozen(kw_only=True)
 class Restoration:
-    """Checkpoints from which the pipelines of a restored job start."""
+    """Checkpoints that the pipelines of a restored job start from."""
 
     manifest: Manifest
     """Next version of the manifest."""
 
     requests: Mapping[int, RestoreRequest] = field(factory=dict)
-    """Restore requests by pipeline; without one, a pipeline continues from its latest checkpoint."""
+    """Restore requests by pipeline; a pipeline without a request resumes from its latest checkpoint."""
 
     notes: tuple[str, ...] = ()
     """Notes for the user, one sentence each."""
@@ -57,10 +57,10 @@ class Restoration:
 def restoration(
     storage: CheckpointStorage, job_id: str, job: PlannedJob, stored: Manifest, restore: Restore, *, since: int
 ) -> Restoration:
-    """Decide from which checkpoint each pipeline starts; ``since`` is the first epoch that this process may claim.
+    """Decide which checkpoint each pipeline starts from; ``since`` is the first epoch that this process may claim.
 
     Raises:
-        UsageError: Part of the request is impossible; the message lists every such part.
+        UsageError: A part of the request is impossible; the message lists every such part.
     """
     return _Restoring(storage, job_id, job, stored, restore, since).decide()
 
@@ -129,7 +129,7 @@ class _Restoring:
         return self._listings.get(number, PipelineListing())
 
     def _look_at(self, asked: Mapping[int, Asked]) -> None:
-        """Read the base of each pipeline with changed vertices or a requested rewind."""
+        """Check the checkpoint of each pipeline with changed vertices or a request to restore an older one."""
         bases: dict[int, Base] = {}
         for number in sorted(asked.keys() | self._changed()):
             request = RestoreRequest(ref=asked[number].ref if number in asked else None, rewind=Rewind.ACCEPTED)
@@ -144,7 +144,7 @@ class _Restoring:
             self._judge(self._pipelines[number], base, asked.get(number), read)
 
     def _changed(self) -> set[int]:
-        """Return the pipelines that lost a source or a sink, or have a sink with different options."""
+        """Return the pipelines that lost a source or a sink, or that have a sink with changed options."""
         lost = {self._stored.seats[name].pipeline for name in self._job.dropped} & self._pipelines.keys()
         return lost.union(number for number, each in self._pipelines.items() if self._bound.has_changed(each))
 
@@ -156,7 +156,7 @@ class _Restoring:
         return None if latest is None else self._states(latest)
 
     def _states(self, info: CheckpointInfo) -> VertexStates | str:
-        """Return the states, or the reason why they are unreadable."""
+        """Return the states in a checkpoint, or the reason why they cannot be read."""
         try:
             state = self._storage.load(info)
             return "it was removed in the meantime" if state is None else codec.decode(state.states)
@@ -221,7 +221,7 @@ class _Restoring:
     def _require_bound(
         self, which: str, pipeline: PlannedPipeline, base: Base, asked: Asked | None, states: VertexStates
     ) -> None:
-        """Require that staged output keeps its original target, and that the sinks can find their published output."""
+        """Require that staged output keeps its target, and that a rollback can find the published output."""
         now = asked is not None and asked.rewind == "retracted"
         back_to = base.ref if now else states.retracting
         if back_to is not None:
@@ -233,7 +233,7 @@ class _Restoring:
             self._problems += [f"{which}: {each}" for each in self._bound.strays(pipeline, states)]
 
     def _is_published(self, base: Base) -> bool:
-        """Return True if all sink output in the base is known to be published."""
+        """Return True if all output of the sinks in a checkpoint is known to be published."""
         settled = base.cut is not None and base.cut.epoch < self._stored.settled_below
         return settled or self._stored.ended is not None or base.is_published
 
@@ -255,11 +255,11 @@ class _Restoring:
                 self._problems.append(f"{which} cannot be restored: {error}")
 
     def _may_drop(self, number: int) -> bool:
-        """Return True if state may be dropped: allowed now, or earlier while the latest state may still contain it."""
+        """Return True if the user allowed dropping state of the pipeline, now or at an earlier start."""
         return self._restore.allow_non_restored_state or number in self._dropped_before
 
     def _refuse_what_waits(self) -> None:
-        """Reject dropping a pipeline with staged, unpublished output: the output would be lost."""
+        """Reject dropping a pipeline with staged output that is unpublished, because it would be lost."""
         given_up = {self._stored.seats[name].pipeline for name in self._job.dropped} - self._pipelines.keys()
         for number in sorted(given_up):
             latest = self._latest(number)
@@ -286,14 +286,14 @@ class _Restoring:
 
 
 def _acted(pipeline: PlannedPipeline, newest: VertexStates | str) -> frozenset[str]:
-    """Return the sinks that have applied their save modes, even after the base; all if the state is unreadable."""
+    """Return the sinks that have already applied their save modes; all sinks if the state is unreadable."""
     if isinstance(newest, str):
         return frozenset(sink.name for sink in pipeline.sinks)
     return frozenset(name for name, sink in newest.sinks.items() if not sink.save_mode_pending)
 
 
 def _published(states: VertexStates) -> int:
-    """Return the number of rows in the targets once the checkpoint with these states is complete and published."""
+    """Return the number of rows in the targets once all output of a checkpoint is published."""
     return sum(
         sink.rows_committed + sum(committable.rows for committable in sink.uncommitted)
         for sink in states.sinks.values()
