@@ -1,4 +1,4 @@
-"""Parts that all sources of change data capture share: choice of tables, chunks of a snapshot, rows of the log.
+"""Shared parts of the sources for change data capture: choice of tables, chunks of a snapshot, changed rows.
 
-Each source has its own code for the log and the marks of snapshots.
+Each source has its own log reader and its own snapshot marks.
 """

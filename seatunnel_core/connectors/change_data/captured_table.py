@@ -1,4 +1,4 @@
-"""Tables that a job captures: their columns, keys and chunks."""
+"""Description of captured tables: their columns, keys and chunks."""
 
 from collections.abc import Collection
 from typing import Any
@@ -26,20 +26,20 @@ def captured_table(
     columns: Collection[str] | None = None,
     rules: ColumnRules = EVERY_COLUMN,
 ) -> Found:
-    """Return a table with its columns in the log, read as the ``Jdbc`` source reads it.
+    """Return a table with the columns that its log contains, as the ``Jdbc`` source reads it.
 
     Args:
         dialect: The database.
         connection: A connection of its pool.
-        path: Path of the table, as the dialect reads it.
+        path: Path of the table, in the form of the dialect.
         options: Options of ``Jdbc``, from ``jdbc_options``.
-        configured: Its entry of ``table-names-config``.
-        columns: Columns in the log; ``None`` for all columns that the database does not compute.
+        configured: Entry of the table in ``table-names-config``.
+        columns: Columns in the log; ``None`` for all columns except generated ones.
         rules: Choice of the columns.
 
     Raises:
-        SourceError: It does not exist, has no key, a part of its key is not selected, or a configured column does not
-            exist or is not part of the key.
+        SourceError: The table does not exist or has no key, a part of its key is not selected, or a configured column
+            does not exist or is not part of the key.
     """
     own = {option.key: options[option] for option in options.declared if options.is_set(option)}
     own[jdbc.TABLE_PATH.key] = ".".join(path)
@@ -68,10 +68,10 @@ def captured_table(
 
 
 def _divided_by_key(found: Found, configured: str | None) -> Found:
-    """Set the split column to a part of the key, or to none.
+    """Set the split column to a column of the key, or to none.
 
-    An update that moves a row to another chunk must change its key. Otherwise its deletion from one chunk would delete
-    it from the other one, too.
+    Chunks must be divided by the key, so that an update never moves a row to another chunk without changing its key.
+    Otherwise, deleting the row from one chunk would also delete it from the other one.
 
     Raises:
         SourceError: The configured split column is not part of the key.

@@ -1,4 +1,4 @@
-"""Rows of a chunk as batches of a source, and the report of its mark."""
+"""Rows of a chunk as batches of a source, and the report of the chunk's mark."""
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -11,20 +11,20 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.rows.batch import unlogged
 
 ChunkRows = Generator[Fetched, None, object]
-"""Batches of the rows of a chunk; the generator returns the mark, and the source can parse its ``str``."""
+"""Generator that yields the rows of a chunk and returns the mark, which the source can parse from its ``str``."""
 
 
 def chunk_batches(
     found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext, rules: ColumnRules
 ) -> Iterator[Batch]:
-    """Yield the rows of a chunk that the filter keeps, and then report ``{"chunk": number, "mark": …}`` as a fact.
+    """Yield the filtered rows of a chunk, and then report ``{"chunk": number, "mark": …}`` as a fact.
 
     Args:
         found: The table.
         rows: The rows. The generator is closed at the end, because it holds a connection.
         number: Number of the chunk in the cursor of the source.
         where: The database and the chunk, for messages.
-        context: Determines whether rows with misfits are skipped.
+        context: Determines whether rows with unrepresentable values are skipped.
         rules: Filter of the rows, and masked columns, which messages do not show.
     """
     with closing(_reported(rows, number, context)) as reported:

@@ -15,7 +15,7 @@ from seatunnel_core.connectors.jdbc.databases.dialect import Asking, Dialect
 from seatunnel_core.connectors.jdbc.order import OWN, quoted
 
 _AT_ONCE = 500
-"""Number of keys in one statement."""
+"""Maximum number of keys in a statement."""
 
 
 def intervals_of(
@@ -29,19 +29,19 @@ def intervals_of(
     *,
     literal: Callable[[Any], str] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return for each key the index of its interval: the number of bounds less than or equal to it.
+    """Return for each key the number of bounds that are less than or equal to it, which is the index of its chunk.
 
-    Integers are compared here; all other keys by the database, as in the SELECT of a chunk.
+    Integers are compared locally, and all other keys by the database, as in the SELECT of a chunk.
 
     Args:
         dialect: The database.
         ask: Runs a statement and returns its rows; called only if the database must compare.
-        relation: The table, as an expression after FROM: its column determines the collation.
+        relation: The table, as an expression after FROM. Its column determines the collation.
         column: The split column.
-        order: Key in ``dialect.orders`` of the order of the bounds.
-        bounds: Lower bounds of all chunks but the first, in that order.
+        order: Key of the sort order of the bounds in ``dialect.orders``.
+        bounds: Lower bounds of all chunks except the first one, in that order.
         keys: Values of the column. Null belongs to the first chunk.
-        literal: Returns the SQL literal of a value of the column; by default its string in quotes.
+        literal: Returns the SQL literal of a value; by default, the value as a quoted string.
     """
     if not bounds:
         return np.zeros(len(keys), np.int64)
@@ -67,7 +67,7 @@ def intervals_of(
 
 
 def key_text(value: Any) -> str:
-    """Return a value of a key as databases write it."""
+    """Return a key value as databases format it."""
     if isinstance(value, bytes):
         return "\\x" + value.hex()
     if isinstance(value, datetime):

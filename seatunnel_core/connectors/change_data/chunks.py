@@ -1,7 +1,7 @@
-"""Chunks of tables: ranges of keys that are read separately.
+"""Chunks of tables: key ranges that are read separately.
 
-A cursor contains only the start of the next chunk. Later chunks may differ after a restart, but together they always
-cover the remaining keys.
+A cursor only contains the start of the next chunk. The later chunks may differ after a restart, but together they
+always cover the remaining keys.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from seatunnel_core.connectors.jdbc.reading import Found
 from seatunnel_core.connectors.jdbc.splitting import Divided, Piece, condition
 
 ROW_BYTES = 100
-"""Estimated size of a row in bytes. The weight of a split only influences how splits are packed into units."""
+"""Estimated size of a row in bytes. The weight of a split only affects how splits are grouped into work units."""
 
 
 @frozen(kw_only=True)
@@ -27,10 +27,10 @@ class ChunkStart:
     """Index of the table."""
 
     order: str = OWN
-    """Key in ``Dialect.orders`` of the order of ``low``."""
+    """Key of the sort order of ``low`` in ``Dialect.orders``."""
 
     low: str | None = None
-    """Lower bound of the next chunk; ``None`` for the first chunk of the table."""
+    """Lower bound of the next chunk; ``None`` for the first chunk of a table."""
 
     def record(self) -> dict[str, Any]:
         """Return the start as JSON values."""
@@ -45,7 +45,7 @@ class ChunkStart:
 
 @frozen(kw_only=True)
 class Chunk:
-    """A range of keys of a table."""
+    """A key range of a table."""
 
     table: int
     """Index of the table."""
@@ -53,36 +53,38 @@ class Chunk:
     found: Found = field(repr=False)
     piece: Piece
     next: ChunkStart
-    """Start of the chunk after it."""
+    """Start of the following chunk."""
 
     def body(self) -> dict[str, Any]:
-        """Return the part of a split's body that ``Found.statement`` needs for the SELECT."""
+        """Return the part of the split's body from which ``Found.statement`` builds the SELECT."""
         column = "" if self.found.split_column is None else self.found.split_column.name
         return {"table": self.found.reading.name, "column": column, **self.piece.body()}
 
 
 @define
 class Chunks:
-    """Chunks of the tables, computed table by table when needed."""
+    """Chunks of the tables, computed on demand table by table."""
 
     _tables: Sequence[Found]
     _table: int = field(default=-1, init=False)
     _pieces: list[Piece] = field(factory=list, init=False)
-    """Chunks of the current table that were not returned yet."""
+    """Remaining chunks of the current table."""
 
     taken: dict[int, int] = field(factory=dict, init=False)
     """Number of returned chunks of each table."""
 
     sizes: dict[int, int | None] = field(factory=dict, init=False)
-    """Number of chunks of each table from the first returned one on; ``None`` while it is unknown."""
+    """Number of chunks of each table, counted from the first returned one; ``None`` while it is unknown."""
 
     def take(self, start: ChunkStart, most: int, connection: Any) -> tuple[list[Chunk], ChunkStart]:
-        """Return the next chunks, and the start after them. At the end its table is the number of tables.
+        """Return the next chunks, and the start of the chunk after them.
+
+        After the last chunk, the table index of that start is the number of tables.
 
         Args:
             start: The start that the last call returned, or a stored one.
             most: Maximum number of chunks.
-            connection: A connection of the pool of the tables' dialect.
+            connection: A connection from the pool of the tables' dialect.
         """
         taken: list[Chunk] = []
         while len(taken) < most and start.table < len(self._tables):
@@ -99,14 +101,14 @@ class Chunks:
         return taken, start
 
     def _count(self, table: int, returned: int) -> None:
-        """Count returned chunks of the current table, and drop them."""
+        """Count the returned chunks of the current table, and remove them."""
         self.taken[table] = self.taken.get(table, 0) + returned
         is_whole = self._pieces[-1].high is None
         self.sizes[table] = self.taken[table] + len(self._pieces) - returned if is_whole else None
         del self._pieces[:returned]
 
     def _require_pieces(self, found: Found, start: ChunkStart, connection: Any) -> None:
-        """Divide the rest of a table, unless it is already divided from the start on."""
+        """Divide the rest of a table into chunks, unless this was already done from the same start."""
         first = self._pieces[0] if self._pieces else None
         if self._table == start.table and first is not None and (first.order, first.low) == (start.order, start.low):
             return
@@ -114,7 +116,7 @@ class Chunks:
 
 
 def divided_from(found: Found, start: ChunkStart, connection: Any) -> list[Piece]:
-    """Divide the rows of a table from a start on; there is always at least one piece."""
+    """Divide the rows of a table from a start into at least one chunk."""
     column, dialect = found.split_column, found.reading.dialect
     if column is None:
         return [Piece()]
@@ -141,7 +143,7 @@ def divided_from(found: Found, start: ChunkStart, connection: Any) -> list[Piece
 
 
 def _rows(found: Found, where: str, connection: Any) -> int:
-    """Return the number of rows to divide, estimated if the database can."""
+    """Return the number of rows to divide, estimated if the database supports it."""
     reading = found.reading
     assert reading.path is not None, "a captured table has a path"
     estimated = None if where else reading.dialect.estimated_rows(connection, reading.path)

@@ -1,4 +1,4 @@
-"""Selected and masked columns of captured tables, and filters of their rows, from the options."""
+"""Rules from the options: selected and masked columns of captured tables, and row filters."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 INCLUDED, EXCLUDED = "column.include.list", "column.exclude.list"
 _OF_COLUMNS = re.compile(r"column\.(mask|truncate|include|exclude|whitelist|blacklist)\b.*", re.DOTALL)
-"""Properties of Debezium that choose or change columns. To ignore one would emit values that the user hides."""
+"""Debezium properties that select or change columns. Ignoring one would emit values that the user wants to hide."""
 
 _ASTERISKS = re.compile(r"column\.mask\.with\.(\d{1,5})\.chars")
 _TRUNCATION = re.compile(r"column\.truncate\.to\.(\d{1,9})\.chars")
@@ -41,50 +41,50 @@ _Entry = TypeVar("_Entry")
 
 @frozen(kw_only=True)
 class MaskRule:
-    """A mask, and the columns that it applies to."""
+    """A mask with the columns to which it applies."""
 
     shown: str
-    """Property that declares it, without a salt."""
+    """Debezium property that declares the mask, without the salt."""
 
     columns: tuple[re.Pattern[str], ...]
-    """Patterns of the whole names of these columns."""
+    """Patterns that match full column names."""
 
     mask: Mask
 
     def matches(self, name: str) -> bool:
-        """Return True if the mask applies to the column with a name."""
+        """Return True if the mask applies to a column with this full name."""
         return any(each.fullmatch(name) for each in self.columns)
 
     @property
     def recorded(self) -> str:
-        """Text by which a change of the mask is recognized, also of its salt."""
+        """Text that changes whenever the mask or its salt changes."""
         return f"{self.shown}{self.mask.fingerprint}"
 
 
 @frozen(kw_only=True)
 class ColumnRules:
-    """Choice and masks of the columns of all tables. Columns are named as by Debezium: with the path of their table."""
+    """Selected and masked columns of all tables. As in Debezium, a full column name contains the path of the table."""
 
     listed: tuple[tuple[TablePath, frozenset[str]], ...] = ()
-    """Selected columns of single tables, by path or the end of a path."""
+    """Selected columns of single tables, by the table's path or the end of its path."""
 
     filters: tuple[tuple[TablePath, RowFilter], ...] = ()
-    """Filters of the rows of single tables, likewise."""
+    """Row filters of single tables, by the table's path or the end of its path."""
 
     included: tuple[re.Pattern[str], ...] = ()
-    """Patterns of the whole names of selected columns; empty to select all."""
+    """Patterns for full names of selected columns; empty to select all."""
 
     excluded: tuple[re.Pattern[str], ...] = ()
     masks: tuple[MaskRule, ...] = field(default=(), repr=False)
     _by_column: dict[str, MaskRule | None] = field(factory=dict, init=False, eq=False, repr=False)
-    """Masks by the whole name of a column, so that patterns are matched once."""
+    """Cache of masks by full column name."""
 
     @classmethod
     def of(cls, options: Options) -> "ColumnRules":
         """Return the rules in the options.
 
         Raises:
-            UsageError: A property is invalid or not supported, or two contradict each other.
+            UsageError: A property is invalid or not supported, or two properties contradict each other.
         """
         entries: Sequence[Options] = options[TABLE_CONFIG] or ()
         listed = ((parts_of(each[CONFIGURED_TABLE]), each[CONFIGURED_COLUMNS]) for each in entries)
@@ -101,11 +101,11 @@ class ColumnRules:
         )
 
     def restricts(self, path: TablePath) -> bool:
-        """Return True if some columns of a table may not be selected."""
+        """Return True if the rules may exclude columns of a table."""
         return bool(self.included or self.excluded) or self._listed(path) is not None
 
     def selects(self, path: TablePath, column: str) -> bool:
-        """Return True if a column is selected; a later column of the table may be, too."""
+        """Return True if a column is selected. The column need not exist yet."""
         listed, name = self._listed(path), _name(path, column)
         if listed is not None and column not in listed:
             return False
@@ -114,10 +114,10 @@ class ColumnRules:
         return not any(each.fullmatch(name) for each in self.excluded)
 
     def selection(self, found: Found) -> Found:
-        """Return a table with its selected columns only, and with the part of its filter that the server can check.
+        """Return a table with only its selected columns, and with the part of its filter that the server can evaluate.
 
         Raises:
-            SourceError: A listed column does not exist, or a column of the key or the filter is not selected.
+            SourceError: A listed column does not exist, or a column of the key or of the filter is not selected.
         """
         path = path_of(found)
         for name in self._listed(path) or ():
@@ -141,7 +141,7 @@ class ColumnRules:
         """Check that each mask can be applied to all of its columns.
 
         Raises:
-            SourceError: A mask applies to a key column or to one of an unsupported type, or a column has two masks.
+            SourceError: A mask applies to a key column or to an unsupported type, or a column has two masks.
         """
         for found in tables:
             for column in found.columns:
@@ -156,7 +156,7 @@ class ColumnRules:
                     raise SourceError(f"{where}: {rules[0].shown} cannot be applied: {problem}")
 
     def require_matched(self, tables: Sequence[Found]) -> None:
-        """Raise ``SourceError`` if a pattern matches no column; not for resumed jobs, which may have lost it."""
+        """Raise SourceError if a pattern matches no column. For new jobs only, because columns may be dropped later."""
         every = _names(tables, lambda found: (*found.columns, *(found.table.columns if found.table else ())))
         for name, patterns in ((INCLUDED, self.included), (EXCLUDED, self.excluded)):
             for each in patterns:
@@ -169,14 +169,14 @@ class ColumnRules:
                     raise _unmatched(each, rule.shown, "selected column")
 
     def require_masks_kept(self, found: Found, former: Collection[str]) -> None:
-        """Check that a renamed column did not lose its mask.
+        """Check that no renamed column lost its mask.
 
         Args:
             found: A table with changed columns.
-            former: Names of its columns before.
+            former: Names of the columns before the change.
 
         Raises:
-            SourceChangedError: A column with a mask was removed, and a column without one was added.
+            SourceChangedError: A masked column was removed, and a column without a mask was added.
         """
         now, masked = {column.name for column in found.columns}, self.masked_columns(found)
         removed = [name for name in former if name not in now and self._mask(path_of(found), name) is not None]
@@ -189,7 +189,7 @@ class ColumnRules:
             )
 
     def shown(self, found: Found) -> Found:
-        """Return a table with the types of its emitted rows: masked columns are text."""
+        """Return a table with the types of its emitted rows, in which masked columns are text."""
         masks = self._masks(found)
         columns = (
             evolve(column, arrow=pa.string(), declared="text") if column.name in masks else column
@@ -198,11 +198,11 @@ class ColumnRules:
         return evolve(found, columns=tuple(columns)) if masks else found
 
     def row_filter(self, found: Found) -> RowFilter | None:
-        """Return the filter of a table; ``None`` if all rows are captured."""
+        """Return the row filter of a table; ``None`` if all rows are captured."""
         return _of_table(self.filters, path_of(found))
 
     def kept_rows(self, rows: Fetched, found: Found) -> Fetched:
-        """Return the rows that the filter of a table keeps, without the values of masked columns in messages."""
+        """Apply the row filter of a table, and remove the values of masked columns from messages about its rows."""
         row_filter, masked = self.row_filter(found), self.masked_columns(found)
         misfits = {number: misfit.hiding(masked) for number, misfit in rows.misfits.items()}
         if row_filter is None:
@@ -215,16 +215,16 @@ class ColumnRules:
         )
 
     def kept_changes(self, changes: Changes, found: Found, where: str, remedy: str) -> Flags | None:
-        """Return which changed rows the filter of a table keeps; ``None`` for all.
+        """Return a mask of the changed rows that pass the filter of a table; ``None`` for all rows.
 
         Args:
-            changes: Rows as they were logged.
+            changes: The logged rows.
             found: The table.
             where: Position in the log, for messages.
             remedy: How to make the log contain all columns of changed rows.
 
         Raises:
-            SourceError: The log does not have a value that the filter needs.
+            SourceError: The log does not contain a value that the filter needs.
         """
         row_filter = self.row_filter(found)
         if row_filter is None:
@@ -238,16 +238,16 @@ class ColumnRules:
         return row_filter.met(changes.rows, changes.misfits)
 
     def recorded(self, found: Found) -> dict[str, str]:
-        """Return the filter of a table and all masks, with digests of salts, to recognize a change of the options.
+        """Return the filter of a table and all masks, with digests of salts, to detect changed options.
 
-        Masks are recorded as the user wrote them, because the columns of the table may change.
+        Masks are recorded as written in the options, because the columns of the table may change.
         """
         return self._recorded_filter(found) | {
             rule.recorded: ", ".join(each.pattern for each in rule.columns) for rule in self.masks
         }
 
     def recorded_by_column(self, found: Found) -> dict[str, str]:
-        """Return the filter and the masks of the columns of a table, as earlier versions recorded them."""
+        """Return the filter of a table and the masks of its columns in the format of earlier versions."""
         return self._recorded_filter(found) | {name: rule.recorded for name, rule in self._masks(found).items()}
 
     def _recorded_filter(self, found: Found) -> dict[str, str]:
@@ -255,7 +255,7 @@ class ColumnRules:
         return {} if row_filter is None else {"": row_filter.text}
 
     def masked(self, batch: Batch, found: Found) -> Batch:
-        """Return rows of a table with its masks applied."""
+        """Apply the masks to the rows of a table."""
         masks = self._masks(found)
         if not masks:
             return batch
@@ -271,7 +271,7 @@ class ColumnRules:
         return self._masks(found).keys()
 
     def _masks(self, found: Found) -> Mapping[str, MaskRule]:
-        """Return the masks of a table by column."""
+        """Return the masks of a table by column name."""
         if not self.masks:
             return {}
         masks = {column.name: self._mask(path_of(found), column.name) for column in found.columns}
@@ -285,12 +285,12 @@ class ColumnRules:
         return self._by_column[name]
 
     def _listed(self, path: TablePath) -> frozenset[str] | None:
-        """Return the columns of the table's entry in ``table-names-config``; ``None`` without one."""
+        """Return the columns that ``table-names-config`` lists for a table; ``None`` if it lists none."""
         return _of_table(self.listed, path)
 
 
 def _of_table(entries: Sequence[tuple[TablePath, _Entry]], path: TablePath) -> _Entry | None:
-    """Return the entry of a table, whose path or the end of it is given."""
+    """Return the entry for a table by its full path or the end of its path; ``None`` if there is none."""
     for written, entry in entries:
         parts = min(len(written), len(path))
         if written[-parts:] == path[-parts:]:
@@ -309,7 +309,7 @@ def path_of(found: Found) -> TablePath:
 
 
 def is_rule(name: str) -> bool:
-    """Return True if a property of Debezium chooses or changes columns."""
+    """Return True if a Debezium property selects or changes columns."""
     return _OF_COLUMNS.fullmatch(name) is not None
 
 
@@ -318,7 +318,7 @@ def _name(path: TablePath, column: str) -> str:
 
 
 def _names(tables: Sequence[Found], columns: Callable[[Found], Sequence[Column]]) -> list[str]:
-    """Return the whole names of columns of tables."""
+    """Return the full names of the columns of tables."""
     return [_name(path_of(found), column.name) for found in tables for column in columns(found)]
 
 
@@ -327,7 +327,7 @@ def _unmatched(pattern: re.Pattern[str], rule: str, what: str) -> SourceError:
 
 
 def _patterns(name: str, written: str) -> tuple[re.Pattern[str], ...]:
-    """Return comma-separated regular expressions for whole names."""
+    """Parse a comma-separated list of regular expressions for full names."""
     parts = (part.strip() for part in re.split(r"(?<!\\),", written))
     try:
         found = tuple(re.compile(part, re.IGNORECASE) for part in parts if part)

@@ -1,7 +1,7 @@
-"""Columns of captured tables in Debezium's messages, by the declared types of the databases.
+"""Columns of captured tables in Debezium's messages, by the column types of the databases.
 
-The Arrow type of a column determines its representation in messages, which is Debezium's default. The metadata of its
-field contains the name of Debezium's logical type.
+The Arrow type of a column determines its representation in messages, which is Debezium's default. The field metadata
+contains the name of Debezium's logical type.
 """
 
 import re
@@ -31,11 +31,11 @@ _NAMES = {
     },
 }
 _MS_DIGITS = 3
-"""Maximum number of fractional digits of a time that Debezium writes in milliseconds."""
+"""Maximum number of fractional digits of a time that Debezium represents in milliseconds."""
 
 
 def message_schema(found: Found, connector: str) -> TableSchema:
-    """Return the schema of a table for its messages; ``connector`` is ``mysql``, ``mariadb`` or ``postgresql``."""
+    """Return the message schema of a table; ``connector`` is ``mysql``, ``mariadb`` or ``postgresql``."""
     schema = found.schema()
     fields = [
         _field(column, connector).with_nullable(column.name not in schema.primary_key)
@@ -94,7 +94,7 @@ def _of_postgres(column: Column) -> pa.DataType:
 
 
 def _unit(digits: int) -> str:
-    """Return the time unit for a number of fractional digits, because messages show as many."""
+    """Return the Arrow time unit for a number of fractional digits. It determines the digits shown in messages."""
     return "us" if digits > _MS_DIGITS else "ms" if digits else "s"
 
 
@@ -104,6 +104,6 @@ def _word(column: Column) -> str:
 
 
 def _digits(column: Column, default: int) -> int:
-    """Return the number of fractional digits of a time."""
+    """Return the number of fractional digits of a time type."""
     found = re.search(r"\((\d+)\)", column.declared)
     return int(found[1]) if found else default

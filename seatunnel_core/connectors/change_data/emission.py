@@ -1,4 +1,4 @@
-"""Form in which a source emits captured rows: masked, and as rows or as messages."""
+"""Output format of captured rows: with masks applied, as rows or as Debezium messages."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,25 +16,25 @@ from seatunnel_core.connectors.jdbc.reading import Found
 
 @frozen(kw_only=True)
 class Emission:
-    """Masks and encoding of the rows of a source; picklable."""
+    """Masks and output format of the rows of a source; picklable."""
 
     rules: ColumnRules = EVERY_COLUMN
     messages: Messages | None = None
-    """Encoder of the rows; ``None`` to emit them as they are."""
+    """Encoder of Debezium messages; ``None`` to emit rows."""
 
     notes: tuple[str, ...] = field(default=(), repr=False)
     """Notes for users about properties without effect."""
 
     @classmethod
     def of(cls, options: Options, connector: str) -> "Emission":
-        """Return the form in the options.
+        """Return the masks and the output format in the options.
 
         Args:
             options: The options of the source.
             connector: ``mysql``, ``mariadb`` or ``postgresql``.
 
         Raises:
-            UsageError: An option has a value that is not allowed.
+            UsageError: An option has an invalid value.
         """
         messages, notes = Messages.of(options, connector), tuple(ignored_properties(options))
         return cls(rules=ColumnRules.of(options), messages=messages, notes=notes)
@@ -44,26 +44,26 @@ class Emission:
         return tuple(self.rules.shown(each).schema() for each in tables) if self.messages is None else (TABLE,)
 
     def require_supported(self, tables: Sequence[Found]) -> None:
-        """Raise ``SourceError`` if masks cannot be applied to tables, or messages cannot represent them."""
+        """Raise SourceError if a mask cannot be applied to the tables, or messages cannot represent their rows."""
         self.rules.require_valid(tables)
         if self.messages is not None:
             self.messages.require_supported([self.rules.shown(each) for each in tables])
 
     def require_matched(self, tables: Sequence[Found]) -> None:
-        """Raise ``SourceError`` if a pattern of a new job matches no column of the tables."""
+        """Raise SourceError if a pattern of a new job matches no column of the tables."""
         self.rules.require_matched(tables)
 
     def fitted(self, found: Found, rows: ChunkRows, number: int, where: str, context: ReadContext) -> Iterator[Batch]:
-        """Yield the rows of a chunk for ``chunk``, and then report its mark; see ``chunk_batches``."""
+        """Return the batches of a chunk for ``chunk``, and then report its mark; see ``chunk_batches``."""
         return chunk_batches(found, rows, number, where, context, self.rules)
 
     def chunk(self, batches: Iterator[Batch], found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:
-        """Yield the rows of a chunk.
+        """Yield the rows of a chunk in the output format.
 
         Args:
-            batches: The rows as ``fitted`` yields them.
-            found: Their table.
-            where: The block ``source`` of their messages, without ``ts_ms``.
+            batches: The rows, from ``fitted``.
+            found: The table.
+            where: The ``source`` block of the messages, without ``ts_ms``.
         """
         for batch in batches:
             masked = self.rules.masked(batch, found)
@@ -73,12 +73,12 @@ class Emission:
                 yield from self.messages.snapshot(masked, self.rules.shown(found), where)
 
     def changes(self, batch: Batch, found: Found, where: Callable[[], Sequence[Mapping[str, Any]]]) -> Iterator[Batch]:
-        """Yield changed rows.
+        """Yield changed rows in the output format.
 
         Args:
-            batch: The rows as they were logged.
-            found: Their table.
-            where: Returns the block ``source`` of the message of each row.
+            batch: The logged rows.
+            found: The table.
+            where: Returns the ``source`` block of the message for each row.
         """
         masked = self.rules.masked(batch, found)
         if self.messages is None:

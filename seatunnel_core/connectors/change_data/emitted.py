@@ -1,4 +1,4 @@
-"""Changed rows of a log as batches of a source."""
+"""Changed rows from a log as batches of a source."""
 
 from collections.abc import Collection, Mapping
 from typing import Protocol
@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def both(one: Flags | None, other: Flags | None) -> Flags | None:
-    """Return True where both flags are true; ``None`` means that all flags are true."""
+    """Combine two masks with a logical AND. ``None`` means that all values are true."""
     if one is None or other is None:
         return other if one is None else one
     joined: Flags = one & other
@@ -27,19 +27,19 @@ def both(one: Flags | None, other: Flags | None) -> Flags | None:
 
 
 class Changes(Protocol):
-    """Changed rows of a table, as the decoders of the logs return them."""
+    """Changed rows of a table, as decoded from a log."""
 
     @property
     def rows(self) -> pa.RecordBatch:
-        """Rows in the order of the log. Absent values are null."""
+        """Rows in log order. Absent values are null."""
 
     @property
     def kinds(self) -> npt.NDArray[np.int8]:
-        """``RowKind`` of each row, as a number. The row after an update follows the row before it, if it has one."""
+        """``RowKind`` of each row, as a number. A logged ``UPDATE_BEFORE`` directly precedes its ``UPDATE_AFTER``."""
 
     @property
     def misfits(self) -> Mapping[int, Misfit]:
-        """Values by row index that rows cannot represent."""
+        """Unrepresentable values by row index."""
 
     @property
     def complete(self) -> bool:
@@ -55,7 +55,7 @@ class EmittedRows:
 
     batch: Batch
     numbers: npt.NDArray[np.int64]
-    """Index of each row of the batch among the changed rows."""
+    """Index of each emitted row among the changed rows."""
 
 
 def emitted(
@@ -70,22 +70,22 @@ def emitted(
 ) -> EmittedRows | None:
     """Return the rows to emit; ``None`` if there are none.
 
-    If only one row of an update is kept, because a chunk already contains the other one, the row before the update is
-    emitted as a deletion, and the row after it as an insertion.
+    If a chunk already contains one row of an update, only the other one is kept: the row before the update becomes a
+    deletion, or the row after it becomes an insertion.
 
     Args:
         changes: The rows, with the columns of the schema.
         keep: Mask of the rows to emit; ``None`` for all.
         schema: Schema of the table.
-        context: Determines whether rows with misfits are skipped.
+        context: Determines whether rows with unrepresentable values are skipped.
         where: Position in the log, for messages.
         remedy: How to make the log contain all columns of changed rows.
         origins: Time and position of each row.
-        masked: Columns with values that messages do not show.
+        masked: Columns with values that messages must not show.
 
     Raises:
-        RowError: Rows cannot represent a value, and the job does not skip such rows.
-        SourceError: A value of an inserted row, or of a key, is absent.
+        RowError: A value cannot be represented, and the job does not skip rows with errors.
+        SourceError: A value of an inserted row or of a key is absent.
     """
     kinds = changes.kinds
     if changes.misfits:
@@ -121,7 +121,7 @@ def _pairs(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
 
 
 def _with_lone_rows(kinds: npt.NDArray[np.int8], keep: Flags) -> npt.NDArray[np.int8]:
-    """Return the kinds of rows; an update of which only one row is kept becomes a deletion or an insertion."""
+    """Return the row kinds. If only one row of an update is kept, its kind becomes a deletion or an insertion."""
     before = _pairs(kinds)
     kinds = kinds.copy()
     kinds[before[keep[before] & ~keep[before + 1]]] = RowKind.DELETE
@@ -137,7 +137,7 @@ def _without_misfits(
     where: str,
     masked: Collection[str],
 ) -> Flags:
-    """Remove rows with misfits from the mask, always both rows of an update."""
+    """Remove rows with unrepresentable values from the mask, including the other row of an update."""
     kept = np.ones(len(changes.kinds), np.bool_) if keep is None else keep.copy()
     partner = {int(index): int(index) + 1 for index in _pairs(changes.kinds)}
     partner |= {after: before for before, after in partner.items()}
@@ -154,10 +154,7 @@ def _without_misfits(
 def _absent(
     changes: Changes, kinds: npt.NDArray[np.int8], keep: Flags | None, schema: TableSchema, where: str, remedy: str
 ) -> dict[str, Flags]:
-    """Return the masks of the absent values of new rows, by column.
-
-    Old rows need only their key.
-    """
+    """Return masks of the absent values in new rows, by column. Old rows only need their key."""
     found: dict[str, Flags] = {}
     if changes.complete:
         return found

@@ -1,4 +1,4 @@
-"""Times at which a log ended at certain positions; they determine the lag of a reader."""
+"""Times at which a log ended at certain positions. They determine the lag of a reader."""
 
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -9,18 +9,18 @@ class Ordered(Protocol):
     """A position in a log."""
 
     def __le__(self, other: Any, /) -> bool:
-        """Return True if it is not behind the other."""
+        """Return True if this position is not after the other one."""
 
 
 P = TypeVar("P", bound=Ordered)
 
 _MOST = 512
-"""Maximum number of known times. Above it, every second one is dropped, which makes lags less precise."""
+"""Maximum number of observations. Above it, every second one is removed, which makes the lag less precise."""
 
 
 @frozen
 class LogTimes(Generic[P]):
-    """Ends of a log with the times at which they were observed, the oldest first. Not empty."""
+    """Observed ends of a log with their times, the oldest first. Never empty."""
 
     _observed: tuple[tuple[P, int], ...]
 
@@ -30,7 +30,7 @@ class LogTimes(Generic[P]):
         return self._observed[-1][0]
 
     def and_one(self, end: P, at_ms: int) -> "LogTimes[P]":
-        """Add an end and its time, in milliseconds on the clock of the server."""
+        """Add an end of the log and the server's time, in milliseconds, at which it was observed."""
         before = self._observed
         if before[-1][0] == end:
             before = before[:-1]
@@ -39,15 +39,15 @@ class LogTimes(Generic[P]):
         return LogTimes((*before, (end, at_ms)))
 
     def since(self, position: P) -> "LogTimes[P]":
-        """Drop the times that are not needed for the lag of a reader at a position."""
+        """Remove the observations that are not needed for the lag of a reader at a position."""
         passed = sum(1 for end, _ in self._observed if end <= position)
         return LogTimes(self._observed[max(0, passed - 1) :])
 
     def lag_seconds(self, position: P, committed_ms: int = 0) -> float | None:
-        """Return the time since the log first had data after a position; ``None`` if it is unknown.
+        """Return the lag of a reader in seconds: the age of the first unread data. ``None`` if it is unknown.
 
         Args:
-            position: Position up to which the log is read.
+            position: Position up to which the log has been read.
             committed_ms: Time of the last commit before it, in milliseconds since 1970; 0 if it is unknown.
         """
         end, now_ms = self._observed[-1]

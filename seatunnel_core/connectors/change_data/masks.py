@@ -1,4 +1,4 @@
-"""Masks of columns, which replace values of a database before a source emits them."""
+"""Column masks, which replace values from a database before a source emits them."""
 
 from abc import ABC, abstractmethod
 from hashlib import sha256
@@ -10,25 +10,25 @@ from attrs import field, frozen
 
 
 class Mask(ABC):
-    """Replacement of the values of a column by strings. Null stays null."""
+    """Replaces the values of a column with strings. Null stays null."""
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the settings that the mask's name does not show; empty if there are none."""
+        """Digest of settings that the name of the mask does not contain, such as a salt; empty if there are none."""
         return ""
 
     @abstractmethod
     def problem(self, values: pa.DataType) -> str:
-        """Return which types the mask accepts; an empty string if it accepts this one."""
+        """Return a description of the supported types, or an empty string if the mask supports this type."""
 
     @abstractmethod
     def applied(self, values: pa.Array) -> pa.Array:
-        """Return the masked values, as strings."""
+        """Return the masked values as strings."""
 
 
 @frozen
 class Asterisks(Mask):
-    """A constant number of asterisks."""
+    """Replaces each value with a constant number of asterisks."""
 
     length: int
 
@@ -41,7 +41,7 @@ class Asterisks(Mask):
 
 @frozen
 class Truncation(Mask):
-    """The first characters of a text."""
+    """Truncates text to its first characters."""
 
     length: int
 
@@ -54,7 +54,7 @@ class Truncation(Mask):
 
 @frozen
 class SaltedHash(Mask):
-    """SHA-256 of the salt and the value, in hexadecimal digits, as version 2 of Debezium's hash."""
+    """SHA-256 of the salt and the value, in hexadecimal digits, like version 2 of Debezium's hash."""
 
     salt: str = field(repr=False)
 

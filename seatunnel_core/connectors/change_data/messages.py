@@ -1,4 +1,4 @@
-"""Captured rows as Debezium's messages: the output of a source with ``format = COMPATIBLE_DEBEZIUM_JSON``."""
+"""Debezium messages for captured rows: the output of a source with ``format = COMPATIBLE_DEBEZIUM_JSON``."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,21 +19,21 @@ from seatunnel_core.connectors.messages.debezium_envelopes import MESSAGES, Debe
 from seatunnel_core.rows.kind import RowKind
 
 TABLE = TableSchema(table="default.default", columns=MESSAGES)
-"""The one table of such a source, with SeaTunnel's name."""
+"""The only table of a source that emits messages, with SeaTunnel's name."""
 
 _SERVERS = ("topic.prefix", "database.server.name")
 _KEY_SCHEMAS, _VALUE_SCHEMAS = "key.converter.schemas.enable", "value.converter.schemas.enable"
 _TOMBSTONES = "tombstones.on.delete"
 _KNOWN = (*_SERVERS, _KEY_SCHEMAS, _VALUE_SCHEMAS, _TOMBSTONES)
 _MOST_ROWS = 2_000
-"""Maximum number of rows with messages in memory, because each message may contain the schema of its table."""
+"""Maximum number of rows encoded at once. It is low because each message may contain the schema of its table."""
 
 _NAMES = {
     "mysql": "mysql_binlog_source",
     "mariadb": "mariadb_binlog_source",
     "postgresql": "postgres_cdc_source",
 }
-"""Default names of the server, by connector."""
+"""Default server name by connector."""
 
 
 def _now_ms() -> int:
@@ -42,7 +42,7 @@ def _now_ms() -> int:
 
 @frozen(kw_only=True)
 class Messages:
-    """Encoder of the rows of a source; picklable."""
+    """Encoder of rows as Debezium messages; picklable."""
 
     form: DebeziumFormat
     now_ms: Callable[[], int] = field(default=_now_ms, repr=False)
@@ -69,7 +69,7 @@ class Messages:
         )
 
     def require_supported(self, tables: Sequence[Found]) -> None:
-        """Raise ``SourceError`` if messages cannot represent a table."""
+        """Raise SourceError if messages cannot represent the rows of a table."""
         for found in tables:
             schema = message_schema(found, self.form.connector)
             try:
@@ -78,12 +78,12 @@ class Messages:
                 raise SourceError(f"the table {schema.table}: {error}; use format = DEFAULT") from None
 
     def snapshot(self, batch: Batch, found: Found, where: Mapping[str, Any]) -> Iterator[Batch]:
-        """Yield the messages of rows of a chunk."""
+        """Yield the messages for the rows of a chunk."""
         now = self.now_ms()
         yield from self._batches(batch, found, [{"ts_ms": now, **where}] * batch.rows.num_rows, snapshot=True)
 
     def changes(self, batch: Batch, found: Found, where: Sequence[Mapping[str, Any]]) -> Iterator[Batch]:
-        """Yield the messages of changed rows."""
+        """Yield the messages for changed rows."""
         yield from self._batches(batch, found, where, snapshot=False)
 
     def _batches(
@@ -105,7 +105,7 @@ class Messages:
 
 
 def ignored_properties(options: Options) -> list[str]:
-    """Return a note about Debezium properties without effect, if there are any."""
+    """Return a note about Debezium properties without effect; an empty list if there are none."""
     given = [*(options[DEBEZIUM] or {})]
     known = _KNOWN if options[FORMAT] != "DEFAULT" else ()
     ignored = [name for name in given if name not in known and not is_rule(name)]
@@ -115,7 +115,7 @@ def ignored_properties(options: Options) -> list[str]:
 
 
 def rows_of_events(kinds: npt.NDArray[np.int8], events: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return for each row its number within its event, from 0; both rows of an update have the same."""
+    """Return the index of each changed row in its log event, from 0. Both rows of an update have the same index."""
     ends = (kinds != RowKind.UPDATE_BEFORE).astype(np.int64)
     before = np.cumsum(ends) - ends
     first = np.concatenate([[True], events[1:] != events[:-1]]) if len(events) else np.zeros(0, np.bool_)
@@ -125,7 +125,7 @@ def rows_of_events(kinds: npt.NDArray[np.int8], events: npt.NDArray[np.int64]) -
 
 
 def _parts(batch: Batch) -> Iterator[tuple[int, int]]:
-    """Yield offset and length of the parts of a batch. A part contains both rows of an update."""
+    """Yield the offset and length of each part of a batch. Both rows of an update are in the same part."""
     start, count = 0, batch.rows.num_rows
     while start < count:
         size = min(_MOST_ROWS, count - start)

@@ -1,4 +1,4 @@
-"""Options that all sources of change data capture have, with SeaTunnel's names."""
+"""Options of all sources for change data capture, with SeaTunnel's names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -165,7 +165,7 @@ _OF_JDBC: Mapping[Option[Any], Option[Any]] = {
 
 
 def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
-    """Return options with which the ``Jdbc`` source reads the same database, without a table."""
+    """Return options for reading the same database with the ``Jdbc`` source, without a table."""
     found = {theirs.key: options[ours] for ours, theirs in _OF_JDBC.items() if options[ours] is not None}
     found[jdbc.TIMEOUT.key] = max(1, options[CONNECT_TIMEOUT] // 1000)
     found[jdbc.INT_NARROWING.key] = int_narrowing
@@ -173,7 +173,7 @@ def jdbc_options(options: Options, *, int_narrowing: bool = False) -> Options:
 
 
 def require_supported(options: Options) -> None:
-    """Raise ``UsageError`` for unsupported values."""
+    """Raise UsageError for unsupported option values."""
     if options[SCHEMA_CHANGES]:
         raise UsageError(
             "option 'schema-changes.enabled': changes of columns are not supported; set it to false. A change of a "

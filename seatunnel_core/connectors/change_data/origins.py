@@ -1,4 +1,4 @@
-"""Time and position of each changed row of a log."""
+"""Commit time and log position of each changed row."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,18 +15,18 @@ class Commit:
     """A transaction of a log."""
 
     time_ms: int
-    """Time of its commit, in milliseconds since 1970."""
+    """Commit time, in milliseconds since 1970."""
 
     position: str
-    """Position as a text; the order of the texts is the order of the log."""
+    """Position as text. The texts sort in log order."""
 
 
 @define
 class RowNumbers:
-    """Numbers of rows within transactions, which may continue in the next batch."""
+    """Numbers the rows of each transaction, which may continue in the next batch."""
 
     _last: dict[str, tuple[str, int]] = field(init=False, factory=dict)
-    """Position of the transaction and number of the last row of each table."""
+    """Position of the last transaction and number of its last row, by table."""
 
     def origins(self, table: str, transactions: npt.NDArray[np.int64], commit_of: Callable[[int], Commit]) -> Origins:
         """Return the origins of consecutive rows of a table.
@@ -34,7 +34,7 @@ class RowNumbers:
         Args:
             table: Name of the table.
             transactions: Number of the transaction of each row.
-            commit_of: Returns the transaction with a number. Most jobs need no origins, so it is rarely called.
+            commit_of: Returns the transaction with a number. Rarely called, because most jobs do not use origins.
         """
         starts = np.flatnonzero(np.diff(transactions, prepend=-1))
         lengths = np.diff(starts, append=len(transactions))

@@ -1,7 +1,7 @@
-"""Row filters with the same result for the rows of a table and the rows of its log.
+"""Row filters that give the same result for rows of a table and for rows of its log.
 
-A server compares texts by collations and times by time zones, which the log does not have. So only conditions on
-integers and null are possible.
+A server compares text by collations and times by time zones, which the log does not contain. Therefore, only conditions
+on integers and null are supported.
 """
 
 import re
@@ -40,7 +40,7 @@ class Condition:
 
     column: str
     operator: str
-    """A comparison, ``IN``, ``IS NULL`` or ``IS NOT NULL``."""
+    """Comparison operator, ``IN``, ``IS NULL`` or ``IS NOT NULL``."""
 
     numbers: tuple[int, ...] = ()
 
@@ -50,7 +50,7 @@ class Condition:
         return self.operator.startswith("IS")
 
     def met(self, values: pa.Array) -> pa.Array:
-        """Return for each value whether it meets the condition. Null meets no comparison."""
+        """Return a mask of the values that meet the condition. Null never meets a comparison."""
         if self.tests_null:
             return values.is_null() if self.operator == "IS NULL" else values.is_valid()
         if self.operator == "IN":
@@ -59,7 +59,7 @@ class Condition:
         return compared.fill_null(False)
 
     def sql(self, quoted: Callable[[str], str]) -> str:
-        """Return the condition for a server; an empty string for null, which values of the source may mean as well."""
+        """Return the condition in SQL; empty for null checks, because the source may read other values as null."""
         if self.tests_null:
             return ""
         listed = ", ".join(map(str, self.numbers))
@@ -68,17 +68,17 @@ class Condition:
 
 @frozen
 class RowFilter:
-    """Conditions of which a row meets all."""
+    """Conjunction of conditions."""
 
     text: str
     conditions: tuple[Condition, ...]
 
     @classmethod
     def parse(cls, text: str) -> "RowFilter":
-        """Return the filter in an option.
+        """Parse the filter in an option.
 
         Raises:
-            UsageError: It has an unsupported condition.
+            UsageError: A condition is not supported.
         """
         conditions, tokens = list[Condition](), _Tokens(text)
         while True:
@@ -93,7 +93,7 @@ class RowFilter:
         return tuple(dict.fromkeys(each.column for each in self.conditions))
 
     def require_valid(self, found: Found) -> None:
-        """Raise ``SourceError`` if a column is not selected, or a comparison needs an integer."""
+        """Raise SourceError if a column is not selected, or a comparison applies to a column that is not an integer."""
         for each in self.conditions:
             column = found.column(each.column, _OPTION)
             if not each.tests_null and not of.is_integer(column.arrow):
@@ -103,11 +103,11 @@ class RowFilter:
                 )
 
     def met(self, rows: pa.RecordBatch, misfits: Mapping[int, Misfit]) -> Flags:
-        """Return True for each row that meets all conditions, or may meet them because of a value that is unknown.
+        """Return a mask of the rows that meet all conditions. A condition on an unrepresentable value counts as met.
 
         Args:
             rows: The rows.
-            misfits: Values by row index that rows cannot represent, and that are null in ``rows``.
+            misfits: Unrepresentable values by row index; they are null in ``rows``.
         """
         found: Flags = np.ones(rows.num_rows, np.bool_)
         for each in self.conditions:
@@ -120,16 +120,16 @@ class RowFilter:
         return found
 
     def sql(self, found: Found) -> str:
-        """Return the conditions that the server of a table can check, so that it returns fewer rows; ``""`` for none.
+        """Return the conditions in SQL that the server can evaluate to return fewer rows; ``""`` if there are none.
 
-        It reads the number 24 as the year 2024 if the column is a YEAR, so it does not check conditions on years.
+        Conditions on YEAR columns are omitted, because MySQL interprets the number 24 as the year 2024.
         """
         checked = (each for each in self.conditions if not _is_year(found.column(each.column, _OPTION)))
         return " AND ".join(filter(None, (each.sql(found.reading.dialect.quoted) for each in checked)))
 
 
 class _Tokens:
-    """Tokens of a filter."""
+    """Tokenizer of a filter."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text.strip(), 0
@@ -163,7 +163,7 @@ class _Tokens:
         return tuple(found)
 
     def word(self, *words: str) -> str:
-        """Return the next word, which has to be one of several."""
+        """Return the next word, which must be one of the given words."""
         start = self._at
         found = self._next("name", "symbol").upper()
         if found not in words:

@@ -1,4 +1,4 @@
-"""Comparison of a table's columns in the log with the planned ones."""
+"""Comparison of a table's logged columns with its planned columns."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ START_ANEW = "Change the target in the same way, and start a new job"
 
 
 def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
-    """Return how the columns of rows of the log differ from the planned ones; ``""`` if they are equal."""
+    """Return how the columns of logged rows differ from the planned ones; ``""`` if they are equal."""
     if logged.names == planned.names and logged.types == planned.types:
         return ""
     changes = [f"{name} was added" for name in logged.names if name not in planned.names]
@@ -26,12 +26,12 @@ def shape_changes(logged: pa.Schema, planned: pa.Schema) -> str:
 
 
 def shape_message(table: str, changes: str, position: str) -> str:
-    """Return the message about changed columns, without the remedy.
+    """Return the message about changed columns, without a remedy.
 
     Args:
         table: Path of the table.
-        changes: The changes, from ``shape_changes``.
-        position: Position of the first row with the new columns.
+        changes: The differences, from ``shape_changes``.
+        position: Log position of the first row with the new columns.
     """
     return (
         f"the columns of {table} have changed: {changes}; the first such row is at {position}. No row of the new shape "
@@ -40,13 +40,13 @@ def shape_message(table: str, changes: str, position: str) -> str:
 
 
 def require_shape(table: str, logged: pa.Schema, planned: pa.Schema, position: str) -> None:
-    """Check that rows of the log have the planned columns.
+    """Check that logged rows have the planned columns.
 
     Args:
         table: Path of the table, for the message.
-        logged: Columns of the rows of the log.
+        logged: Columns of the logged rows.
         planned: Columns that the job writes.
-        position: Position of the first such row, for the message.
+        position: Log position of the first of these rows, for the message.
 
     Raises:
         SourceChangedError: A column was added, removed, renamed or moved, or has another type.
@@ -57,14 +57,11 @@ def require_shape(table: str, logged: pa.Schema, planned: pa.Schema, position: s
 
 
 def require_same_keys(present: Sequence[TableSchema], former: Sequence[TableSchema]) -> None:
-    """Check that tables have the primary keys that they had when the job started.
+    """Raise SourceChangedError unless each table has the primary key that it had when the job started.
 
     Args:
-        present: The tables as they are now.
+        present: The current tables.
         former: The tables when the job started.
-
-    Raises:
-        SourceChangedError: A table has a different key.
     """
     keys = {each.table: each.primary_key for each in former}
     for table in present:

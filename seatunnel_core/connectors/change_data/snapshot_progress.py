@@ -1,4 +1,4 @@
-"""Progress of the chunks of tables, for users."""
+"""Progress of reading the chunks of tables, for users."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Choice of the tables to capture, from those that a server has."""
+"""Selection of the tables to capture on a server."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class TableChoice:
 
     @classmethod
     def of(cls, options: Options) -> "TableChoice":
-        """Return the choice in the options.
+        """Return the names or the pattern in the options.
 
         Raises:
             UsageError: The options are ambiguous or invalid.
@@ -40,13 +40,13 @@ class TableChoice:
             raise UsageError(f"option 'table-pattern': {written!r} is not a regular expression: {error}") from None
 
     def chosen(self, listed: Sequence[TablePath]) -> list[TablePath]:
-        """Return the chosen tables, in the order of the list.
+        """Return the selected tables, in the order of the list.
 
         Args:
-            listed: Complete paths of all tables that can be captured.
+            listed: Full paths of all tables that can be captured.
 
         Raises:
-            SourceError: A name matches no table or several, or no table matches the pattern.
+            SourceError: A name matches no table or several tables, or the pattern matches no table.
         """
         if self.pattern is not None:
             found = [path for path in listed if self.pattern.fullmatch(".".join(path))]
@@ -61,7 +61,7 @@ class TableChoice:
 
 
 def named(name: str, listed: Sequence[TablePath]) -> TablePath:
-    """Return the table that a full or partial name identifies.
+    """Return the path that a full or partial table name identifies.
 
     Raises:
         SourceError: No table or several tables match the name.

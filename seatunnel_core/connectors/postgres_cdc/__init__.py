@@ -1,5 +1,5 @@
-"""The ``Postgres-CDC`` source: a snapshot of PostgreSQL tables, and then their changes.
+"""The ``Postgres-CDC`` source, which reads a snapshot of PostgreSQL tables and then their changes.
 
-The driver plans chunks of tables and ranges of the log; tasks read them. The mark of a chunk determines for each
-transaction of the log whether the chunk contains it.
+The driver plans chunks of tables and ranges of the log, and tasks read them. The mark of a chunk is its snapshot, which
+determines for each transaction of the log whether the chunk already contains it.
 """

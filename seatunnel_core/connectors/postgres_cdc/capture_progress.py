@@ -1,4 +1,4 @@
-"""Progress of a capture, for users: chunks of tables, and the distance to the end of the log."""
+"""Progress of a capture for users: chunks of the snapshot, and the lag behind the end of the log."""
 
 from attrs import evolve, field, frozen
 
@@ -13,23 +13,23 @@ from seatunnel_core.connectors.postgres_log.lsn import Lsn
 
 @frozen(kw_only=True)
 class Observed:
-    """State of the server, according to polls."""
+    """State of the server as observed by polls."""
 
     chunks: Chunks = field(repr=False)
     reads_tables: bool
     times: LogTimes[Lsn] | None = field(default=None, repr=False)
-    """``None`` if the log is not read."""
+    """Observed ends of the log; ``None`` if the log is not read."""
 
     restart: Lsn | None = None
-    """Start of the log that the server keeps for the slot; ``None`` without a slot."""
+    """Start of the log that the server retains for the slot; ``None`` without a slot."""
 
     def and_end(self, state: Capture, end: LogEnd, *, starts_now: bool) -> "Observed":
-        """Return the observations after a poll.
+        """Return the observations with the end of the log after a poll.
 
         Args:
-            state: State after the poll.
+            state: State of the source after the poll.
             end: End of the log, and the time on the server.
-            starts_now: True if the job has just started, at the end of the log.
+            starts_now: True if the job has just started at the end of the log.
         """
         position = Lsn.parse(state.log)
         times = self.times
@@ -40,7 +40,7 @@ class Observed:
 
 
 def capture_progress(state: Capture, observed: Observed) -> SourceProgress:
-    """Return the progress at a state of the source."""
+    """Return the progress of the source for users."""
     snapshot = None
     if observed.reads_tables:
         names = [name for name, _ in state.tables]

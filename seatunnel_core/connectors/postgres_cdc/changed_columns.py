@@ -1,4 +1,4 @@
-"""Changes of columns of captured tables: the end of the job before them, and its continuation with the new columns."""
+"""Column changes of captured tables: the job stops before a change and can be resumed with the new columns."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -16,7 +16,7 @@ from seatunnel_core.connectors.postgres_log.lsn import Lsn
 from seatunnel_core.connectors.postgres_log.publications import TableName
 
 Search = Callable[[Lsn, Collection[TableName]], Mapping[TableName, LogTable]]
-"""Search of the log from a position on for the first rows of tables."""
+"""Function that searches the log from a position for the first rows of tables, and returns their columns there."""
 
 
 def resumed_tables(
@@ -24,19 +24,18 @@ def resumed_tables(
 ) -> tuple[Captured, ...]:
     """Return the tables of a resumed job with the columns of their next rows in the log.
 
-    These are the former columns if the log has rows from before a change, so that the job stops at the change. A table
-    without further rows has its present columns.
+    If the log has rows from before a change, these are the former columns, and the job stops at the change. A table
+    without further rows has its current columns.
 
     Args:
         state: The restored state.
-        tables: The tables as they are now, in the order of the state.
-        schemas: The tables when the job started.
+        tables: The current tables, in the order of the state.
+        schemas: The schemas when the job started.
         rules: Choice and masks of the columns, and filters of the rows.
-        search: Searches the log. It is called only if a table may have other columns in the log than now.
+        search: Searches the log. Only called if the logged columns of a table may differ from its current ones.
 
     Raises:
-        SourceChangedError: A transaction has rows with the former and with the new columns, or a column may have lost
-            its mask.
+        SourceChangedError: A transaction has rows with former and new columns, or a column may have lost its mask.
     """
     former, change = dict(state.tables), state.changed
     stopped = "" if change is None else change.table
@@ -58,21 +57,20 @@ def resumed_tables(
 
 
 def is_copying(state: Capture, tables: int) -> bool:
-    """Return True until the log is read up to the marks of the last chunks."""
+    """Return True until the log has been read up to the marks of the last chunks."""
     return state.chunks.table < tables or bool(state.waiting or state.marks) or not state.log
 
 
 def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool) -> Capture:
-    """Return the state of a resumed job with the columns with which it reads the log.
+    """Return the state of a resumed job with the columns of its next rows in the log.
 
     Args:
         state: The restored state.
         tables: The tables with these columns, in the order of the state.
-        emits_rows: True if the job emits rows, and not messages.
+        emits_rows: True if the job emits rows; False if it emits messages.
 
     Raises:
-        SourceChangedError: The columns of a table have changed, and the snapshot is not read completely, or the job
-            emits messages.
+        SourceChangedError: The columns of a table changed during the snapshot, or the job emits messages.
     """
     for table, (_, shape) in zip(tables, state.tables, strict=True):
         if not table.has_masks(shape):
@@ -93,15 +91,12 @@ def with_columns(state: Capture, tables: Sequence[Captured], *, emits_rows: bool
 
 
 def checked_change(state: Capture) -> Capture:
-    """Return the state after reading stopped before a change of columns, for the next poll.
+    """Return the state for the next poll after reading stopped before a column change.
 
-    The first poll returns the change to the engine, so that it is in the last checkpoint; the second one raises it.
-
-    Args:
-        state: The state, with a change.
+    The first poll returns the change to the engine, which stores it in the last checkpoint. The second poll raises it.
 
     Raises:
-        ColumnsChangedError: The job stops, and can be resumed.
+        ColumnsChangedError: The job stops and can be resumed.
     """
     change = state.changed
     assert change is not None, "reading has stopped"

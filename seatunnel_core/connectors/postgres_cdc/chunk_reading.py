@@ -1,4 +1,4 @@
-"""Reading of a chunk of a table in a task, together with the mark of its snapshot."""
+"""Reading of a chunk in a task, with the mark of its snapshot."""
 
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -21,9 +21,9 @@ WITH RECURSIVE tree AS (
 SELECT NOT EXISTS (SELECT 1 FROM tree WHERE tree.oid = {relation}::regclass)
     OR EXISTS (SELECT 1 FROM tree WHERE tree.relfilenode <> pg_catalog.pg_relation_filenode(tree.oid))
 """
-"""True if the table or a partition has different files than in the snapshot.
+"""Returns True if the files of the table or of a partition differ from those in the snapshot.
 
-ALTER TABLE and TRUNCATE write rows into new files as the newest transaction, so older snapshots find none of them.
+ALTER TABLE and TRUNCATE rewrite tables into new files, in which older snapshots find no rows.
 """
 
 _MARK = "SELECT pg_catalog.txid_current_snapshot()::text AS mark"
@@ -32,14 +32,14 @@ _MARK = "SELECT pg_catalog.txid_current_snapshot()::text AS mark"
 def chunk_rows(
     dialect: PostgreSQL, found: Found, body: Mapping[str, Any], snapshot: str
 ) -> Generator[Fetched, None, str]:
-    """Yield the rows of a chunk, and return its mark: the snapshot that was read, as ``SnapshotMark`` writes it.
+    """Yield the rows of a chunk, and return its mark: the snapshot, in the format of ``SnapshotMark``.
 
     Args:
         dialect: The database.
         found: The table.
         body: The bounds of the chunk, from ``Chunk.body``.
-        snapshot: Name of the snapshot to read. The current state is read if it no longer exists, because the driver was
-            restarted, or lost the rows of the table.
+        snapshot: Name of the snapshot to read. If the snapshot no longer exists or cannot be used for the table, the
+            current state is read.
     """
     with dialect.pool.lend(BULK) as connection:
         if not _begin_in(snapshot, dialect, found, connection):
@@ -56,7 +56,7 @@ def chunk_rows(
 
 
 def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any) -> bool:
-    """Begin a transaction in a snapshot; return False if the table cannot be read in it."""
+    """Begin a transaction with a snapshot, and return False if the table cannot be read with it."""
     _begin(connection)
     try:
         dialect.execute(connection, f"SET TRANSACTION SNAPSHOT {dialect.literal(snapshot)}")
@@ -74,7 +74,7 @@ def _begin_in(snapshot: str, dialect: PostgreSQL, found: Found, connection: Any)
 
 
 def _lock(dialect: PostgreSQL, found: Found, connection: Any) -> None:
-    """Keep the files of a table until the end of the transaction. Locking takes no snapshot yet."""
+    """Prevent a rewrite of the table until the end of the transaction. The lock does not take a snapshot."""
     dialect.execute(connection, f"LOCK TABLE {found.reading.relation} IN ACCESS SHARE MODE")
 
 

@@ -1,4 +1,4 @@
-"""State of the source: chunks to read and being read, marks of the chunks, and the position in the log."""
+"""State of the source: planned chunks, their marks, and the log position."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,19 +16,19 @@ FORMAT = 1
 
 @frozen(kw_only=True)
 class Mark:
-    """The snapshot of all chunks up to a bound and after the previous mark."""
+    """Snapshot of consecutive chunks: those after the previous mark, up to a bound."""
 
     table: int
     """Index of the last table."""
 
     high: str | None
-    """Upper bound of the last chunk in that table; ``None`` if the table ends there."""
+    """Upper bound of the last chunk in that table; ``None`` if the chunk is the last one of the table."""
 
     order: str = OWN
-    """Key in ``Dialect.orders`` of the order of ``high``."""
+    """Key of the sort order of ``high`` in ``Dialect.orders``."""
 
     snapshot: str = ""
-    """The snapshot, as ``SnapshotMark`` writes it; empty while the chunk is being read."""
+    """The snapshot, in the format of ``SnapshotMark``; empty while the chunk is being read."""
 
     def record(self) -> list[Any]:
         """Return the mark as JSON values."""
@@ -39,7 +39,7 @@ class Mark:
         """Return the mark from JSON values.
 
         Raises:
-            StoredValueError: The values are not a mark.
+            StoredValueError: The values do not represent a mark.
         """
         if not isinstance(record, list) or len(record) != 4:
             raise StoredValueError(f"{ascii(record)[:60]} is not a mark")
@@ -49,25 +49,25 @@ class Mark:
 
 @frozen(kw_only=True)
 class ColumnsChange:
-    """A change of a table's columns, before which reading stopped."""
+    """A change of a table's columns at which reading stopped."""
 
     table: str
     """Name of the table."""
 
     shape: str
-    """Shape of the table before the change."""
+    """Fingerprint of the table's columns and key before the change."""
 
     message: str
     is_reported: bool = False
-    """True if the state has been returned to the engine, so that the next poll stops the pipeline."""
+    """True after the state was returned to the engine; the next poll then stops the pipeline."""
 
     def record(self) -> list[Any]:
-        """Return it as JSON values."""
+        """Return the change as JSON values."""
         return [self.table, self.shape, self.message, self.is_reported]
 
     @classmethod
     def from_record(cls, record: Sequence[Any]) -> "ColumnsChange":
-        """Return it from JSON values."""
+        """Return the change from JSON values."""
         table, shape, message, is_reported = record
         return cls(table=table, shape=shape, message=message, is_reported=is_reported)
 
@@ -80,19 +80,19 @@ class Capture:
     """Identifier of the database cluster."""
 
     slot: str = ""
-    """Replication slot of the job; empty if the log is not read, or an older version wrote the state."""
+    """Replication slot of the job; empty if the log is not read, or if an older version stored the state."""
 
     tables: tuple[tuple[str, str], ...] = field(repr=False)
-    """Name and shape of each table. Chunks and marks refer to their order."""
+    """Name and fingerprint of each table. Chunks and marks refer to tables by index."""
 
     published: tuple[PublishedTable, ...] = field(default=(), repr=False)
-    """The tables in the publication, in the same order; empty if the log is not read."""
+    """Entries of the tables in the publication, in the same order; empty if the log is not read."""
 
     log: str
-    """Position up to which the log was read; empty if it is not read."""
+    """Position up to which the log has been read; empty if the job does not read the log."""
 
     least: int = 0
-    """Lower limit of ids: a snapshot for chunks must contain all transactions with lower ids; 0 for no limit."""
+    """Transaction ID below which all transactions must be contained in chunk snapshots; 0 for no restriction."""
 
     chunks: ChunkStart
     """Start of the next chunk."""
@@ -101,23 +101,23 @@ class Capture:
     """Number of the next chunk."""
 
     waiting: tuple[Mark, ...] = field(default=(), repr=False)
-    """Planned chunks that are not read yet, and read chunks after them, in the order of their numbers."""
+    """Planned chunks without a mark, and chunks read after the first of them, in planning order."""
 
     marks: tuple[Mark, ...] = field(default=(), repr=False)
     until: str = ""
-    """Position in the log after which no mark contains a transaction; empty before the log is read."""
+    """Log position after which no mark contains a transaction; empty before the log is read."""
 
     reading: str = ""
-    """End of the range of the log that is being read; empty if none is."""
+    """End of the log range that is being read; empty if there is none."""
 
     committed_ms: int = 0
-    """Time of the last commit that was read from the log, in milliseconds since 1970; 0 before one was read."""
+    """Time of the last commit that was read, in milliseconds since 1970; 0 before the first one."""
 
     stop: str = ""
-    """Position at which the job ends; empty if it is unknown, or the job never ends."""
+    """Position at which the job ends; empty if it is not known yet, or if the job is unbounded."""
 
     changed: ColumnsChange | None = None
-    """Change of columns at the position ``log``, at which reading stopped; ``None`` if there is none."""
+    """Column change at the position ``log``, at which reading stopped; ``None`` if there is none."""
 
     def record(self) -> dict[str, Any]:
         """Return the state as JSON values."""
@@ -145,7 +145,7 @@ class Capture:
         """Return the state from JSON values.
 
         Raises:
-            StoredValueError: The values are not a state of this source.
+            StoredValueError: The values do not represent a state of this source.
         """
         if stored.number(record, "format") != FORMAT:
             raise StoredValueError("the cursor of Postgres-CDC was written by another version")
@@ -172,12 +172,12 @@ class Capture:
     # -- changes --------------------------------------------------------------------------------------------------
 
     def planned(self, chunks: Sequence[Chunk], after: ChunkStart) -> "Capture":
-        """Add planned chunks."""
+        """Return the state with planned chunks added."""
         made = tuple(Mark(table=each.table, high=each.piece.high, order=each.piece.order) for each in chunks)
         return evolve(self, chunks=after, next=self.next + len(made), waiting=(*self.waiting, *made))
 
     def read(self, number: int, snapshot: str) -> "Capture":
-        """Record that a chunk was read.
+        """Return the state after a chunk has been read.
 
         Raises:
             StoredValueError: No chunk with this number is being read.
@@ -196,19 +196,19 @@ class Capture:
         return evolve(self, waiting=tuple(waiting), marks=tuple(marks))
 
     def logged(self, end: str, committed_ms: int = 0, changed: ColumnsChange | None = None) -> "Capture":
-        """Return the state after the log was read up to a position.
+        """Return the state after the log has been read up to a position.
 
         Args:
             end: The position.
             committed_ms: Time of the last commit; 0 if there was none.
-            changed: Change of columns at the position.
+            changed: Column change at the position, if any.
         """
         committed_ms = committed_ms or self.committed_ms
         return evolve(self, log=end, reading="", committed_ms=committed_ms, changed=changed)
 
 
 def marks_of(marks: Sequence[Mark], table: int) -> list[Mark]:
-    """Return the marks of the chunks of a table, in order; the last one covers the rest of the table."""
+    """Return the marks of a table's chunks, in order. The last mark extends to the end of the table."""
     found: list[Mark] = []
     for mark in marks:
         if mark.table < table:

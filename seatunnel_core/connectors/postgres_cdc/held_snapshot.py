@@ -1,4 +1,4 @@
-"""The snapshot for the chunks of a job, held by a connection of the driver."""
+"""Exported snapshot for reading chunks, held by a connection of the driver."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,14 +21,14 @@ class HeldSnapshot:
     _name: str = field(default="", init=False)
 
     def name(self, parameters: Mapping[str, Any], least: int) -> str | None:
-        """Return the name of the snapshot; export a new one if there is none or the connection was lost.
+        """Return the name of the snapshot. Export a new one if there is none or the connection was lost.
 
         Args:
             parameters: Parameters of libpq.
-            least: The snapshot must contain all transactions with lower ids.
+            least: Transaction ID below which the snapshot must contain all transactions.
 
         Returns:
-            The name; ``None`` if a transaction with a lower id is still open.
+            The name; ``None`` if a transaction with a lower ID is still open.
         """
         if self._connection is not None:
             try:

@@ -1,4 +1,4 @@
-"""Slot and publication of a job: their description, and their removal after the job."""
+"""Description and removal of the slot and the publication of a job."""
 
 from typing import Any
 
@@ -18,12 +18,7 @@ from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name
 
 
 def described_slot(connection: Any, settings: Settings) -> ReplicationSlot:
-    """Return the slot and the publication as the server describes them.
-
-    Args:
-        connection: A connection of psycopg in autocommit mode.
-        settings: The settings of the job.
-    """
+    """Return the slot and the publication as described by the server."""
     state = slots.slot_state(connection, settings.slot)
     created = created_slots(connection, settings.publication)
     pid = (state.active_pid if state is not None else None) or lock_holder(connection, settings.slot)
@@ -43,12 +38,12 @@ def described_slot(connection: Any, settings: Settings) -> ReplicationSlot:
 
 
 def needs_slot(connection: Any, settings: Settings, cursor: PollCursor) -> bool:
-    """Return True if a job with this cursor can continue from the slot.
+    """Return True if a job can resume from a cursor with the slot.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
-        settings: The settings of a job, which need not be the job of the cursor.
-        cursor: The cursor, which may be of another connector.
+        connection: A psycopg connection in autocommit mode.
+        settings: The settings of a job, which may be another job.
+        cursor: The cursor, which may belong to another connector.
     """
     if "published" not in cursor:
         return False
@@ -70,16 +65,16 @@ def needs_slot(connection: Any, settings: Settings, cursor: PollCursor) -> bool:
 
 
 def drop_slot(connection: Any, settings: Settings) -> list[str]:
-    """Drop the slot, and the publication if the engine created it; return the results, one sentence each.
+    """Drop the slot, and the publication if the engine created it. Return a sentence about each result.
 
     Args:
-        connection: A connection of psycopg in autocommit mode, which holds the lock of the slot afterwards.
+        connection: A psycopg connection in autocommit mode. It holds the lock of the slot afterwards.
         settings: The settings of the job.
 
     Raises:
         SlotInUseError: A job or another program uses the slot.
-        SlotMissingError: The slot of this name cannot belong to the job.
-        LogError: The server rejects it.
+        SlotMissingError: The slot with this name cannot belong to the job.
+        LogError: The server rejects the command.
     """
     name = settings.slot
     if not try_lock(connection, name):
@@ -123,5 +118,5 @@ def _without_recorded_slot(connection: Any, settings: Settings) -> str:
 
 
 def _is_used(connection: Any, slot: str) -> bool:
-    """Return True if a slot exists, or a job is about to create it."""
+    """Return True if a slot exists or is about to be created by a job."""
     return slots.slot_state(connection, slot) is not None or lock_holder(connection, slot) is not None

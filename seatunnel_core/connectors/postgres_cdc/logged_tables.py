@@ -1,4 +1,4 @@
-"""Search of the log for the columns that the next rows of tables have."""
+"""Search of the log for the columns of the next rows of tables."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -15,20 +15,20 @@ from seatunnel_core.connectors.postgres_log.slot_user import GONE_S
 def logged_tables(
     connection: Any, settings: Settings, selects: Selects, start: Lsn, tables: Collection[TableName]
 ) -> Mapping[TableName, LogTable]:
-    """Return tables as the log describes them at their first rows from a position on; none for tables without rows.
+    """Return the tables with the columns of their first logged rows after a position. Tables without rows are omitted.
 
-    All transactions that were visible before the call are searched.
+    The search includes all transactions that were visible before the call.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         settings: The settings of the job.
-        selects: Returns True for the columns to read, by schema and name of the table.
-        start: Position up to which the log was read.
+        selects: Returns True for columns to read, by schema and name of the table.
+        start: Position up to which the log has been read.
         tables: Tables to search for.
 
     Raises:
-        SlotInUseError: Another process reads the slot, also after the time in which the server ends the session of a
-            failed machine.
+        SlotInUseError: Another process still reads the slot after the time within which the server ends sessions of
+            failed machines.
         LogError: The log cannot be read.
     """
     end = log_end(connection, settings.slot, flush=True).flushed

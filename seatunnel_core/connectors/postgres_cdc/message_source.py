@@ -1,4 +1,4 @@
-"""Block ``source`` of Debezium messages for PostgreSQL rows."""
+"""``source`` block of Debezium messages for PostgreSQL rows."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ _EPOCH_MS = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp()) * 1000
 
 
 def read_at(database: str, table: TableName) -> Mapping[str, Any]:
-    """Return the block for rows of a chunk. Its snapshot has no position in the log."""
+    """Return the block for the rows of a chunk, without a log position."""
     return _block(database, table, None, None, None)
 
 
 def logged_at(
     database: str, table: TableName, batch: ChangeBatch, changes: TableChanges, numbers: npt.NDArray[np.int64]
 ) -> Sequence[Mapping[str, Any]]:
-    """Return the blocks for changed rows."""
+    """Return one block for each changed row."""
     by_number = {each.number: each for each in batch.transactions}
     found = []
     for at in numbers.tolist():

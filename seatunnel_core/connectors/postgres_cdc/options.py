@@ -72,7 +72,7 @@ SOURCE_OPTIONS: tuple[Option[Any], ...] = (
 
 
 def require_supported(options: Options) -> None:
-    """Raise ``UsageError`` for unsupported or contradictory values."""
+    """Raise UsageError for unsupported or contradictory option values."""
     shared.require_supported(options)
     if options[PLUGIN] != "pgoutput":
         raise UsageError(f"option 'decoding.plugin.name': {options[PLUGIN]} is not supported; use pgoutput")

@@ -1,4 +1,4 @@
-"""Planner of chunks and ranges of the log."""
+"""Planner of chunks and log ranges."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,14 +14,14 @@ from seatunnel_core.connectors.postgres_cdc.server import LogEnd
 from seatunnel_core.connectors.postgres_log.lsn import NOWHERE, Lsn
 
 MOST_CHUNKS = 256
-"""Maximum number of chunks that are being read. Checkpoints contain them, and a restart reads each one separately."""
+"""Maximum number of planned but unread chunks, which checkpoints contain and a restart reads separately."""
 
 RANGE_BYTES = 64 << 20
-"""Maximum size of a range of the log, unless the server must read more for it anyway."""
+"""Maximum size of a log range in bytes. A range may be larger if the server has to read more log for it anyway."""
 
 POLL_MS = 300
 _WAIT_MS = 1_000
-"""Time until the next poll while tasks read; their facts end it early."""
+"""Pause before the next poll while tasks are reading. A report from a task triggers the poll earlier."""
 
 
 @frozen
@@ -32,15 +32,15 @@ class Planned:
     """State after the poll."""
 
     items: tuple[DiscoveredObject, ...]
-    """New chunks or a range."""
+    """Bodies of new splits: chunks or a range."""
 
     again_ms: int | None
-    """Pause before the next poll, in milliseconds; ``None`` if everything was planned."""
+    """Pause before the next poll, in milliseconds; ``None`` when planning is complete."""
 
 
 @define
 class Planner:
-    """Plans from the state of the source and the server's log. It keeps a list of chunks between polls."""
+    """Plans splits from the state of the source and the end of the log. Caches chunk bounds between polls."""
 
     _chunks: Chunks
     _tables: int
@@ -48,7 +48,7 @@ class Planner:
     _stops: bool
     _slot: str
     confirmed: Lsn = field(default=NOWHERE, init=False)
-    """Position before which the slot may discard the log."""
+    """Position before which the server may discard the log."""
 
     job_id: str = field(default="", init=False)
 
@@ -62,9 +62,9 @@ class Planner:
         """Plan the next splits.
 
         Args:
-            state: The state, with all facts.
-            connection: A connection of the pool of the tables' dialect.
-            snapshot: Returns the name of the snapshot for chunks; ``None`` if it cannot be taken yet.
+            state: The state of the source, including all reports of tasks.
+            connection: A connection from the pool of the tables' dialect.
+            snapshot: Returns the name of the snapshot for chunks; ``None`` if it cannot be exported yet.
             end: Returns the end of the log.
         """
         if state.chunks.table < self._tables:

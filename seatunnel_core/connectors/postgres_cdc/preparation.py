@@ -1,4 +1,4 @@
-"""Creation of the slot and the publication of a job, in steps, because it may have to wait for open transactions."""
+"""Creation of a job's slot and publication, in steps, because the server may wait for open transactions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,51 +20,50 @@ from seatunnel_core.connectors.postgres_log.snapshot_mark import current_mark
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
 PATIENCE_S = 1.0
-"""Maximum time for which one step waits for the slot, in seconds."""
+"""Maximum time to wait for the slot in one step, in seconds."""
 
 _NEW_ID = "SELECT pg_catalog.txid_current()"
-"""The id of a new transaction is above the ids of all open ones; the end of a snapshot may be lower."""
+"""Returns the ID of a new transaction, which is higher than the IDs of all open ones, unlike ``xmax`` of a snapshot."""
 
 
 @frozen(kw_only=True)
 class LogStart:
-    """Position at which a job starts to read the log."""
+    """Position from which a job reads the log."""
 
     position: Lsn
     least: int
-    """Upper bound of the ids of all transactions that were committed before the position. A snapshot that contains all
-    transactions below it contains all transactions before the position."""
+    """Transaction ID above the IDs of all transactions committed before the position."""
 
 
 @define
 class Preparation:
-    """Creation of the server objects that a job needs before it reads its log. Not thread-safe.
+    """Creates the server objects that a job needs before it reads the log. Not thread-safe.
 
-    If the process is killed, the slot and the publication remain, and the next process uses them.
+    If the process is killed, the slot and the publication remain, and the next process reuses them.
     """
 
     _settings: Settings
     patience_s: float = PATIENCE_S
     _lock: SlotLock = field(init=False, default=Factory(lambda self: SlotLock(self._settings.slot), takes_self=True))
     _slot_user: SlotUser | None = field(default=None, init=False)
-    """The process that must release the slot; ``None`` if the slot is free, or a task of this job may be reading it."""
+    """Session that must release the slot; ``None`` if the slot is free or a task of this job may be reading it."""
 
     _waits_for: str = field(default="", init=False)
     _creation: SlotCreation | None = field(default=None, init=False)
     _point: Lsn | None = field(default=None, init=False)
     _awaited: int | None = field(default=None, init=False)
-    """Id below which all transactions must end first; ``None`` before the slot and the publication are checked."""
+    """ID below which all transactions must end first; ``None`` before the slot and the publication are checked."""
 
     def next(self, connection: Any, job_id: str, tables: Sequence[TableName]) -> LogStart | None:
         """Create the slot and the publication unless they exist, and return the start position.
 
         Args:
-            connection: A connection of psycopg in autocommit mode.
-            job_id: The job, which holds the lock of the slot.
+            connection: A psycopg connection in autocommit mode.
+            job_id: ID of the job that holds the lock of the slot.
             tables: The captured tables.
 
         Returns:
-            The start; ``None`` while open transactions delay it: call it again.
+            The start position; ``None`` while open transactions delay it: call this method again.
 
         Raises:
             SlotMissingError: The slot must exist but does not.
@@ -82,15 +81,15 @@ class Preparation:
         return self._start(connection)
 
     def hold_slot(self, connection: Any, job_id: str, *, is_reading: bool) -> None:
-        """Take the lock of the slot unless it is held, and wait until the slot is free.
+        """Acquire the lock of the slot if it is not held, and wait until the slot is free.
 
         Args:
-            connection: A connection of psycopg in autocommit mode.
-            job_id: The job.
+            connection: A psycopg connection in autocommit mode.
+            job_id: ID of the job.
             is_reading: True if a task of this job may be reading the slot.
 
         Raises:
-            SlotInUseError: Another job or program uses the slot; retryable if that may end.
+            SlotInUseError: Another job or program uses the slot; retryable if the use may end.
             LogError: The server rejects a statement.
         """
         parameters = self._settings.lock(job_id)
@@ -101,7 +100,7 @@ class Preparation:
             self._slot_user = None
 
     def warnings(self, connection: Any) -> tuple[str, ...]:
-        """Return a warning about sessions with transactions that delay the start, unless it was returned before."""
+        """Return a warning about sessions with transactions that delay the start; none if it was already returned."""
         sessions = listed(sessions_with_transactions(connection))
         if not sessions or sessions == self._waits_for:
             return ()

@@ -1,4 +1,4 @@
-"""Entries of captured tables in a publication. A table can lose its entry without any message in the log."""
+"""Entries of captured tables in a publication. The log contains no message when an entry is removed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from seatunnel_core.connectors.postgres_log.publications import TableName
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
 _WITH_SCHEMAS = 15_00_00
-"""First PostgreSQL version whose publications can have schemas."""
+"""First PostgreSQL version with publications of whole schemas."""
 
 _TABLES = """
 SELECT n.nspname::text, c.relname::text, c.oid::bigint,
@@ -29,14 +29,13 @@ _SCHEMAS = """
 
 @frozen(kw_only=True)
 class PublishedTable:
-    """A table and its entry in a publication."""
+    """A table with its entry in a publication."""
 
     oid: int
-    """Identifier of the table on the server. It changes when the table is dropped and created again."""
+    """Object ID of the table. It changes when the table is dropped and recreated."""
 
     entry: str
-    """Fingerprint of the entry; empty without one. It changes when the publication is changed, even if that is undone,
-    and when the table is removed from it or made unlogged."""
+    """Fingerprint of the entry; empty without one. Any change of the publication changes it."""
 
     def record(self) -> list[Any]:
         """Return the table as JSON values."""
@@ -44,13 +43,13 @@ class PublishedTable:
 
 
 MISSING = PublishedTable(oid=0, entry="")
-"""A table that was dropped."""
+"""Placeholder for a dropped table."""
 
 
 def published_tables(
     connection: Any, publication: str, tables: Sequence[TableName]
 ) -> Mapping[TableName, PublishedTable]:
-    """Return the tables that exist."""
+    """Return the entries of the tables. Tables that do not exist are omitted."""
     schemas = _SCHEMAS if connection.info.server_version >= _WITH_SCHEMAS else ""
     values = ([schema for schema, _ in tables], [name for _, name in tables], publication)
     return {
@@ -64,15 +63,15 @@ def require_published(
     known: Sequence[tuple[TableName, PublishedTable]],
     found: Mapping[TableName, PublishedTable],
 ) -> None:
-    """Check that the publication still sends all tables.
+    """Check that the publication has published all tables since the job started.
 
     Args:
         publication: Name of the publication.
-        known: The tables as they were when the job started.
+        known: The tables when the job started.
         found: The current tables.
 
     Raises:
-        SourceChangedError: A table was dropped, renamed or created again, or its entry in the publication was changed.
+        SourceChangedError: A table was dropped, renamed or recreated, or its entry in the publication was changed.
     """
     for table, before in known:
         now, shown = found.get(table), ".".join(table)

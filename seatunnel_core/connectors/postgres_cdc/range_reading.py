@@ -1,4 +1,4 @@
-"""Reading of a range of the log in a task."""
+"""Reading of a log range in a task."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -37,27 +37,27 @@ _MIXED = "Its transaction has rows of both shapes, and the log does not contain 
 
 @frozen(kw_only=True)
 class LogRange:
-    """A range of the log and the transactions committed in it."""
+    """A log range that contains all transactions committed in it."""
 
     start: Lsn
     end: Lsn
     confirm: Lsn
-    """Position before which the slot may discard the log."""
+    """Position before which the server may discard the log."""
 
     tables: tuple[tuple[str, str], ...] = field(repr=False)
-    """Name and shape of each captured table. Marks refer to their order."""
+    """Name and fingerprint of each captured table. Marks refer to tables by index."""
 
     oids: tuple[int, ...] = field(default=(), repr=False)
-    """Identifier of each captured table on the server."""
+    """Object ID of each captured table."""
 
     marks: tuple[Mark, ...] = ()
-    """Marks of the chunks; none if all transactions of the range are newer."""
+    """Marks of the chunks; empty if no mark contains a transaction of the range."""
 
     job: str = ""
-    """Id of the job, which holds the lock of the slot."""
+    """ID of the job that holds the lock of the slot."""
 
     def body(self) -> dict[str, Any]:
-        """Return the body of a split."""
+        """Return the range as the body of a split."""
         return {
             "log": {
                 "start": str(self.start),
@@ -72,7 +72,7 @@ class LogRange:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "LogRange":
-        """Return the range in the body of a split."""
+        """Return the range from the body of a split."""
         log = body["log"]
         return cls(
             start=Lsn.parse(log["start"]),
@@ -98,19 +98,19 @@ class RangeReader:
     _numbers: dict[tuple[str, str], int] = field(init=False)
     _seen: dict[int, SeenRows | None] = field(init=False, factory=dict)
     _shapes: dict[int, object] = field(init=False, factory=dict)
-    """Last shape of each table that matched the planned one."""
+    """Last logged version of each table that matched the planned columns, by index."""
 
     _last: dict[int, int] = field(init=False, factory=dict)
-    """Number of the last transaction with rows of each table in the planned shape."""
+    """Number of the last transaction with rows in the planned columns, by index of the table."""
 
     _emitted_to: int = field(init=False, default=-1)
     """Number of the last transaction with emitted rows."""
 
     read_to: Lsn = field(init=False)
-    """Position up to which the range was read; before its end if the columns of a table have changed there."""
+    """Position up to which the range was read; before its end if the columns of a table change there."""
 
     changed: ColumnsChange | None = field(init=False, default=None)
-    """The change of columns that ended reading; ``None`` if the range was read to its end."""
+    """Column change at which reading stopped; ``None`` if the range was read to its end."""
 
     committed_ms: int = field(init=False, default=0)
     """Time of the last commit that was read, in milliseconds since 1970; 0 before the first one."""
@@ -124,8 +124,8 @@ class RangeReader:
     def batches(self) -> Iterator[Batch]:
         """Yield the changed rows of the captured tables, in order.
 
-        Reading stops before the first transaction with a row of other columns. A batch is only emitted once the next
-        one is checked, because its last transaction may have such a row there.
+        Reading stops before the first transaction that has a row with other columns. A batch is emitted only after the
+        next batch was checked, because its last transaction may continue there with other columns.
 
         Raises:
             LogError: The log cannot be read.
@@ -159,7 +159,7 @@ class RangeReader:
                 yield from self._of_batch(connection, held, end)
 
     def _of_batch(self, connection: Any, batch: ChangeBatch, end: Transaction | None) -> Iterator[Batch]:
-        """Yield the rows of a batch up to the first transaction that is not read, if there is one."""
+        """Yield the rows of a batch before the transaction ``end``; all rows if ``end`` is ``None``."""
         before = [each for each in batch.transactions if end is None or each.number < end.number]
         for each in before:
             if each.complete:
@@ -171,10 +171,10 @@ class RangeReader:
             self._require_seen(connection, batch.truncation)
 
     def _first_changed(self, batch: ChangeBatch) -> Transaction | None:
-        """Return the first transaction with a row of other columns; ``None`` if there is none.
+        """Return the first transaction that has a row with other columns; ``None`` if there is none.
 
         Raises:
-            SourceChangedError: Reading cannot stop before it.
+            SourceChangedError: Reading cannot stop before this transaction.
         """
         found: Transaction | None = None
         is_mixed = False
@@ -200,7 +200,7 @@ class RangeReader:
         return found
 
     def _has_planned_shape(self, number: int, changes: TableChanges, where: str) -> bool:
-        """Return True if rows have the planned columns, and record their last transaction."""
+        """Return True if rows have the planned columns, and record the number of their last transaction."""
         if self._shapes.get(number) is not changes.table:
             table = self._tables[number]
             if shape_changes(changes.table.schema, table.found.schema().columns):

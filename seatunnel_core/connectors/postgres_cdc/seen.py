@@ -1,4 +1,4 @@
-"""Detection of changed rows that the snapshot of their chunk already contains."""
+"""Detection of logged changes that are already contained in a chunk."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,10 +20,10 @@ from seatunnel_core.connectors.postgres_log.snapshot_mark import SnapshotMark
 
 @frozen(kw_only=True)
 class SeenRows:
-    """The marks of a table."""
+    """Marks of a table's chunks."""
 
     marks: tuple[SnapshotMark, ...]
-    """Snapshots of its chunks, in the order of their keys."""
+    """Snapshots of the chunks, in key order."""
 
     intervals: Callable[[pa.RecordBatch], npt.NDArray[np.int64]] = field(repr=False)
     """Function that returns for each row the index of the mark of its chunk."""
@@ -33,7 +33,7 @@ class SeenRows:
         return all(mark.contains(xid) for mark in self.marks)
 
     def of(self, rows: pa.RecordBatch, xids: npt.NDArray[np.uint32]) -> Flags:
-        """Return a mask of the rows whose transaction is in the snapshot of their chunk."""
+        """Return a mask of the rows with a transaction that the snapshot of their chunk contains."""
         contained = np.stack([mark.contain(xids) for mark in self.marks])
         seen = np.array(contained.all(axis=0), np.bool_)
         uncertain = np.flatnonzero(contained.any(axis=0) & ~seen)
@@ -49,8 +49,8 @@ def seen_rows(dialect: Dialect, found: Found, number: int, marks: Sequence[Mark]
     Args:
         dialect: The database.
         found: The table.
-        number: Its index.
-        marks: The marks of all tables.
+        number: Index of the table.
+        marks: Marks of all tables.
         ask: Runs a statement and returns its rows; called if the database must compare keys.
     """
     own = marks_of(marks, number)

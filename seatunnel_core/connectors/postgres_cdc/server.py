@@ -41,7 +41,7 @@ _COMMIT = """
 SELECT pg_catalog.set_config('synchronous_commit', 'local', true),
        pg_catalog.pg_logical_emit_message(true, 'seatunnel', '')
 """
-"""Commit, made durable, of a transaction with a message that no reader requests."""
+"""Commits a transaction durably, with a message that no reader requests."""
 
 _RIGHTS = """
 SELECT current_user::text, rolreplication OR rolsuper, pg_catalog.current_setting('wal_level'),
@@ -65,14 +65,16 @@ class LogEnd:
     """End of the server's log."""
 
     inserted: Lsn
-    """All commits so far are before it."""
+    """Position before which all commits so far are logged."""
 
     flushed: Lsn
     """Position before which the log is durable and can be read."""
 
     restart: Lsn | None = None
-    """Position from which the server reads its log for any range of the slot, where a transaction began that was open
-    when the slot was confirmed. ``None`` without a slot."""
+    """Position from which the server has to read its log for any range of the slot; ``None`` without a slot.
+
+    It is the start of the oldest transaction that was open when the slot was confirmed.
+    """
 
     replica: bool = False
     """True for a replica, which replays a part of the log after a restart."""
@@ -85,9 +87,9 @@ def log_end(connection: Any, slot: str, *, flush: bool = False) -> LogEnd:
     """Return the end of the server's log.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         slot: Name of the slot, which need not exist.
-        flush: True to make all of the log durable. An idle server does that only with the next commit.
+        flush: True to make the whole log durable. Otherwise an idle server does so only with the next commit.
     """
     ((inserted, flushed, replica, restart, at_ms),) = run(connection, _WRITTEN, (slot,))
     if flush and inserted != flushed:
@@ -109,17 +111,17 @@ def system_id(connection: Any) -> str:
 
 
 def require_publication(connection: Any, settings: Settings, tables: Sequence[TableName], *, changes: bool) -> bool:
-    """Check that the publication has all tables and operations, and return True if it was changed.
+    """Check that the publication publishes all tables and operations. Return True if it was changed.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         settings: The settings of the job.
         tables: The captured tables.
-        changes: True to create it, or to add missing tables.
+        changes: True to create the publication or to add missing tables.
 
     Raises:
         PublicationError: The server rejects a change.
-        CaptureSetupError: Something is missing.
+        CaptureSetupError: The publication, a table or an operation is missing.
     """
     changed = False
     if changes:
@@ -139,7 +141,7 @@ def require_publication(connection: Any, settings: Settings, tables: Sequence[Ta
 
 
 def problems_of(connection: Any, settings: Settings, tables: Sequence[TableName]) -> list[str]:
-    """Return the problems that prevent capturing the tables, with statements that fix them; none if a job can start."""
+    """Return the problems that prevent capturing the tables, with statements that fix them."""
     user, replicates, level, creates, database = run(connection, _RIGHTS)[0]
     role = quoted_name(user)
     problems, owned = [], True
@@ -218,7 +220,7 @@ def slot_note(state: SlotState | None, name: str) -> str:
 
 
 def limit_note(connection: Any) -> str | None:
-    """Return a sentence on the limit of the log that the server keeps for a slot; ``None`` without a limit."""
+    """Return a sentence about the server's size limit for the log of a slot; ``None`` without a limit."""
     ((limit,),) = run(connection, _KEPT)
     if limit is None or limit < 0:
         return None
@@ -230,7 +232,7 @@ def limit_note(connection: Any) -> str | None:
 
 
 def advance_idle_slot(connection: Any, slot: str, position: Lsn) -> None:
-    """Advance the slot while no range is read, so that an idle table does not retain the log."""
+    """Advance the slot while no range is being read, so that the server does not retain the log of an idle table."""
     try:
         if position.value:
             advance_slot(connection, slot, position)
@@ -241,7 +243,7 @@ def advance_idle_slot(connection: Any, slot: str, position: Lsn) -> None:
 
 
 def require_same_server(connection: Any, address: Address, identifier: str) -> None:
-    """Raise ``SourceChangedError`` if the server is not the one of a cursor."""
+    """Raise SourceChangedError if the server is not the one to which a cursor belongs."""
     server = system_id(connection)
     if server != identifier:
         raise SourceChangedError(

@@ -21,7 +21,7 @@ from seatunnel_core.connectors.postgres_log.session import (
 )
 
 _WITH_TIMEOUTS = 12_00_00
-"""First PostgreSQL version in which a connection can set ``wal_sender_timeout``."""
+"""First PostgreSQL version that allows ``wal_sender_timeout`` to be set per connection."""
 
 
 @frozen(kw_only=True)
@@ -30,11 +30,11 @@ class Settings:
 
     address: Address
     jdbc: Options = field(repr=False)
-    """Options with which the ``Jdbc`` source would read the database."""
+    """Options of the ``Jdbc`` source for the same database."""
 
     choice: TableChoice
     schemas: tuple[str, ...]
-    """Schemas to which captured tables are restricted; all if empty."""
+    """Schemas from which tables are captured; empty for all schemas."""
 
     configured: tuple[Options, ...] = field(repr=False)
     """Entries of ``table-names-config``."""
@@ -43,10 +43,10 @@ class Settings:
     publication: str
     startup: str
     stops: bool
-    """True to end at the position at which the snapshot was complete."""
+    """True to end the job at the log position that is current when the snapshot is complete."""
 
     full: bool
-    """True if tables need REPLICA IDENTITY FULL."""
+    """True if captured tables need REPLICA IDENTITY FULL."""
 
     @classmethod
     def of(cls, options: Options) -> "Settings":
@@ -81,22 +81,22 @@ class Settings:
 
     @property
     def reads_log(self) -> bool:
-        """True if changes are read."""
+        """True if the log is read."""
         return self.startup != "snapshot-only"
 
     @property
     def reads_tables(self) -> bool:
-        """True if the rows of the tables are read before their changes."""
+        """True if a snapshot of the tables is read first."""
         return self.startup in ("initial", "snapshot-only")
 
     @property
     def starts_now(self) -> bool:
-        """True if changes before the start of the job are skipped."""
+        """True if changes before the start of the job are not read."""
         return self.startup in ("initial", "latest")
 
     @property
     def session(self) -> Address:
-        """Address for sessions that read rows. They format values as the log does."""
+        """Address for sessions that read rows, with settings by which they format values like the log."""
         return with_session(self.address)
 
     @property
@@ -106,17 +106,17 @@ class Settings:
         return size
 
     def sql(self) -> Mapping[str, Any]:
-        """Return the parameters of a connection for statements. They contain the password."""
+        """Return the connection parameters for statements, including the password."""
         return sql_parameters(self.address)
 
     def lock(self, job_id: str) -> Mapping[str, Any]:
-        """Return the parameters of the session that holds the lock of the slot. They contain the password."""
+        """Return the connection parameters for the session that holds the lock of the slot, including the password."""
         return lock_parameters(self.address, session_name(job_id))
 
     def log(self, server_version: int, job_id: str) -> Mapping[str, Any]:
-        """Return the parameters of a replication connection. They contain the password.
+        """Return the parameters of a replication connection, including the password.
 
-        The server must not close the connection while a slow sink writes a batch: no status is sent then.
+        The server must not close the connection while a slow sink writes a batch and no status messages are sent.
         """
         timeout_s = 0 if server_version >= _WITH_TIMEOUTS else None
         return log_parameters(self.address, server_timeout_s=timeout_s, application=session_name(job_id))

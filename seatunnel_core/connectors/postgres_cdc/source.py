@@ -1,4 +1,4 @@
-"""The source ``Postgres-CDC``: a snapshot of tables, and then their changes."""
+"""The ``Postgres-CDC`` source, which reads a snapshot of tables and then their changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -77,7 +77,7 @@ _ONLY_IN_DRIVER: Mapping[str, Any] = {"_planner": None, "_observed": None, "_pre
 
 
 class PostgresCdcSource(Source):
-    """It ends only with ``startup.mode = snapshot-only`` or ``stop.mode = latest``."""
+    """Unbounded, except with ``startup.mode = snapshot-only`` or ``stop.mode = latest``."""
 
     identifier: ClassVar[str] = "Postgres-CDC"
     declared: ClassVar[tuple[Option[Any], ...]] = opt.SOURCE_OPTIONS
@@ -119,7 +119,7 @@ class PostgresCdcSource(Source):
 
     @classmethod
     def meet(cls, sources: Sequence[Source]) -> None:
-        """Raise ``UsageError`` if two sources of a job use the same slot."""
+        """Raise UsageError if two sources of a job use the same slot."""
         slots = set()
         for source in sources:
             assert isinstance(source, PostgresCdcSource), "they are all of this class"
@@ -162,13 +162,13 @@ class PostgresCdcSource(Source):
         return [*notes, *self._emission.notes]
 
     def enumerate(self, inspected: Sequence[DiscoveredObject], planning: PlanningContext) -> Enumeration:
-        """Return the schemas of the tables, and the splits that a poll has planned."""
+        """Return the schemas of the tables, or the splits that a poll has planned."""
         if inspected:
             return Enumeration(schemas=(), splits=tuple(split_of(*each) for each in enumerate(inspected)))
         return Enumeration(schemas=self.planned_schemas(), splits=())
 
     def restored_schemas(self, cursor: PollCursor, schemas: Sequence[TableSchema]) -> Sequence[TableSchema]:
-        """Return the schemas of the next rows; after a restart in this process, it keeps its columns."""
+        """Return the schemas of the next rows; after a restart in this process, the columns are kept."""
         state, is_new = Capture.from_record(cursor), self._planner is None
         self._tables = () if is_new else self._tables
         tables = in_order(self._tables_of_server(), (name for name, _ in state.tables))
@@ -227,7 +227,7 @@ class PostgresCdcSource(Source):
             return PollResult(items=found.items, cursor=after.record(), again_ms=found.again_ms)
 
     def absorb(self, cursor: PollCursor, facts: Sequence[Fact]) -> PollCursor:
-        """Add the reported marks of chunks and ends of ranges to the cursor."""
+        """Add reported chunk marks and range ends to the cursor."""
         state = Capture.from_record(cursor)
         for fact in facts:
             if "chunk" in fact:
@@ -238,12 +238,12 @@ class PostgresCdcSource(Source):
         return state.record()
 
     def progress(self, cursor: PollCursor) -> SourceProgress | None:
-        """Return the progress at a cursor; ``None`` before the first poll."""
+        """Return the progress for users at a cursor; ``None`` before the first poll."""
         observed = self._observed
         return capture_progress(Capture.from_record(cursor), observed) if observed is not None and cursor else None
 
     def _observe(self, connection: Any, state: Capture, ends: Sequence[LogEnd], *, is_first: bool) -> None:
-        """Record the end of the log, for the progress; query it unless the poll did."""
+        """Record the end of the log for progress reports. Query it if the poll did not."""
         assert self._observed is not None, "the planner exists"
         if state.log:
             end = ends[-1] if ends else log_end(connection, self._settings.slot)
@@ -257,7 +257,7 @@ class PostgresCdcSource(Source):
             self._published = Lsn.parse(state.log)
 
     def open(self, *, restored: bool) -> None:
-        """Find the tables, because tasks continue chunks and ranges before the first poll."""
+        """Query the tables, because tasks continue chunks and ranges before the first poll."""
         self._is_closed = False
         self._tables_of_server()
 
@@ -268,7 +268,7 @@ class PostgresCdcSource(Source):
                 held.close()
 
     def require_readable(self, cursor: PollCursor, unread: Sequence[Split]) -> None:
-        """Raise ``SourceChangedError`` if the slot was confirmed beyond the cursor, or the server is another one."""
+        """Raise SourceChangedError if the slot was confirmed beyond the cursor, or the server has changed."""
         state = Capture.from_record(cursor)
         with self._connected() as connection:
             require_same_server(connection, self._settings.address, state.server)
@@ -277,24 +277,24 @@ class PostgresCdcSource(Source):
                 slot.require_range(Lsn.parse(state.log), reader_pid=slot.active_pid)
 
     def replication_slot(self) -> ReplicationSlot | None:
-        """Return the slot and the publication as the server describes them; ``None`` without a log."""
+        """Return the slot and the publication as described by the server; ``None`` if the log is not read."""
         if not self._settings.reads_log:
             return None
         with self._connected() as connection:
             return described_slot(connection, self._settings)
 
     def needs_slot(self, cursor: PollCursor) -> bool:
-        """Return True if a job with this cursor can continue from the slot."""
+        """Return True if a job can resume from this cursor with the slot."""
         with self._connected() as connection:
             return needs_slot(connection, self._settings, cursor)
 
     def drop_slot(self) -> Sequence[str]:
-        """Drop the slot, and also its publication if the engine created it."""
+        """Drop the slot, and its publication if the engine created it."""
         with self._connected() as connection:
             return drop_slot(connection, self._settings)
 
     def _state(self, connection: Any, cursor: PollCursor, job_id: str) -> Capture | None:
-        """Return the state of a cursor or of the start of the job; ``None`` while open transactions delay the start."""
+        """Return the state in a cursor or the initial state; ``None`` while open transactions delay the start."""
         known = Capture.from_record(cursor) if cursor else None
         if known is not None:
             require_same_server(connection, self._settings.address, known.server)
@@ -307,7 +307,7 @@ class PostgresCdcSource(Source):
         return known or self._first(connection, job_id)
 
     def _first(self, connection: Any, job_id: str) -> Capture | None:
-        """Create the slot and the publication, and return the first state; ``None`` while transactions delay it."""
+        """Create the slot and the publication, and return the initial state; ``None`` while transactions delay it."""
         settings, tables = self._settings, self._found(connection)
         start = None
         if settings.reads_log:
@@ -330,7 +330,7 @@ class PostgresCdcSource(Source):
         return published_tables(connection, self._settings.publication, [table.path for table in tables])
 
     def _require_published(self, connection: Any, state: Capture) -> None:
-        """Raise an error if the end of the next range may lack changes of a table."""
+        """Raise SourceChangedError if the publication may have omitted changes since the job started."""
         tables = in_order(self._tables, (name for name, _ in state.tables))
         known = list(zip([table.path for table in tables], state.published, strict=True))
         require_published(self._settings.publication, known, self._published_tables(connection, tables))
@@ -375,7 +375,7 @@ class PostgresCdcSource(Source):
             return self._found(connection)
 
     def _found(self, connection: Any) -> tuple[Captured, ...]:
-        """Return the captured tables as described by the database; the result is cached."""
+        """Return the captured tables as described by the database. The result is cached."""
         if not self._tables:
             chosen = chosen_tables(connection, self._settings)
             published = publication(connection, self._settings.publication) if self._settings.reads_log else None
@@ -391,7 +391,7 @@ class PostgresCdcSource(Source):
 
     @contextmanager
     def _errors_wrapped(self, what: str) -> Iterator[None]:
-        """Convert errors of the database to ``SourceError``, retryable if a retry may help."""
+        """Convert database errors to SourceError, retryable if a retry may succeed."""
         try:
             yield
         except ConnectorError:

@@ -1,4 +1,4 @@
-"""Splits of the source: chunks of tables, and ranges of the log."""
+"""Splits of the source: chunks of tables and ranges of the log."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from seatunnel_core.connectors.postgres_cdc.range_reading import LogRange
 
 
 def split_of(index: int, item: DiscoveredObject) -> Split:
-    """Return the split for a chunk or range that a poll has planned."""
+    """Return the split for a planned chunk or range."""
     if "chunk" in item:
         rows = int(item["rows"])
         return Split(index=index, weight_bytes=rows * ROW_BYTES, rows=rows, body={"chunk": item["chunk"]})

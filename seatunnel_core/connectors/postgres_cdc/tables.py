@@ -23,7 +23,7 @@ from seatunnel_core.connectors.postgres_log.sql_connection import quoted_name, r
 from seatunnel_core.connectors.tables.table_path import TablePath
 
 _LOGS_GENERATED = 18_00_00
-"""First PostgreSQL version that can publish generated columns, and lists only those that it publishes."""
+"""First PostgreSQL version that can publish generated columns. It lists them only if they are published."""
 
 _TABLES = """
 SELECT n.nspname::text, c.relname::text FROM pg_catalog.pg_class c
@@ -45,35 +45,35 @@ SELECT c.oid::regclass::text, c.relreplident::text, coalesce((SELECT array_agg(a
         WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END), '{}')
   FROM tree c
 """
-"""Lists the table and its partitions: each partition has a separate replica identity, and the server uses both."""
+"""Lists the replica identities of the table and of its partitions; the server uses all of them."""
 
 
 @frozen(kw_only=True)
 class Captured:
-    """A captured table."""
+    """A captured table with its masks and its row filter."""
 
     path: TableName
     found: Found
     masks: Mapping[str, str] = field(factory=dict)
-    """Columns of the masks, by their names, and the filter with an empty name."""
+    """Columns of each mask by the mask's name; the row filter has an empty name."""
 
     former_masks: Mapping[str, str] = field(factory=dict)
-    """Names of the masks by column, and the filter with an empty name: earlier versions compared these."""
+    """Masks by column name, for states of earlier versions; the row filter has an empty name."""
 
     filtered: tuple[str, ...] = ()
-    """Columns of the filter."""
+    """Columns that the row filter needs."""
 
     has_own_key: bool = True
-    """True if the key is the primary key of the table, and not configured."""
+    """True if the key is the primary key of the table; False if it is configured."""
 
     @cached_property
     def name(self) -> str:
-        """Path of the table in rows."""
+        """Path of the table in emitted rows."""
         return self.found.reading.name
 
     @cached_property
     def shape(self) -> str:
-        """Fingerprint of the columns and the key; with masks or a filter, their fingerprint follows a hyphen."""
+        """Fingerprint of the columns and the key. With masks or a filter, their fingerprint follows a hyphen."""
         return f"{self.columns}-{_masks_of(self.masks)}" if self.masks else self.columns
 
     @cached_property
@@ -83,7 +83,7 @@ class Captured:
         return _digest(f"{[(field.name, str(field.type)) for field in schema.columns]} {schema.primary_key}")
 
     def as_logged(self, logged: LogTable, rules: ColumnRules) -> "Captured":
-        """Return the table with its columns in the log. Only the log can be read with it."""
+        """Return the table with its columns in the log, for reading changes from the log only."""
         columns = tuple(
             Column(name=each.name, declared=each.declared, arrow=each.arrow) for each in logged.columns if each.selected
         )
@@ -93,12 +93,12 @@ class Captured:
         return evolve(self, found=found, masks=rules.recorded(found), former_masks=rules.recorded_by_column(found))
 
     def has_masks(self, shape: str) -> bool:
-        """Return True if a shape, which an earlier version may have recorded, is of the same masks and filter."""
+        """Return True if a recorded fingerprint, possibly by an earlier version, has the same masks and filter."""
         masks = shape.partition("-")[2]
         return masks in (_masks_of(self.masks), _masks_of(self.former_masks))
 
     def has_shape(self, shape: str) -> bool:
-        """Return True if the table has a shape, which an earlier version may have recorded."""
+        """Return True if a recorded fingerprint, possibly by an earlier version, matches the table."""
         return self.columns == shape.partition("-")[0] and self.has_masks(shape)
 
 
@@ -140,10 +140,10 @@ def captured_tables(
 
     Args:
         dialect: The database.
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         settings: The settings of the job.
         tables: Tables to capture.
-        published: The publication, which may publish only some columns and rows.
+        published: The publication, which may contain only some columns and rows.
         rules: Choice of the columns.
 
     Raises:
@@ -167,7 +167,7 @@ def captured_tables(
 
 
 def _without_generated(found: Found) -> Found:
-    """Return a table without generated columns: a publication lists them, but the log does not contain them."""
+    """Remove generated columns that a publication lists but the log does not contain."""
     return evolve(found, columns=tuple(column for column in found.columns if not column.generated))
 
 
@@ -198,10 +198,10 @@ def _found(
 
 
 def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool) -> list[str]:
-    """Return the tables whose replica identity lacks their key, each with the statement that fixes it.
+    """Return the tables with a replica identity that lacks their key, each with the statement that fixes it.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
+        connection: A psycopg connection in autocommit mode.
         tables: The captured tables.
         full: True if each table needs REPLICA IDENTITY FULL.
     """
@@ -222,7 +222,7 @@ def identity_problems(connection: Any, tables: Sequence[Captured], *, full: bool
 
 
 def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured, ...]:
-    """Return tables by their names.
+    """Return the tables with the given names, in the order of the names.
 
     Raises:
         SourceChangedError: A table no longer exists.
@@ -240,7 +240,7 @@ def in_order(tables: Sequence[Captured], names: Iterable[str]) -> tuple[Captured
 
 
 def require_same_columns(table: Captured, shape: str) -> None:
-    """Raise ``SourceChangedError`` unless a table has the shape that it had when a chunk was planned."""
+    """Raise SourceChangedError unless a table has the columns, key and masks with which a chunk was planned."""
     if not table.has_shape(shape):
         now = ", ".join(f"{each.name} {each.type}" for each in table.found.schema().columns)
         raise SourceChangedError(
