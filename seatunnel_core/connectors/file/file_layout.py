@@ -33,7 +33,7 @@ class FileLayout:
     options: Options = field(repr=False)
     files: FileSystem
     place: str
-    """Path without variables, which all files share."""
+    """Fixed part of the path, before any variable."""
 
     root: str
     """Folder in which files are staged, and the start of ``template``."""

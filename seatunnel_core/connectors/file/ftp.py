@@ -58,7 +58,6 @@ class _Sftp:
 
     @classmethod
     def file_system(cls, options: Options) -> FileSystem:
-        """Return the file system."""
         login = {"password": options[SFTP_PASSWORD], "key_filename": options[KEY_FILE]}
         return _server("sftp", options, **{key: value for key, value in login.items() if value is not None})
 

@@ -59,7 +59,7 @@ _KEYS = {
     KEYTAB: "kerberosKeytabFilePath",
     KRB5: "krb5_path",
 }
-"""Key of each option in the client's configuration."""
+"""Keys of the client's configuration, by option."""
 
 
 class _Hdfs:

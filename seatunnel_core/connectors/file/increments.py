@@ -1,7 +1,7 @@
 """Incremental reads of a folder, by modification time or by name.
 
-By time, files within the last ``lag`` are identified by digests of their path and time. Files that arrive late with an
-older time are read, and changed files are read again as a whole. By name, each file is read once; files that sort
+By time, files modified within the last ``lag`` are identified by digests of path and time. Files that arrive late with
+an older time are read, and changed files are read again as a whole. By name, each file is read once; files that sort
 before the last path of the previous job are never read.
 """
 

@@ -35,7 +35,7 @@ class Listing:
     """Only files modified at or after this time, in nanoseconds since 1970."""
 
     modified_before_ns: int | None = None
-    """Only files modified before this time."""
+    """Only files modified before this time, in nanoseconds since 1970."""
 
     left_out: str | None = None
     """Prefix of file names to skip, such as lock files."""

@@ -1,10 +1,10 @@
 """State of each file of a watched folder, and its compact form in checkpoints.
 
 A mark is the hash of a file's path and state. A small set of marks is part of each checkpoint, as a string. A large set
-consists of *runs* and a remainder. A run is an immutable difference from the runs before it; the engine stores its
-bytes once. The remainder is the difference from all runs, and part of each checkpoint. When it is too large, it becomes
-a run, merged with the last runs unless these are much larger. This keeps the number of runs small, and a run is
-rewritten only after about as many changes as it has marks. Sets are never changed in place.
+is stored like a log-structured merge tree, as immutable *runs* that the engine stores once, and a remainder in each
+checkpoint. A run contains the differences from the runs before it; the remainder, the differences from all runs. If the
+remainder is too large, it becomes a run, merged with the last runs unless these are much larger. This keeps the number
+of runs small and rewrites a run only after about as many changes as it has marks. Sets are never changed in place.
 """
 
 import binascii

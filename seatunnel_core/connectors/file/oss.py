@@ -46,7 +46,7 @@ _KEYS = {
     ACCESS_SECRET: "fs.oss.accessKeySecret",
     TOKEN: "fs.oss.securityToken",
 }
-"""Key of each option in the client's configuration."""
+"""Keys of the client's configuration, by option."""
 
 _TUNING = (
     "fs.AbstractFileSystem.oss.impl",

@@ -1,16 +1,16 @@
-"""Replacement of the content of folders after the last row of a run.
+"""Replacement of the content of folders at the end of a run.
 
 ::
 
     <target>/.seatunnel/<job>/replacing/
-        <pipeline>-<sink>/<folder>/<name>      committed files that wait
+        <pipeline>-<sink>/<folder>/<name>      committed files that are not in place yet
         <pipeline>-<sink>-folders/<folder>/    marker: replace this folder
         <pipeline>-<sink>-<epoch>/             the files while an engine moves them into place
         <pipeline>-<sink>-done                 marker: all folders are replaced
 
 A new folder replaces an old one, atomically on a local disk; the old one is then removed. File names contain the job,
-so they show which of the two folders is in place. An engine first renames the waiting folder to a name with its epoch.
-A later engine takes it over by another rename, so that a suspended engine that resumes finds nothing to move.
+so they show which of the two folders is in place. An engine first renames the folder of the committed files to a name
+with its epoch. A later engine renames it again, so that a suspended engine that resumes finds nothing to move.
 
 A bucket has no folders to rename: the new files are added next to the old ones, which are then removed, protected by
 the fence of ``save_mode``.
@@ -95,7 +95,7 @@ class Replacing:
 
     @property
     def waiting(self) -> str:
-        """Folder of committed files that are not in place yet."""
+        """Folder of the committed files that are not in place yet."""
         return os.path.join(self._folder, f"{self.target.pipeline_id}-{self.target.sink_ordinal}")
 
     @property
@@ -119,7 +119,7 @@ class Replacing:
                 self._files.sync_folder(noted)
 
     def collected(self, files: Sequence[StagedFile], *, may_be_committed: bool) -> list[StagedFile]:
-        """Return the staged files with the waiting folder as their target.
+        """Return the staged files with the folder ``waiting`` as their target.
 
         In a bucket, omit files that an interrupted attempt has already moved to the target.
         """
@@ -161,7 +161,7 @@ class Replacing:
         return sorted(found)
 
     def _taken(self) -> str:
-        """Rename the folder of the waiting files so that no other engine finds it, and return its path."""
+        """Rename the folder of the committed files so that no other engine finds it, and return its path."""
         mine = f"{self.waiting}-{self.context.epoch}"
         for epoch, entry in self._at_work():
             if epoch > self.context.epoch:
@@ -227,7 +227,7 @@ class Replacing:
         return (entry for _, entries in self._files.folders(folder) for entry in entries)
 
     def _put_objects(self, folders: Sequence[str]) -> None:
-        """Move the waiting objects next to the old ones, then remove the old ones."""
+        """Move the committed objects next to the old ones, then remove the old ones."""
         waiting = [entry.path for entry in self._below(self.waiting)]
         moves = [(path, self.target.root + path[len(self.waiting) :]) for path in waiting]
         with ThreadPoolExecutor(self._files.publishes_at_once, thread_name_prefix="replace") as pool:
@@ -257,5 +257,5 @@ class Replacing:
 
 
 def _aside(folder: str) -> str:
-    """Return the path to which an old folder is moved if it cannot be exchanged with the new one in one step."""
+    """Return the path to which an old folder is moved if it cannot be exchanged atomically with the new one."""
     return f"{folder}.old"

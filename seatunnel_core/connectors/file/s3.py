@@ -56,7 +56,7 @@ _KEYS = {
     ACCESS_KEY: "fs.s3a.access.key",
     SECRET_KEY: "fs.s3a.secret.key",
 }
-"""Key of each option in the client's configuration."""
+"""Keys of the client's configuration, by option."""
 
 logger = logging.getLogger("seatunnel.connectors")
 

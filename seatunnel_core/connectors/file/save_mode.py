@@ -47,7 +47,7 @@ class Fence:
         )
 
     def shut_out_older(self) -> None:
-        """Prevent earlier processes from moving entries out of the target. Pipelines wait for each other."""
+        """Prevent earlier processes from moving entries out of the target, by removing their fences."""
         if self._context.process == 1:  # the first of the job
             return
         with self._target.errors("cannot be written", self._folder):
@@ -56,7 +56,7 @@ class Fence:
                     self._take_down(entry)
 
     def _is_older(self, fence: Entry) -> bool:
-        """Return True if a fence belongs to an earlier process or, without a process number, to an earlier epoch."""
+        """Return True if a fence is from an earlier process or, without a process number, from an earlier epoch."""
         process, epoch, *_ = map(int, fence.name.split("-"))
         return (process, 0 if process else epoch) < (self._context.process, 0 if process else self._context.epoch)
 
@@ -69,7 +69,7 @@ class Fence:
                 self._files.leave_note(self._fence)
 
     def clear(self, *, fences: bool) -> None:
-        """Remove the fences of an ended job. Without ``fences``, it has created none, and nothing is listed."""
+        """Remove the fences of an ended job. If ``fences`` is False, it has created none, and nothing is listed."""
         if not fences and self._context.process == 1:
             return
         with self._target.errors("cannot be cleaned up", self._folder):
@@ -111,8 +111,8 @@ class Fence:
 
         Args:
             below: Patterns of the folders below the target that belong to it, if the path has variables.
-            expression: The pattern of the sink's file names.
-            time_format: The format of ``${now}`` in it.
+            expression: Pattern of the sink's file names.
+            time_format: Format of ``${now}`` in the pattern.
         """
         own = self._own(expression, time_format)
         folders = [self._target.root]
@@ -139,7 +139,7 @@ class Fence:
     def _is_own(self, entry: Entry, own: re.Pattern[str]) -> bool:
         """Return True if the entry is, or contains, a file that a pipeline of this job published.
 
-        A folder in which the job stages is the target of another sink of the job, so it also belongs to the job.
+        A folder in which the job stages also belongs to the job: it is the target of another sink.
         """
         if not entry.is_folder or entry.is_link:
             return own.match(entry.name) is not None

@@ -52,7 +52,7 @@ class FileSink(
     guarantee = Guarantee.EXACTLY_ONCE
     expires_commit_records = False
     server: ClassVar[tuple[Option[Any], ...]] = ()
-    """Options for the server of the files, unless the path contains it."""
+    """Options that identify the file server, unless the path contains it."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
@@ -88,7 +88,7 @@ class FileSink(
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the fixed part of the path, and the server. Committables contain names relative to it."""
+        """Return the fixed part of the path, and the server. File names in committables are relative to this path."""
         kept = {"file_format_type": "binary"} if self.layout.style.writer.keeps_names else {}
         served = written_options(self.options, *self.server) if self.server else {}
         how = written_options(self.options, opt.WRITE_MODE, opt.REPLACE_PARTITIONS) if self.layout.mode.replaces else {}
@@ -180,7 +180,7 @@ class FileSink(
             fence.begin()
 
     def _note_files(self, fence: Fence) -> None:
-        """Store the number of other jobs' files in the target, next to which this job adds files."""
+        """Record how many files of other jobs the target contains."""
         if self._was_there and not self.layout.mode.replaces and not self._empties:
             there = fence.files_in_words(self.layout.expression, self.options[opt.TIME_FORMAT])
             self.adds_to = {"": there} if there else {}

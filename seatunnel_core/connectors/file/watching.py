@@ -20,7 +20,7 @@ MOST_FILES = 5_000
 """Maximum number of files in one poll. Every checkpoint contains them until their splits are read."""
 
 IN_PROGRESS = (".tmp", ".part", ".inprogress", "._COPYING_", "~")
-"""Suffixes of files that are still being written."""
+"""File name extensions of files that are still being written."""
 
 _NAMED = 5
 """Maximum number of files listed in a warning."""
@@ -31,7 +31,7 @@ class Memory:
     """State of a watched folder: 16 bytes per file."""
 
     seen: Marks = field(factory=dict)
-    """Taken files that the last listing contains."""
+    """Taken files (returned by a poll, to be read) that the last listing contains."""
 
     missing: Marks = field(factory=dict)
     """Taken files that the last listing lacks."""
@@ -46,7 +46,7 @@ class Memory:
     """Time of the last listing recorded in this state, in milliseconds since 1970; ``None`` before the first."""
 
     runs: Mapping[str, Runs] = field(factory=dict, eq=False, repr=False)
-    """Runs that are already stored, by set."""
+    """Stored runs of each set of files; see ``marks``."""
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "Memory":

@@ -1,4 +1,4 @@
-"""Writer of the rows of one attempt of one work unit to staged files, several at a time."""
+"""Writer of one attempt of a work unit, which stages rows in files, with several files open at a time."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ OPEN_FILES = 64
 
 
 class FileSinkWriter(SinkWriter):
-    """Writes the rows of one attempt of one work unit to files in the staging folder."""
+    """Stages the rows of one attempt of a work unit in files."""
 
     def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._layout = layout

@@ -96,7 +96,7 @@ class Entry:
     name: str
     path: str
     is_folder: bool
-    """True also for a link to a folder."""
+    """True for a folder or a link to a folder."""
 
     is_link: bool = False
     version: FileVersion | None = None
@@ -104,10 +104,7 @@ class Entry:
 
 
 class StagedOutput(ABC):
-    """A file that a task stages.
-
-    The task writes and closes ``stream``, and calls ``finish`` unless it abandons the file.
-    """
+    """A file that a task stages: it writes and closes ``stream``, and calls ``finish`` unless it abandons the file."""
 
     stream: pa.NativeFile
 
@@ -273,8 +270,7 @@ class FileSystem(MarkedStaging):
     def folders(self, root: str, without: str = "") -> Iterator[tuple[str, list[Entry]]]:
         """Yield a folder and all its subfolders, each with its files; do not follow links.
 
-        Folders that are removed during the listing are skipped, and so is the folder ``without`` directly below
-        ``root``.
+        Skips folders that are removed during the listing, and the folder ``without`` directly below ``root``.
         """
         try:
             found = self.entries(root)
@@ -349,7 +345,7 @@ class FileSystem(MarkedStaging):
 
     @abstractmethod
     def why_unknown(self, staged: str, target: str, receipt: Mapping[str, Any]) -> str:
-        """Return why a missing staged file may be unpublished; empty if it has certainly been published."""
+        """Return the reason why a missing staged file may be unpublished; empty if it is known to be published."""
 
     @abstractmethod
     def discard(self, staged: str) -> bool:

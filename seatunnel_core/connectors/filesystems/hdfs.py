@@ -43,7 +43,7 @@ OPTION_NAMES = {
     "<namespace>": "<path>",
     " in plugin-config": "",
 }
-"""Option names in messages of the storage, with their names in the connector."""
+"""Option names of the connector, by the names that the storage uses in messages."""
 
 
 def _responding(configuration: Mapping[str, str]) -> "WebHdfs":
@@ -62,7 +62,7 @@ class HdfsFileSystem(RemoteFileSystem):
     """``hdfs://host:port``, or ``hdfs://nameservice``."""
 
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, with the keys of the checkpoint storage."""
+    """Options under the keys that the checkpoint storage uses."""
 
     gives_receipts: ClassVar[bool] = True
     publishes_at_once: ClassVar[int] = 8
@@ -146,10 +146,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return True
 
     def make_staging(self, folder: str, root: str) -> None:
-        """Create the folder, and write and remove a file in it.
-
-        A folder can exist without write permission, free quota or free space.
-        """
+        """Create the folder, and write and remove a file: write permission, quota or free space may be missing."""
         self._ask(folder, lambda client, within: client.make_folder(within))
         probe = f"{folder}/{PROBE}{secrets.token_hex(8)}"
         self.leave_note(probe)
@@ -177,10 +174,7 @@ class HdfsFileSystem(RemoteFileSystem):
         return Receipt(size=size, body={"file": found["fileId"]})
 
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
-        """Rename the file; recognize an earlier rename with a lost response.
-
-        The staged file is missing then, and the target has its number.
-        """
+        """Rename the file. After a lost response, recognize the renamed file by its number."""
         number = stored.number(receipt, "file")
         if self._is(staged, number) is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), staged)

@@ -25,10 +25,7 @@ class MarkedStaging(ABC):
         """Create a staging folder and its parent, the target ``root``, durably, and check write permission."""
 
     def prepare_staging(self, folder: str, root: str) -> None:
-        """Create a staging folder with ``make_staging``, and mark it for ``is_prepared``.
-
-        The marker is itself a folder, because no server creates it as a parent of a staged file.
-        """
+        """Create a staging folder, and mark it with a subfolder, which no server creates implicitly."""
         self.make_staging(f"{folder}/{PREPARED}", root)
 
     def unmark(self, folder: str) -> None:
@@ -40,7 +37,7 @@ class MarkedStaging(ABC):
         return self.is_folder(f"{folder}/{PREPARED}")
 
     def not_prepared(self, staged: str, target: str) -> str:
-        """Return why a staged file may be unpublished; empty if its staging folder is the prepared one."""
+        """Return the reason why a staged file may be unpublished; empty if its staging folder is the prepared one."""
         folder = staged.rpartition("/")[0]
         if self.is_prepared(folder):
             return ""

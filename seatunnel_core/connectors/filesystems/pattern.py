@@ -23,7 +23,7 @@ _MAGIC = re.compile(r"[*?\[]")
 _WORK = re.compile(
     r"_temporary|_SUCCESS.*|_metadata|_common_metadata|_spark_metadata|_delta_log|_(committed|started)_\d+|\.seatunnel"
 )
-"""Names of files that engines write next to their data. They are data only if a path contains the full name."""
+"""Names of files that engines write next to their data. Such a file is read only if a path contains its full name."""
 
 _THEIRS = re.compile(r"T_\d+_[0-9a-f]+_\d+_\d+")
 """Pattern of the prefix of file names that SeaTunnel writes."""

@@ -1,7 +1,4 @@
-"""Clients that connectors share with checkpoint storages.
-
-Each process has one per configuration. Messages use the connectors' option names.
-"""
+"""Clients that connectors share with checkpoint storages: one for each process and configuration."""
 
 import errno
 import os
@@ -20,7 +17,7 @@ Client = TypeVar("Client")
 
 _making = threading.Lock()
 _turns: dict[object, threading.Lock] = {}
-"""Locks by client, held while a client is created, which may wait for the server."""
+"""Locks by client. A lock is held while its client is created, which may wait for the server."""
 
 _clients: dict[object, Any] = {}
 

@@ -44,10 +44,7 @@ def staging_folder(root: str, job_id: str, pipeline_id: int, epoch: int) -> str:
 
 
 def owner(name: str, job_id: str) -> re.Match[str] | None:
-    """Match the unit of a job that staged a file; return ``None`` for other files.
-
-    The search starts after the job ID, which might itself match the pattern.
-    """
+    """Match the unit of a job that staged a file, after the job ID; return ``None`` for other files."""
     return OWNER.search(name, name.find(job_id) + 1)
 
 

@@ -32,10 +32,7 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
 
 
 def moment_pattern(time_format: str) -> str:
-    """Return a regular expression for exactly the string that replaces ``${now}``.
-
-    If it matched more, the beginning of another job's ID could be treated as part of the time.
-    """
+    """Return a regular expression for the string that replaces ``${now}``, which matches no part of a job's ID."""
     return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
 
 

@@ -45,10 +45,7 @@ def _found(target: Target, patterns: Sequence[NamePattern]) -> Iterator[tuple[st
 
 
 def _retract_in(target: Target, folder: str, mine: Sequence[re.Match[str]], retraction: Retraction) -> int:
-    """Remove the selected files of a folder, and sync the folder.
-
-    The folder is synced even if no file is left to remove, because a killed attempt may have removed the files.
-    """
+    """Remove the selected files of a folder, and sync it even if a killed attempt has already removed them."""
     removed = 0
     for found in mine:
         source, epoch, unit = int(found["source"]), int(found["epoch"]), int(found["unit"])

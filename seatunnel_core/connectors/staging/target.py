@@ -16,7 +16,7 @@ from seatunnel_core.connectors.filesystems.rename import TargetExistsError
 from seatunnel_core.connectors.filesystems.staged_name import PROBE, STAGING, committable_id, owner, staging_folder
 
 _TRANSIENT = {errno.EIO, errno.EINTR, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC, errno.EDQUOT}
-"""Failures of a disk or server that may be temporary. A full disk is one, because other programs may free space."""
+"""Failures of a disk or server that may be temporary, including a full disk, because other programs may free space."""
 
 
 def unique_name(context: WriterContext) -> str:
@@ -104,7 +104,7 @@ class Target:
             raise self.failed("cannot be written", error, self.root) from error
 
     def _require_same(self, prepared_in: int, but: int = 0) -> None:
-        """Raise ``SinkError`` unless this job prepared the target in an epoch or later, not counting epoch ``but``."""
+        """Raise ``SinkError`` unless this job prepared the target in or after an epoch, ignoring the epoch ``but``."""
         if not prepared_in or self.files.is_prepared(self.staging(prepared_in)):
             return
         later = (epoch for epoch in self._epochs() if epoch > prepared_in and epoch != but)
@@ -245,7 +245,7 @@ class Target:
     # -- cleanup --------------------------------------------------------------------------------------------------
 
     def sweep(self, below: int, keep: frozenset[str]) -> int:
-        """Remove this sink's staged files of epochs smaller than ``below``, except for committables in ``keep``.
+        """Remove this sink's staged files of epochs before ``below``, except for committables in ``keep``.
 
         The empty folders of the epochs remain. The newest checkpoint may still refer to output that was published from
         them, and a restore after a kill treats a missing staged file as published only while its folder exists.
@@ -254,7 +254,7 @@ class Target:
             return sum(self._sweep_epoch(epoch, keep) for epoch in self._epochs() if epoch < below)
 
     def staged(self, below: int) -> int:
-        """Return the number of files of this sink that are staged in epochs smaller than ``below``."""
+        """Return the number of files of this sink that are staged in epochs before ``below``."""
         found = 0
         for epoch in (epoch for epoch in self._epochs() if epoch < below):
             units = (owner(entry.name, self.job_id) for entry in self.files.entries(self.staging(epoch)))

@@ -1,7 +1,4 @@
-"""Files inside archives: ``archive_compress_codec``.
-
-An archive is one split. Its members are extracted one by one to an anonymous temporary file, which any format can read.
-"""
+"""Files inside archives (``archive_compress_codec``). Each member is extracted to an anonymous temporary file."""
 
 import errno
 import gzip
@@ -31,7 +28,7 @@ _COPY_BYTES = 1 << 20
 
 
 class Archived(SourceFormat):
-    """A format with files inside archives."""
+    """A format with files inside archives; an archive is one split."""
 
     def __init__(self, inner: SourceFormat, kind: str) -> None:
         self._inner = inner

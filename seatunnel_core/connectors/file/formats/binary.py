@@ -196,14 +196,14 @@ class BinarySinkWriter(SinkWriter):
 @define
 class _Copy:
     staged: str
-    """Name in the staging folder."""
+    """File name in the staging folder."""
 
     output: StagedOutput
     wants_receipt: bool
     parts: int = 0
     finished: bool = False
     receipts: list[Any] = field(factory=list)
-    """Further entries of the file in the committable, after its names."""
+    """Values that the committable contains for the file, in addition to its names."""
 
     @property
     def expected(self) -> str:

@@ -14,7 +14,7 @@ from seatunnel_core.rows.values import plain
 
 
 def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Array:
-    """Cast an array like Arrow, and also from string to time and null, for formats that lack these types.
+    """Cast an array. Unlike Arrow, also cast strings to times and to null, because some formats lack these types.
 
     Raises:
         ValueError: A value would change.
@@ -34,7 +34,7 @@ def cast(array: pa.Array, kind: pa.DataType, *, declared: bool = False) -> pa.Ar
 
 
 def _in_utc(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert timestamps to UTC and remove their zone before a cast to dates or times; Arrow would apply the zone."""
+    """Convert timestamps to UTC without a zone; casts to dates or times would otherwise use the local time."""
     if of.is_timestamp(array.type) and array.type.tz and (of.is_date(kind) or of.is_time(kind)):
         return array.cast(pa.timestamp(array.type.unit))
     return array
@@ -92,7 +92,7 @@ def _require_same_values(found: pa.Array, made: pa.Array) -> None:
 
 
 def _counts(found: pa.DataType, made: pa.DataType) -> bool:
-    """Return True for a cast between integers and times; only a duration may become an integer."""
+    """Return True if a cast would need a unit: between integers and times, or from a duration to another type."""
     if of.is_duration(found):
         return not (of.is_integer(made) or of.is_duration(made))
     return bool((of.is_integer(found) and of.is_temporal(made)) or (of.is_temporal(found) and of.is_integer(made)))

@@ -21,7 +21,7 @@ WORTH_READING_TWICE = 2
 """Minimum number of splits for which a file with quotes is examined. Examining takes a third of the time of reading."""
 
 SMALLEST_PIECE = 4 << 10
-"""Minimum size of a split with a rate limit, in bytes."""
+"""Minimum size of a split when the rate is limited, in bytes."""
 
 
 def piece(split_size: int, planning: PlanningContext, bytes_per_row: float | None = None) -> int:
@@ -41,7 +41,7 @@ class SplitPlan:
     dialect: Dialect
     split_size: int
     enabled: bool
-    """Value of ``enable_file_split``."""
+    """True if ``enable_file_split`` is set."""
 
     @property
     def splittable(self) -> bool:

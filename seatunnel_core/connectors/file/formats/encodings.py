@@ -23,7 +23,7 @@ def is_text_encoding(name: str) -> bool:
 
 
 def no_characters(encoding: str) -> str:
-    """Return the end of an error message about undecodable bytes, with a remedy."""
+    """Return the last part of an error message about undecodable bytes, with a remedy."""
     return (
         f"has bytes that are not valid {encoding}; set the encoding of the file, for example encoding = "
         "ISO-8859-1 or encoding = GBK"

@@ -100,8 +100,8 @@ class Excel(DeclaredFormat):
     def _cell(self, cell: Any, kind: pa.DataType) -> Any:
         """Return a cell in the form that ``Texts`` accepts.
 
-        A cell without a value is null; so is an empty string, except in a string column. In a string column, a number
-        in a format that cannot be rendered has up to 15 digits, as in a wide column of Excel.
+        A cell without a value is null, as is an empty string outside of string columns. In a string column, a number in
+        a format that cannot be rendered has up to 15 digits, as in a wide column of Excel.
         """
         if cell in (None, ""):
             return cell if pa.types.is_string(kind) else None
@@ -182,7 +182,7 @@ def _json_end(text: str, at: int) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes listed in a string such as ``[72, -1]``, the notation of sinks; encode any other string."""
+    """Return the bytes that a string such as ``[72, -1]`` lists, as sinks write them; encode any other string."""
     if _BYTES.fullmatch(text.strip()):
         numbers = [int(number) for number in re.findall(r"-?\d+", text)]
         if all(-128 <= number < 256 for number in numbers):

@@ -74,7 +74,7 @@ class JsonLinesReader:
         self.file.check()
 
     def _ids(self, piece: bytes, start: int) -> list[str]:
-        """Return an id per line, from its position and its text, because a file may be rewritten."""
+        """Return an ID for each line, derived from its position and text, because a file may be rewritten."""
         starts = [0, *(found.end() for found in _LINE_END.finditer(piece))]
         lines = [piece[first:end].strip() for first, end in zip(starts, [*starts[1:], len(piece)], strict=True)]
         path = self.file.version.path
@@ -169,7 +169,7 @@ def object_of(line: bytes, dialect: Dialect) -> dict[str, Any]:
 
 
 def infer(text: bytes, dialect: Dialect, levels: int) -> pa.Schema:
-    """Infer the columns from whole lines, down to ``levels`` levels of nesting; raise ``RowError`` for other values."""
+    """Infer the columns from whole lines, down to ``levels`` levels; raise ``RowError`` unless lines are objects."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         if line.strip():

@@ -1,7 +1,4 @@
-"""File formats by name, with separate modules for the source and the sink.
-
-A module is imported only when a job uses the format, so no job loads the packages of other formats.
-"""
+"""File formats by name. A module is imported only when a job uses its format."""
 
 from collections.abc import Mapping
 from functools import cache

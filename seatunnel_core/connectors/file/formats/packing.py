@@ -22,7 +22,7 @@ SUFFIXES: Mapping[str, str] = {
     "bz2": ".bz2",
     "lzo": ".lzo",
 }
-"""Suffixes of files, by codec."""
+"""File name extensions by codec."""
 
 BLOCK_BYTES = 256 << 10
 
@@ -86,7 +86,7 @@ def _unpack_zlib(stream: pa.NativeFile) -> Iterator[bytes]:
 
 
 _SNAPPY = b"\xff\x06\x00\x00sNaPpY"
-"""Start of a stream in the framing format."""
+"""First bytes of a stream in the framing format."""
 
 
 def _unpack_snappy(stream: pa.NativeFile) -> Iterator[bytes]:
@@ -178,10 +178,7 @@ class _Packer(ABC):
 
 
 class _Packed:
-    """File object that collects data into blocks.
-
-    It does not derive from Python's file classes, because their destructor would complete an abandoned file.
-    """
+    """File object that collects data into blocks. Unlike Python's classes, it never completes an abandoned file."""
 
     def __init__(self, stream: pa.NativeFile, packer: _Packer) -> None:
         self._stream = stream

@@ -1,7 +1,4 @@
-"""File formats with row groups and an index at the end: ``parquet`` and ``orc``.
-
-A split has ``groups``, the numbers of consecutive row groups (stripes of ORC).
-"""
+"""The formats ``parquet`` and ``orc``. A split has ``groups``, the numbers of consecutive row groups (ORC stripes)."""
 
 import sys
 from abc import abstractmethod

@@ -1,7 +1,4 @@
-"""Reader of ``.xlsx`` and ``.xls`` sheets as rows of Python values.
-
-In string columns, a number, date or duration is returned as the sheet displays it.
-"""
+"""Reader of ``.xlsx`` and ``.xls`` sheets. In string columns, numbers and dates are returned as displayed."""
 
 import datetime as dt
 import io

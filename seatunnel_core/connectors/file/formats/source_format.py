@@ -40,7 +40,7 @@ class SourceFormat(ABC):
         self.may_lack: frozenset[str] = frozenset()
 
     def let_lack(self, names: frozenset[str]) -> None:
-        """Set the columns that may be missing in a file; ``read`` then omits them."""
+        """Allow files to lack these columns; ``read`` then omits them."""
         self.may_lack = names
 
     def present(self, wanted: pa.Schema, names: Sequence[str], problem: str) -> pa.Schema:
@@ -58,7 +58,7 @@ class SourceFormat(ABC):
         return pa.schema([column for column in wanted if column.name in known])
 
     def columns_of(self, declared: pa.Schema | None) -> pa.Schema | None:
-        """Return the columns of the files as far as the options define them: the declared or the fixed ones."""
+        """Return the columns that the options define: by default, the declared ones."""
         return declared
 
     def must_inspect(self, version: FileVersion, planning: PlanningContext) -> bool:
@@ -85,7 +85,7 @@ class SourceFormat(ABC):
         return {}
 
     def where(self, bodies: Sequence[Mapping[str, Any]]) -> str:
-        """Return a description of the part of a file in some consecutive splits, for messages."""
+        """Describe the part of a file that consecutive splits cover, for messages."""
         return "the whole file"
 
     @abstractmethod
@@ -97,7 +97,7 @@ class SourceFormat(ABC):
         return ""
 
     def found(self, file: OpenFile, start: int, end: int) -> Any:
-        """Return information about columns from one chunk, as JSON for ``columns_found``; ``None`` if there is none.
+        """Return information about the columns of one chunk, as JSON for ``columns_found``; ``None`` if there is none.
 
         Runs in a task, for a format with a ``sample``.
         """
@@ -157,7 +157,7 @@ def typical_row_bytes(columns: pa.Schema) -> float:
 
 
 def together(found: Sequence[pa.Schema], *, typed: bool) -> pa.Schema:
-    """Merge the columns of several files; if these declare types (``typed``), different ones are an error."""
+    """Merge the columns of several files. If files declare their types (``typed``), different types are an error."""
     distinct = list({columns.to_string(): columns for columns in found}.values())
     if len(distinct) <= 1:
         return distinct[0] if distinct else pa.schema([])

@@ -95,7 +95,7 @@ _Values = Mapping[str, str | list[str | None] | None]
 
 
 def _once(values: _Values, wanted: pa.Schema, where: str, context: ReadContext) -> _Values:
-    """Return the values of a row; of repeated elements without an array type, only the last value is kept."""
+    """Return the values of a row, with only the last one of repeated elements unless their type is an array."""
     found = {}
     for name, value in values.items():
         if isinstance(value, list) and name in wanted.names and not pa.types.is_list(wanted.field(name).type):

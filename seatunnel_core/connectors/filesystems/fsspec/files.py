@@ -1,7 +1,4 @@
-"""File system on one server.
-
-Staged files are on the same server as the target, and are published by a rename, like local files.
-"""
+"""Files on one server. Staged files are on the same server as the target, and are published by a rename."""
 
 import datetime as dt
 import errno

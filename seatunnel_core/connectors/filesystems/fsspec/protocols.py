@@ -21,7 +21,7 @@ class Protocol:
     deletes."""
 
     package: str = "fsspec"
-    """Required package, given as the name of its module."""
+    """Module of the required package."""
 
     login: str = "user and password"
     """Login options, for messages."""

@@ -219,10 +219,10 @@ class ObjectFileSystem(RemoteFileSystem):
         self._consume(staged, target)
 
     def _consume(self, staged: str, target: str) -> None:
-        """Remove a staged object after it was copied.
+        """Remove a staged object after it was copied; the object counts as published only after this.
 
-        Only then is the object treated as published: if a consumer moved the target and the process was killed before
-        the removal, the next process would publish the object again.
+        Otherwise, if a consumer moved the target and the process was killed before the removal, the next process would
+        publish the object again.
         """
         for tried in range(_REMOVALS):
             time.sleep(tried * _PAUSE_S)
@@ -285,10 +285,7 @@ class ObjectFileSystem(RemoteFileSystem):
 
 
 class _OpenObject(RemoteOpenFile):
-    """An object that is open for reading.
-
-    Every range is requested with the ETag of the listing, so that no byte of another version is read.
-    """
+    """An object that is open for reading. Every range is requested with the ETag of the listing."""
 
     def __init__(self, files: ObjectFileSystem, version: FileVersion) -> None:
         super().__init__(version)

@@ -93,7 +93,7 @@ def _receipt(size: int) -> Receipt:
 
 
 class _Sink:
-    """A file object outside of Python's file classes, which close themselves on garbage collection."""
+    """A file object that does not derive from Python's file classes, which close themselves on garbage collection."""
 
     def __init__(self, output: StagedObject) -> None:
         self._output = output

@@ -31,7 +31,7 @@ OPTION_NAMES = {
     "a folder in it is written as namespace": "a folder in it belongs in path",
     " in plugin-config": "",
 }
-"""Option names in messages of the storage, with their names in the connector."""
+"""Option names of the connector, by the names that the storage uses in messages."""
 
 _CODES = {
     **dict.fromkeys(("NoSuchKey", "NoSuchUpload"), errno.ENOENT),
@@ -45,7 +45,7 @@ class OssStore(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, with the keys that the checkpoint storage uses."""
+    """Options under the keys that the checkpoint storage uses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("oss2",)
 

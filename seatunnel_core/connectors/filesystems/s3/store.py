@@ -20,7 +20,7 @@ _PATIENCE = Backoff(attempts=16, first_wait_ms=100, longest_wait_ms=3_000)
 """Retry limit of half a minute, enough for a server to restart."""
 
 _answered: set[int] = set()
-"""Clients, as ``id``, that have received a response."""
+"""IDs of the client objects that have received a response."""
 
 OPTION_NAMES = {
     "fs.s3a.access.key": "access_key",
@@ -41,7 +41,7 @@ OPTION_NAMES = {
         for key in ("fs.s3a.endpoint.region", "fs.s3a.ssl.ca-file", "fs.s3a.session.token")
     },
 }
-"""Option names in messages of the client, with their names in the connector."""
+"""Option names of the connector, by the names that the client uses in messages."""
 
 _STATUS = {404: errno.ENOENT, 412: errno.EEXIST, 401: errno.EACCES, 403: errno.EACCES, 507: errno.ENOSPC}
 _CODES = {
@@ -61,7 +61,7 @@ class S3Store(ObjectStore):
 
     bucket: str
     configuration: Mapping[str, str] = field(repr=False)
-    """Options, with the keys that the client uses."""
+    """Options under the keys that the client uses."""
 
     task_modules: ClassVar[tuple[str, ...]] = ("boto3",)
 

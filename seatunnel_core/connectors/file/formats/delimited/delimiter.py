@@ -33,7 +33,7 @@ def _said(sign: re.Match[str]) -> str:
 
 
 def _is_meant(expression: str) -> bool:
-    """Return True if the value is meant as an expression and not as a string with special characters."""
+    """Return True if the value is a regular expression rather than a string with special characters."""
     plainly = re.search(_WRITTEN, expression) is not None
     try:
         compiled = re.compile(expression, re.ASCII)

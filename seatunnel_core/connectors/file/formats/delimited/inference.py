@@ -60,7 +60,7 @@ def _parser(
 
 
 def _texts(table: pa.Table, as_written: pa.Table) -> Iterator[str]:
-    """Yield numeric columns to keep as strings, because values would lose digits, or none contains a digit.
+    """Yield the numeric columns to keep as strings: values would lose digits, or no value contains a digit.
 
     ``nan`` and ``inf`` count as numbers only next to other numbers, because they may be words.
     """

@@ -18,7 +18,7 @@ SEPARATORS = "\x02\x03\x04\x05\x06\x07"
 
 
 def unfit(columns: pa.Schema) -> str | None:
-    """Return the end of an error message about the first unsupported column; ``None`` if all are supported."""
+    """Return the last part of an error message about the first unsupported column; ``None`` if all are supported."""
     for column in columns:
         levels = _levels(column.type)
         if levels is None or levels > len(SEPARATORS):

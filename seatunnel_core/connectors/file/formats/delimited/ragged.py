@@ -18,7 +18,7 @@ def resized(record: Record, dialect: Dialect, columns: int) -> tuple[Record, int
 
 
 def _ends(body: bytes, dialect: Dialect) -> list[int]:
-    """Return the end of each value; empty if the values cannot be separated."""
+    """Return the end offset of each value; empty if the values cannot be separated."""
     delimiter = dialect.delimiter_byte
     if not any(sign and sign in body for sign in (dialect.quote_byte, dialect.escape_byte)):
         ends, place = [], body.find(delimiter)

@@ -1,8 +1,7 @@
 """Reader of delimited text (``csv``, ``text``) with Arrow's parser, which locates bad rows where parsing fails.
 
 The fast path parses a range in blocks. If a block cannot be converted, the slow path continues from the first row that
-was not returned: it divides the range into records, and bisects them to find the bad ones. Both paths return the same
-rows for text that both can read.
+was not returned: it divides the range into records, and bisects them to find the bad ones.
 """
 
 import io
@@ -76,7 +75,7 @@ class DelimitedReader:
     # -- fast path ------------------------------------------------------------------------------------------------
 
     def _fast(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Parse the range in pieces; from the first piece with a quote on, parse the rest as a whole."""
+        """Parse the range in pieces; parse the first piece with a quote together with the rest of the range."""
         for text, quoted in self._texts_of(start, end):
             if not self.dialect.is_one_character:
                 batches = self._replaced(text)
@@ -90,7 +89,7 @@ class DelimitedReader:
             start += len(text)
 
     def _texts_of(self, start: int, end: int) -> Iterator[tuple[bytes, Iterator[bytes] | None]]:
-        """Yield the text of the range in pieces of whole lines; the first one with a quote is yielded with the rest."""
+        """Yield the text of the range in pieces of whole lines; a piece with a quote also contains the rest."""
         held = b""
         pieces = decimal_only(self._pieces(start, end), self.columns)
         splits = self.dialect.is_one_character and self.dialect.quote_byte

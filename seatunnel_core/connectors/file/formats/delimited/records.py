@@ -46,7 +46,7 @@ def lines_before(file: OpenFile, place: int) -> int:
 
 
 def records(pieces: Iterable[bytes], dialect: Dialect, line: int) -> Iterator[Record]:
-    """Yield the records of pieces of text that start on ``line``; raise ``RowError`` if one is too long."""
+    """Yield the records in pieces of text, counting lines from ``line``; raise ``RowError`` if a record is too long."""
     expression = _record(dialect.delimiter_byte, dialect.quote_byte, dialect.escape_byte)
     held = b""
     for piece in pieces:

@@ -22,10 +22,7 @@ _FAR = "is out of range for nanosecond"
 
 
 def serve(descriptor: int) -> None:
-    """Serve requests until the peer closes the socket.
-
-    A request is ``{"stripe": number, "columns": names}``, or ``{}`` for the footer.
-    """
+    """Serve requests, ``{"stripe": number, "columns": names}`` or ``{}`` for the footer, until the socket is closed."""
     with socket.socket(fileno=descriptor) as connection:
         while True:
             message, descriptors, _, _ = socket.recv_fds(connection, LENGTH.size, 1)

@@ -103,7 +103,7 @@ def _can_hold(kind: pa.DataType) -> bool:
 
 
 def _cut_off(rows: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
-    """Yield the note, first affected row and number of rows for each column that ``_microseconds`` truncates."""
+    """Yield, for each column that ``_microseconds`` truncates, a note, the first affected row and their number."""
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if not _is_exact(column):
             cut = [row for row in range(len(column)) if not _is_exact(column.slice(row, 1))]
