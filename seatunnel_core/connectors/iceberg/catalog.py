@@ -89,8 +89,5 @@ def may_pass(error: BaseException) -> bool:
 
 
 def without_retries(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return properties of a table with which pyiceberg attempts a commit only once.
-
-    Before a retry, the sink must check whether another engine has committed.
-    """
+    """Return table properties for a single commit attempt; before a retry, the sink checks for newer engines."""
     return {**properties, "commit.retry.num-retries": "0"}

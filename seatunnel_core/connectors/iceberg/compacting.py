@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 FILE_BYTES = 512 << 20
-"""Maximum size of a new file, approximately."""
+"""Approximate maximum size of a new file, in bytes."""
 
 _ROUNDS = 3
-"""Number of times that the table is rewritten if other programs change the files that were read."""
+"""Maximum number of rewrites if other programs change the files that were read."""
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 """Initial pause between attempts to commit, which doubles each time, and the maximum pause."""
@@ -69,10 +69,10 @@ class _ChangedMeanwhileError(Exception):
 class _NewFiles:
     paths: list[str] = field(factory=list)
     may_be_committed: bool = False
-    """True if a snapshot may refer to them."""
+    """True if a snapshot may refer to the files."""
 
     def path(self, folder: str) -> str:
-        """Return the path of a further file."""
+        """Return the path for another file."""
         self.paths.append(f"{folder}/{uuid.uuid4()}.parquet")
         return self.paths[-1]
 

@@ -92,7 +92,7 @@ def last_number(table: "Table") -> int:
 def is_cut(table: "Table", after: int = 0) -> bool:
     """Return True if snapshots after a sequence number may have been removed, so that commits are missing.
 
-    There are fewer snapshots than commits then. Version 1 of the format does not count commits: always True.
+    In that case, there are fewer snapshots than commits. Version 1 of the format does not count commits: always True.
     """
     return len(_snapshots(table, after)) != last_number(table) - after
 

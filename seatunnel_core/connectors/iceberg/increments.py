@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SNAPSHOT = "snapshot"
 
 _ADDS, _REWRITES = "append", "replace"
-"""Operations of snapshots in Iceberg that only add rows, and that have the same rows in other files."""
+"""Snapshot operations of Iceberg that only add rows, and those that move the same rows to other files."""
 
 
 @frozen(kw_only=True)

@@ -154,7 +154,7 @@ def codes_of(values: Sequence[pa.Array]) -> pa.Array:
 
 
 def comparable(partition: "Record") -> tuple[Any, ...]:
-    """Return a partition's values in a form with equality, including for NaN."""
+    """Return a partition's values in a form that can be compared, including NaN."""
     values = (partition[place] for place in range(len(partition)))
     return tuple("NaN" if value != value else value for value in values)
 

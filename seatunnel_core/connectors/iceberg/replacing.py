@@ -1,4 +1,4 @@
-"""Replacement of the rows of a table after the last row of a run. Until then, new rows are collected in a branch.
+"""Replacement of the rows of a table at the end of a run. Until then, new rows are collected in a branch.
 
 ::
 

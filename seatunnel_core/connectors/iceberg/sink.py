@@ -96,7 +96,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
 
     @property
     def bound_to(self) -> Mapping[str, str]:
-        """Return the catalog, the write mode, and the only table; committables contain one of several."""
+        """Return the catalog, the write mode, and the table; if there are several, committables contain the table."""
         how = written_options(self.options, WRITE_MODE, MERGE_KEY, REPLACE_PARTITIONS, opt.UPSERT)
         bound = {**located(self._properties), **how}
         return bound if self._ids.one is None else {**bound, opt.TABLE.key: str(self._ids)}
@@ -275,7 +275,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return found
 
     def to_compact(self) -> list[Compacting]:
-        """Return the tables of this sink, which can be rewritten without deleted rows."""
+        """Return the tables of this sink for rewriting without deleted rows."""
         try:
             return [Compacting(id=table_id, catalog=self._catalog) for table_id in self._ids.existing(self._catalog)]
         except Exception as error:

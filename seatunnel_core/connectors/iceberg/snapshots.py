@@ -30,7 +30,7 @@ class Replacement(_OverwriteFiles):  # type: ignore[misc]  # pyiceberg is not lo
 
     _deleted_data_files: set[DataFile]
     _whole: bool
-    """True if all data files, and therefore all delete files, are removed."""
+    """True if all data files are removed, and therefore all delete files."""
 
     @classmethod
     def of(cls, transaction: Transaction, summary: dict[str, str], *, whole: bool) -> "Replacement":

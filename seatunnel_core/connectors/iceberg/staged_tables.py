@@ -36,7 +36,7 @@ class StagedFiles:
     """UUID of the table, which distinguishes it from a later table with the same name; ``""`` if unknown."""
 
     after: int
-    """Last sequence number of the table before any of the files was staged. No older snapshot refers to the files."""
+    """Last sequence number of the table before the files were staged. No snapshot up to it refers to the files."""
 
     spec: int | None
     """ID of the partition spec by which the rows were divided; ``None`` for a table without partitions."""
@@ -75,7 +75,7 @@ def written_files(files: Iterable[tuple[str, Partition]]) -> list[list[str | Non
 def staged_files(committable: Committable, context: SinkContext, one: TableId | None) -> Iterator[StagedFiles]:
     """Yield the files of a committable, by table; raise ``StoredValueError`` for a file that this sink did not stage.
 
-    ``one`` is the only table of the sink, ``None`` if there are several.
+    ``one`` is the only table of the sink; ``None`` if there are several.
     """
     body = committable.body
     if "tables" not in body and one is not None:

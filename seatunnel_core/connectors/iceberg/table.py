@@ -81,7 +81,7 @@ class TargetTable:
         return table
 
     def require_same(self, table: "Table | None", kind: type[SinkError] = SinkError) -> None:
-        """Raise ``kind`` if rows were published to the table, and it is missing or was replaced by one without them."""
+        """Raise ``kind`` if rows were published to the table, and it is missing or was replaced by another table."""
         identity = None if table is None else history.identity_of(table)
         is_known = self.context.published_to.get(self.named, identity) == identity
         if table is not None and not is_known and history.committed_ids(table, self.context):
@@ -314,7 +314,7 @@ class TargetTable:
         return len(files)
 
     def too_many_others(self, kind: type[SinkError]) -> SinkError:
-        """Return the error for a commit that failed in every attempt because other writers committed first."""
+        """Return the error for a commit that failed in all attempts because other writers committed first."""
         error = kind(
             f"{self.who}: {TRIES} commits to the table {self.named} failed, because another writer committed first "
             "each time"

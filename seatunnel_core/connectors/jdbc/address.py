@@ -21,7 +21,7 @@ CHECKS: Mapping[str, Callable[[tuple[tuple[str, str], ...]], None]] = {
     "sqlite": SQLITE.require,
     "duckdb": duckdb_properties.require,
 }
-"""Functions that raise ``UsageError`` for unsupported properties, with alternatives."""
+"""Checks of the URL's properties, by kind of database. They raise ``UsageError`` with alternatives."""
 
 
 @frozen(kw_only=True)

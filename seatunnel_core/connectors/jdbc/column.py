@@ -11,14 +11,15 @@ class Column(TableColumn):
     """A column: its declaration in the database, and its type in rows."""
 
     arrow: pa.DataType
-    """Type of its values in rows."""
+    """Type of the column's values in rows."""
 
     read: str = field(default="{}", repr=False)
     """Expression that reads the column in a SELECT, with ``{}`` for its quoted name: ``{}::text``."""
 
     misfit: str = field(default="", repr=False)
-    """Expression, like ``read``, that returns values that rows cannot represent as strings, and null for all others;
-    ``""`` if not needed. In a SELECT it follows all columns."""
+    """Expression for the values that rows cannot represent, as strings, with null for all others; ``""`` if there are no
+    such values. In a SELECT, these expressions follow all columns.
+    """
 
     direct: bool = True
     """True if values of type ``arrow`` can be copied into the column; if false, strings are sent, which the database
@@ -32,10 +33,10 @@ class Column(TableColumn):
     """Collation that a new column needs, if the same declared type would not get it by default."""
 
     order: str = ""
-    """Key in ``Dialect.orders`` of the order in which rows are divided into splits by this column."""
+    """Name in ``Dialect.orders`` of the sort order for dividing rows into splits by this column."""
 
     in_utc: bool = False
-    """True if the column has no time zone; timestamps with a time zone are then stored in UTC."""
+    """True if timestamps with a time zone are stored in UTC, because the column has no time zone."""
 
     zone: str = ""
     """Session time zone in which values of the column are displayed and compared; empty if they do not depend on it."""
@@ -51,7 +52,7 @@ class DatabaseTable:
     """Columns of each unique index or constraint, including the primary key."""
 
     others_unique: bool = False
-    """True if there are several keys and the database's upsert cannot choose one of them."""
+    """True if there are several keys and the database's upsert cannot be limited to one of them."""
 
     transactional: bool = True
     """True if a rollback removes rows that were inserted in the transaction."""

@@ -30,17 +30,16 @@ class Misfit:
     """Messages by column, each with the value and a remedy."""
 
     def __str__(self) -> str:
-        """Return the message of the first column."""
         name, why = next(iter(self.reasons.items()))
         return f"column {name!r}: {why}"
 
     def hiding(self, columns: Collection[str]) -> "Misfit":
-        """Return it without the values of some columns."""
+        """Return a copy that hides the values of some columns."""
         return Misfit({name: _HIDDEN if name in columns else why for name, why in self.reasons.items()})
 
 
 def misfits_of(columns: Iterable[tuple[str, Mapping[int, str]]]) -> dict[int, Misfit]:
-    """Return the misfits by row index, from messages by row index for each column."""
+    """Combine the messages of all columns into one ``Misfit`` for each affected row index."""
     found: dict[int, dict[str, str]] = {}
     for name, messages in columns:
         for number, why in messages.items():
@@ -124,7 +123,7 @@ def without(array: pa.Array, refused: pa.Array | None, why: Callable[[int], str]
 
 
 def _failing(values: Values, convert: Callable[[Values], pa.Array], start: int) -> Iterator[tuple[int, str]]:
-    """Bisect for the values that do not fit; yield the index and a message for each."""
+    """Find the values that do not fit by bisection; yield the index and a message for each."""
     try:
         convert(values)
     except _REFUSED as error:

@@ -1,14 +1,13 @@
-"""Incremental reads of a table or a query: its window, and the parts of the window.
+"""Incremental reads of a table or a query.
 
-The window of a job is closed: ``hi`` is the largest value of the column when the job is planned. Its rows are in three
-parts, each with its own condition, so that only the database compares values:
+The window of a job ends at ``hi``, the largest value of the column when the job is planned. It is read in three parts,
+each with its own condition, so that only the database compares values:
 
-    again   from the lower bound of the previous increment up to its upper value, except rows delivered then
-    new     after that, below the lower bound of this one: all rows
-    edge    from the lower bound of this one up to ``hi``: rows that existed at planning and were not delivered
+    again   from the lower bound of the previous increment to its upper value, except rows delivered by that job
+    new     after that, below the lower bound of this increment: all rows
+    edge    from the lower bound of this increment to ``hi``: rows that existed at planning and were not delivered
 
-A row that arrives in the edge after planning has no digest in the window. It is left to the next job, which reads the
-same range again.
+A row that arrives in the edge after planning is not read by this job. The next job reads the same range again.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Find the value that caused a database to reject a batch of rows.
+"""Search for the value that made a database reject a batch of rows.
 
 Databases report the value in different ways, or not at all. Therefore each column is inserted separately into a
 temporary table, and its values are bisected to find the first rejected one.

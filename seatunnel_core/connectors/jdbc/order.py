@@ -1,4 +1,4 @@
-"""Orders in which the rows of a table are divided into splits.
+"""Sort orders for dividing the rows of a table into splits.
 
 Bounds are found in the order in which a split's SELECT compares them. If values sort differently from how they compare
 with a literal, or have no literal, rows are divided by an expression with a reliable order. Such a split cannot use an
@@ -39,10 +39,10 @@ def hexadecimal(text: str) -> str:
 
 @frozen(kw_only=True)
 class Order:
-    """Order of an expression over a column. In SQL fields, ``{}`` is replaced by the column's quoted name."""
+    """Sort order of an expression over a column. In SQL fields, ``{}`` is replaced by the column's quoted name."""
 
     by: str = "{}"
-    """Expression that is compared."""
+    """Expression that is compared with the bounds."""
 
     shown: str
     """Expression that returns a bound as a string."""
@@ -61,7 +61,7 @@ class Order:
     """Sort key for bounds in Python, in the same order; ``None`` if there is none."""
 
     description: str = ""
-    """Description for users of an order that no index supports; ``""`` for the column's own order."""
+    """Description, for users, of a sort order that no index supports; ``""`` for the column's own order."""
 
     def rising(self, borders: list[str]) -> list[str]:
         """Return the bounds that are larger than their predecessors."""

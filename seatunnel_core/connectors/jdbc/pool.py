@@ -31,7 +31,7 @@ _pools: dict[Address, "Pool"] = {}
 
 @define(eq=False)
 class _Holder:
-    """A work unit, which has its own context, or a thread of the driver."""
+    """Holder of connections: a work unit or a thread of the driver."""
 
     count: int = 0
 
@@ -104,10 +104,7 @@ class Pool:
             return evolve(found, holder=holder)
 
     def keep(self, kind: str) -> Any:
-        """Open a connection that is held until the end of a job.
-
-        It counts towards the size of the pool, except that one connection always remains available for ``take``.
-        """
+        """Open a connection until the end of a job, within the size of the pool but leaving one for ``take``."""
         connection = self.open(kind)
         with self._free:
             self._kept += 1

@@ -1,4 +1,4 @@
-"""Tables that collect the keys to keep, for deleting rows with absent keys."""
+"""Tables that collect the keys to keep, for ``write_mode = prune``."""
 
 from collections.abc import Mapping
 from typing import Any

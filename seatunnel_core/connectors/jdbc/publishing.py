@@ -1,7 +1,7 @@
-"""Publish staged rows in one transaction per commit: lock the pipeline's row, move rows, record committables.
+"""Publication of staged rows in one transaction per commit.
 
-A commit locks the row of its pipeline and compares the epoch. A replaced engine finds a newer epoch, if necessary after
-waiting for the newer engine to write it, and fails. Thus it never commits after a newer engine has started.
+A commit locks the row of its pipeline, compares the epoch, moves the rows and records the committables. An engine that
+was replaced finds a newer epoch and fails, so it never commits after a newer engine has started.
 """
 
 import hashlib
@@ -152,7 +152,7 @@ class Publishing:
 
     @contextmanager
     def _alone(self, connection: Any, committables: Sequence[Committable]) -> Iterator[None]:
-        """Block other jobs that keep history in the same tables, which might add a second current version of a row."""
+        """Block other jobs that keep history in the same tables: they might add a second current version of a row."""
         paths = {tuple(part["target"]) for committable in committables for part in self._parts(committable)}
         with ExitStack() as locks:
             for path in sorted(paths):
@@ -294,7 +294,7 @@ class Publishing:
     # -- sweeping -------------------------------------------------------------------------------------------------
 
     def sweep(self, keep: frozenset[str], *, final: bool) -> int:
-        """Drop staging tables except those in ``keep``; return their number. With ``final``, include this epoch.
+        """Drop the staging tables that are not in ``keep``, including this epoch's if ``final``; return their number.
 
         Commit records are deleted once no checkpoint refers to them; if ``final``, all are kept for the last
         checkpoint.

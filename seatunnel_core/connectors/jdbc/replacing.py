@@ -1,9 +1,9 @@
-"""Tables in which a sink ``Jdbc`` collects rows or keys until the last one has arrived.
+"""Tables in which the ``Jdbc`` sink collects rows or keys until the run is complete.
 
 ::
 
     seatunnel_<pipeline>_new_<digest>                       collected rows
-    seatunnel_replacing (pipeline, collected, target)       the target of each
+    seatunnel_replacing (pipeline, collected, target)       target of each collecting table
 """
 
 import hashlib

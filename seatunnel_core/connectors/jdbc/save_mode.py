@@ -1,13 +1,12 @@
-"""Apply the save mode to a table once for all sinks of a job that write to it, before a second sink writes.
+"""Save mode of a table, applied once for all sinks of a job that write to it, before any of them writes.
 
 The table of commits records it until the job has ended:
 
     seatunnel_commits ("<job>/save-mode", "<table>", epoch)                        the save mode was applied
     seatunnel_commits ("<job>/save-mode", "<table>/<pipeline>/<sink>", epoch)      the sink has reached the table
 
-``<table>`` is a digest. The first row is inserted in the transaction that empties the table. If two processes do so at
-the same time, such as a suspended one and the one that took over its job, the primary key allows only one of them to
-succeed.
+``<table>`` is a digest. The first row is inserted in the transaction that empties the table. If a suspended process and
+its successor do so at the same time, the primary key allows only one of them to succeed.
 """
 
 import hashlib
@@ -45,7 +44,7 @@ class TableSaveMode:
         return not self._reached(connection) - {self._digest, self._own}
 
     def note(self, connection: Any, *, acted: bool) -> None:
-        """Record, in the transaction in which it acted, that this sink has prepared the table."""
+        """Record that this sink has prepared the table, in the transaction that prepared it."""
         reached = self._reached(connection)
         for name in ([self._digest] if acted else []) + [self._own]:
             if name not in reached:

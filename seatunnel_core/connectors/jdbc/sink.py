@@ -348,7 +348,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             return self._publishing(context).sweep(keep, final=final)
 
     def published(self, context: SinkContext) -> Iterable[str]:
-        """Query the database even if rows are now written directly, because earlier processes may have staged rows."""
+        """Return the recorded commits, even if rows are now written directly: an earlier process may have staged."""
         with self._errors_wrapped(context, "the record of commits cannot be read"):
             return self._publishing(context).committed()
 

@@ -145,7 +145,7 @@ class JdbcSource(Source, Incremental):
         return increments_of(found, self._increment)
 
     def _look(self) -> tuple[Found, ...]:
-        """Return the tables as the database describes them; the result is cached."""
+        """Return the tables with their metadata from the database, which is cached."""
         if not self._found:
             self._dialect.require()
             found = []

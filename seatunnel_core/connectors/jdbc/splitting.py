@@ -79,7 +79,7 @@ class Divided:
         return [Piece(order=name, low=low, high=high, rows=each) for low, high in pairwise(edges)]
 
     def _even(self, wanted: int, *, asked: bool) -> list[str]:
-        """Return the bounds of pieces of equal width; empty if values cannot be interpolated or are uneven."""
+        """Return the bounds of pieces of equal width; empty if values are uneven or cannot be interpolated."""
         order = self.dialect.orders[self.column.order]
         if not order.ranges or not _is_even_kind(self.column.arrow):
             return []
@@ -105,7 +105,7 @@ class Divided:
         return bool(self.options[opt.EVEN_LOWER] <= factor <= self.options[opt.EVEN_UPPER])
 
     def _ranked(self, name: str, wanted: int) -> list[str]:
-        """Return the bounds of pieces with equally many rows; from a sample of the rows if many pieces are wanted."""
+        """Return the bounds of pieces with equal numbers of rows; they are sampled if many pieces are wanted."""
         order = self.dialect.orders[name]
         by, shown = self._of_column(order.by), self._of_column(order.shown)
         sampled = self.options[opt.ALLOW_SAMPLING] and wanted > self.options[opt.THRESHOLD]

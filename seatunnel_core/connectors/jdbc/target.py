@@ -165,7 +165,7 @@ class Target:
         )
 
     def repeated(self, dialect: Dialect, staging: str, *, also_there: bool) -> str | None:
-        """Return a SELECT for a key that is inserted although it exists; ``None`` if an insert may replace rows."""
+        """Return a SELECT that finds an inserted key that already exists; ``None`` if an insert may replace rows."""
         if self.upserts or not self.keys:
             return None
         require_windows(dialect.address, "write enable_upsert = true, or use MySQL 8")
@@ -200,7 +200,7 @@ class Target:
         return " AND ".join(f"seatunnel_ranked.{key} = {table}.{key}" for key in keys)
 
     def _gone(self, changes: bool) -> str | None:
-        """Return the condition under which the existing row is deleted first; ``None`` if this is never necessary."""
+        """Return the condition for deleting the existing row first; ``None`` if this is never necessary."""
         if self.upserts:
             if not self.unique:
                 return " "

@@ -48,7 +48,6 @@ class _Table:
     """Buffered rows, their number, and their size in bytes."""
 
     sent: int = 0
-    """Number of rows sent."""
 
     changes: bool = False
     """True if any row is an update or a delete."""
@@ -182,7 +181,6 @@ class JdbcWriter(SinkWriter):
                 self._commit()
 
     def _connection(self) -> Any:
-        """Return the connection, in a transaction."""
         if self._lent is None:
             self._lent = self._dialect.pool.take(BULK)
         if not self._has_begun:
@@ -195,7 +193,7 @@ class JdbcWriter(SinkWriter):
         self._has_begun = False
 
     def _made(self, table: _Table) -> TablePath:
-        """Return the table to which rows are sent: the target if they can be written directly, else a new table."""
+        """Return the table to which rows are sent: the target if they can be written directly, else a staging table."""
         target, whole = table.target, self._is_last or not self._dialect.one_writer
         if not self._stages and not target.keys and target.statement is None and whole:
             return target.path
@@ -230,7 +228,7 @@ class JdbcWriter(SinkWriter):
     def _refuse_repeated(self, table: _Table) -> None:
         """Raise an error if a key is repeated within this unit and this is not allowed.
 
-        A key that the target already has is detected by its unique index when rows are moved, or here if there is none.
+        Keys that already exist in the target are detected by its unique index, or here if there is none.
         """
         if not table.place or table.place == table.target.path:
             return
@@ -270,10 +268,7 @@ class JdbcWriter(SinkWriter):
         return found
 
     def _prepare_marks(self, table: _Table) -> None:
-        """Add the column ``ABSENT`` to a staging table, and check that its values can be filled in.
-
-        An error in the commit, after the checkpoint, would repeat forever.
-        """
+        """Add the column ``ABSENT`` to a staging table; check before the commit that its values can be filled in."""
         named, run = table.target.named, self._dialect.execute
         needs = "completing them requires the permission to create temporary tables"
         with self._errors_wrapped(f"the changed rows of {named} are incomplete: some values are missing, and {needs}"):

@@ -74,7 +74,7 @@ class AbsentValues:
     """Pipeline and sink, and the target, for messages."""
 
     table: str
-    """Quoted target."""
+    """Quoted name of the target."""
 
     staged: str
     """Quoted table of staged rows, with the columns ``KIND``, ``NUMBER`` and ``ABSENT``."""

@@ -105,10 +105,7 @@ class TableDatabase(ABC):
         return f"INSERT INTO {table} ({names})"
 
     def delete(self, table: str, rows: str, same: str) -> str:
-        """Return the statement that deletes the rows of a table for which ``rows`` has a row that satisfies ``same``.
-
-        ``rows`` is a subquery with an alias.
-        """
+        """Return the statement that deletes the rows for which the subquery ``rows`` has a row satisfying ``same``."""
         return f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {rows} WHERE {same})"
 
     def create_temporary(self, name: str, select: str, indexes: Sequence[str] = ()) -> Iterator[str]:
@@ -174,7 +171,7 @@ class TableDatabase(ABC):
         """Set the lock timeout of this transaction."""
 
     def lock_table(self, connection: Any, path: TablePath, *, reads: bool = False) -> None:
-        """Lock a table until the transaction ends (not by DDL), against writers and, unless ``reads``, readers."""
+        """Lock a table against writers, and readers unless ``reads``, until the transaction ends (not by DDL)."""
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:

@@ -38,7 +38,7 @@ class FileCommit:
     """SQL literal of the time of the commit."""
 
     sources: dict[tuple[str, ...], str] = field(factory=dict, init=False)
-    """FROM items, by files."""
+    """FROM items for the rows of staged files, by files."""
 
     def move(self, parts: Sequence[StagedPart]) -> None:
         """Move the rows of files. Children of merged rows are deleted first, and added last."""
@@ -88,7 +88,7 @@ class FileCommit:
                 self._run(database.merge(table, rows, first.columns, first.key))
 
     def _last_rows(self, table: str, source: str, parts: Sequence[StagedPart]) -> Iterator[str]:
-        """Yield the SELECT of the last row of each key; several if a later one needs the rows of the earlier."""
+        """Yield the SELECT of the last row of each key; several if a later one depends on rows of an earlier one."""
         publishing, database, first = self.publishing, self.publishing.database, parts[0]
         if not any(part.has_absent for part in parts):
             yield last(database, source, parts)

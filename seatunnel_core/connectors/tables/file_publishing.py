@@ -68,7 +68,7 @@ class FilePublishing:
 
     @property
     def replacement(self) -> "FileReplacement":
-        """Tables that collect rows or keys until the last one has arrived."""
+        """Tables that collect rows or keys until the end of the run."""
         return FileReplacement(
             database=self.database,
             context=self.context,

@@ -1,4 +1,4 @@
-"""Base class of table sinks whose tasks stage files, and whose driver is the only writer of the database."""
+"""Base class of table sinks in which tasks stage files, and only the driver writes to the database."""
 
 import logging
 from abc import abstractmethod

@@ -91,7 +91,7 @@ class Versions:
 
     database: TableDatabase
     table: str
-    """Quoted table."""
+    """Quoted name of the table."""
 
     rows: str
     """Table or subquery of new rows, as a FROM item."""

@@ -6,9 +6,8 @@ It consists of two tables in the target's database::
     commits (pipeline, committable, epoch)     committed committables; with the key <job>/save-mode, applied save modes
 
 ``pipeline`` is ``<job>/<pipeline>/<sink>``. Each transaction first compares the epoch, and locks its row if the
-database allows several writers. A replaced engine finds a newer epoch, if necessary after waiting for the newer engine
-to write it, and fails. Thus it never commits after a newer engine has started. Commit records are written in the
-transaction that publishes the rows.
+database allows several writers. An engine that was replaced finds a newer epoch and fails, so it never commits after a
+newer engine has started. Commit records are written in the transaction that publishes the rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -100,7 +99,7 @@ class CommitLedger:
         )
 
     def done(self, connection: Any, ids: Sequence[str], *, may_be_committed: bool) -> set[str]:
-        """Return the ``ids`` that are recorded; raise ``CommitError`` if there is one, unless ``may_be_committed``."""
+        """Return the recorded ones of ``ids``; unless ``may_be_committed``, raise ``CommitError`` if there is any."""
         found: set[str] = set()
         for named in self._listed(ids):
             asked = f"SELECT committable FROM {self.commits} WHERE pipeline = {self.key} AND committable IN ({named})"

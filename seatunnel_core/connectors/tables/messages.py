@@ -85,7 +85,7 @@ def no_column(named: str, column: str, known: Sequence[str], rows: str, *, adds:
 
 
 def unfit(column: pa.Field, declared: str, named: str, rows: str, *, widened: bool | None) -> SinkError:
-    """Return the error for a column of the rows whose values do not fit the table's column.
+    """Return the error for a column of the rows with values that do not fit the table's column.
 
     ``widened`` is True if ``schema_contract = evolve`` would widen the column, False if not, and ``None`` to omit this.
     """
@@ -105,7 +105,7 @@ def not_widened(column: str, named: str, lost: str) -> str:
 
 
 def shared_target(named: str, also: str = ", or also removes rows from it") -> str:
-    """Return the message for two sinks of a job that replace the rows of one table."""
+    """Return the message for two sinks of a job that replace the rows of the same table."""
     return f"another sink of this job replaces the table {named}{also}, and the last one would win; use one sink"
 
 

@@ -1,4 +1,4 @@
-"""Replacement of the rows of tables, or deletion of rows with absent keys, after the last row of a run.
+"""Replacement of the rows of tables, or deletion of rows with absent keys, at the end of a run.
 
 Until then, rows or keys are collected in separate tables. A table of records maps each of these to its target. The
 transaction that changes the targets deletes the records, so a retry does nothing.
@@ -127,7 +127,7 @@ class Replacement(ABC):
         database.run(connection, f"{database.insert(table, names)} SELECT {names} FROM {rows}")
 
     def _delete_absent(self, connection: Any, path: TablePath) -> None:
-        """Delete the rows whose keys were not collected; keep rows with null in the key."""
+        """Delete the rows with keys that were not collected; keep rows with null in the key."""
         if not self.exists(connection, path):
             return
         database, keys, table = self.database, self._quoted_place(path), self.database.quoted(*path)

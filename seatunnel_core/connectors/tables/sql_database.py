@@ -51,7 +51,7 @@ class StagedPart:
     columns: tuple[str, ...] = field(repr=False)
     key: tuple[str, ...] = ()
     root: TablePath = ()
-    """Table of the parent rows, if children are replaced together with them."""
+    """Table of the parent rows, if they are replaced together with their children."""
 
     has_absent: bool | None = None
     """True if a row has an absent value; ``None`` if the file has no column ``ABSENT``."""

@@ -32,7 +32,7 @@ class TargetTable:
     """Columns of the table by which rows are merged; empty if rows are added."""
 
     root: TablePath = ()
-    """Table of the parent rows, if children are replaced together with them."""
+    """Table of the parent rows, if they are replaced together with their children."""
 
     without_values: tuple[str, ...] = field(default=(), repr=False)
     """Columns of the rows that must not contain values, as in ``rows.unknown.Resolved``."""
@@ -167,10 +167,7 @@ def _fitting(
 def repeated_key(
     database: SqlDatabase, connection: Any, target: TargetTable, history: Sequence[str] = ()
 ) -> str | None:
-    """Return a key that several rows have, as a string such as ``id = 7``; ``None`` if keys are unique.
-
-    In a table with history, only current versions are considered.
-    """
+    """Return a key that several (current) rows have, as a string such as ``id = 7``; ``None`` if keys are unique."""
     if not target.key:
         return None
     quoted = database.quoted

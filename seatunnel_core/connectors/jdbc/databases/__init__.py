@@ -1,4 +1,4 @@
-"""Supported databases: for each a ``Dialect``, with its values and sessions.
+"""Supported databases: a ``Dialect`` for each, with the conversion of values and the setup of sessions.
 
-Other packages do not import their modules directly.
+Other packages do not import the modules directly.
 """

@@ -13,7 +13,7 @@ import pyarrow as pa
 class AdbcConnection:
     """A connection to PostgreSQL; its first statement begins a transaction.
 
-    ADBC's own transactions begin a new one after each ``COPY``, for which the server logs a warning.
+    ADBC's own transactions are not used, because they cause a warning in the server's log after each ``COPY``.
     """
 
     def __init__(self, address: str) -> None:
@@ -31,7 +31,7 @@ class AdbcConnection:
         self._has_begun = False
 
     def execute(self, statement: str) -> None:
-        """Run a statement and ignore its rows."""
+        """Run a statement and discard its result."""
         with self._statement() as made:
             made.set_sql_query(statement)
             made.execute_update()

@@ -44,7 +44,7 @@ def with_exact_keys(dialect: "Dialect", connection: Any, columns: pa.Schema, key
 
 
 def collated(declared: str, column: pa.Field) -> str:
-    """Return the declared type of a new column, with the collation that ``with_exact_keys`` set, if any."""
+    """Return the declared type of a new column, including a collation set by ``with_exact_keys``."""
     found = (column.metadata or {}).get(_COLLATION)
     return f"{declared} COLLATE {found.decode()}" if found else declared
 
@@ -52,7 +52,7 @@ def collated(declared: str, column: pa.Field) -> str:
 def report_merged(
     dialect: "Dialect", connection: Any, table: DatabaseTable, path: Sequence[str], staging: str, keys: Sequence[str]
 ) -> int:
-    """Count the staged keys that equal another key in the collation of a table; report and return the number."""
+    """Report and return the number of staged keys that equal another key in the collation of the table."""
     if dialect.address.kind not in _EXACT:
         return 0
     collations = {each.name: each.collation for each in table.columns if each.name in keys and each.collation}

@@ -67,7 +67,7 @@ def is_plain(column: TableColumn) -> bool:
 
 
 def fits(have: pa.DataType, column: TableColumn) -> bool:
-    """Return True if values of a type may be written to a column, although single values may be too large."""
+    """Return True if a column accepts values of the type; single values may still be too large."""
     assert isinstance(column, Column)
     have, want = plain_type(have), column.arrow
     if have == want or (_is_number(have) and _is_number(want)):
@@ -84,7 +84,7 @@ def fits(have: pa.DataType, column: TableColumn) -> bool:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which values of a type are sent; small and unsigned integers are widened."""
+    """Return the type in which values are sent; small and unsigned integers are widened."""
     if kind in _SENT:
         return _SENT[kind]
     if of.is_timestamp(kind):

@@ -1,4 +1,4 @@
-"""Interface to a database. ``Dialect`` covers everything that differs between databases."""
+"""``Dialect``: the interface for everything that differs between databases."""
 
 import importlib
 import threading
@@ -64,11 +64,10 @@ class Dialect(TableDatabase):
     """Reason why sinks cannot write to the database, with an alternative; ``""`` if they can."""
 
     orders: ClassVar[Mapping[str, Order]] = {OWN: Order(shown="{}")}
-    """Orders by which rows can be divided into splits, by name. Checkpoints contain the names, so they must not
-    change."""
+    """Sort orders for dividing rows into splits, by name. Checkpoints store the names, so they must not change."""
 
     plain_order: ClassVar[str] = OWN
-    """Name of the order that is reliable for any column."""
+    """Name of the sort order that is safe for every column."""
 
     table_options: ClassVar[str] = ""
     """SQL after the column list of a CREATE TABLE."""
@@ -97,7 +96,7 @@ class Dialect(TableDatabase):
         raise NotImplementedError(self.address.kind)
 
     def open(self, kind: str) -> Any:
-        """Open a connection of a kind. By default, all kinds are SQLAlchemy connections."""
+        """Open a connection of the given kind; by default, an SQLAlchemy connection for every kind."""
         return _engine(self).connect()
 
     def require(self) -> None:
@@ -173,7 +172,7 @@ class Dialect(TableDatabase):
         return f"random() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Return True if bounds found in the column's order also ascend when they are compared as literals."""
+        """Return True if split bounds, found in the column's sort order, also ascend when compared as literals."""
         return True
 
     @abstractmethod
@@ -232,7 +231,7 @@ class Dialect(TableDatabase):
         return self.column_type(arrow)
 
     def unstorable(self, values: pa.Array) -> tuple[pa.Array | None, str]:
-        """Return a mask of the timestamps that the database would change, or ``None``; and the reason."""
+        """Return a mask of the timestamps that the database would alter (``None`` without any), and the reason."""
         return beyond(values), BEYOND
 
     def place_types(self, connection: Any, statement: str) -> Sequence[str]:

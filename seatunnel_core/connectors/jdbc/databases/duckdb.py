@@ -1,4 +1,4 @@
-"""DuckDB, read-only. It returns Arrow data, and several processes may read a file while none writes to it."""
+"""DuckDB, read-only. Several processes can read a file as long as no process writes to it."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -80,7 +80,7 @@ class DuckDB(Dialect):
             raise SourceError(f"there is no file {self.address.database}")
 
     def alive(self, connection: Any) -> bool:
-        """Begin a transaction; return True if this succeeded."""
+        """Begin a transaction; return False if this fails."""
         try:
             connection.begin()
         except Exception:

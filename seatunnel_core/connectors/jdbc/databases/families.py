@@ -1,4 +1,4 @@
-"""Child tables in a database, for rows that are merged together with their children."""
+"""Child tables, for sinks that merge each parent row together with its child rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _ID_CHARACTERS = 24
 
 @frozen(kw_only=True)
 class Families:
-    """Child tables of tables in a database. Their rows are replaced in the transaction of ``connection``."""
+    """Child tables in a database. Their rows are replaced in the transaction of ``connection``."""
 
     dialect: Dialect
     connection: Any

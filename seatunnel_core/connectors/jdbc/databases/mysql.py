@@ -33,7 +33,7 @@ from seatunnel_core.connectors.tables.database import TableColumn
 from seatunnel_core.connectors.tables.table_path import TablePath, parts_of
 
 READING = "reading"
-"""Kind of the connections for reading rows."""
+"""Kind of connection for reading rows."""
 
 _STATEMENT_BYTES = 4 << 20
 """Maximum size of an INSERT of several rows, in bytes; larger ones are not faster."""
@@ -179,7 +179,7 @@ class MySQL(Dialect):
         )
 
     def _zoned(self, cursor: Any, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return the columns; if the session time zone has a fixed offset, timestamps sort like their strings."""
+        """Return the columns; with a fixed session time zone, timestamps can be sorted by value."""
         if not any(each.order == MOMENT for each in columns):
             return tuple(columns)
         cursor.execute("SELECT @@session.time_zone, @@system_time_zone")
@@ -205,7 +205,7 @@ class MySQL(Dialect):
         return f"rand() < {1 / one_of:.9f}"
 
     def rises(self, ask: Asking, column: Column, borders: Sequence[str]) -> bool:
-        """Compare borders on the server: it sorts long strings by a prefix, and some collations are inconsistent."""
+        """Compare the bounds on the server: it sorts long strings by a prefix, and some collations are inconsistent."""
         if not column.collation or column.order != OWN:
             return True
         how = f"CONVERT({{}} USING {column.collation.partition('_')[0]}) COLLATE {column.collation}"
@@ -274,7 +274,7 @@ class MySQL(Dialect):
         return f"ALTER TABLE {self.quoted(*path)} MODIFY COLUMN {made}"
 
     def differ(self, one: str, other: str) -> str:
-        """Also compare bytes, because a collation may ignore case and trailing spaces."""
+        """Compare bytes in addition, because a collation may ignore case and trailing spaces."""
         return f"NOT ({one} <=> {other}) OR NOT (CAST({one} AS BINARY) <=> CAST({other} AS BINARY))"
 
     def wait_for_locks(self, connection: Any, seconds: int) -> None:
@@ -282,7 +282,7 @@ class MySQL(Dialect):
 
     @contextmanager
     def exclusively(self, connection: Any, name: str, seconds: int) -> Iterator[None]:
-        """Hold a session lock, because DROP TABLE ends the transaction and releases its locks."""
+        """Hold a session lock; DDL such as DROP TABLE would release the locks of a transaction."""
         cursor = self.cursor(connection)
         cursor.execute("SELECT GET_LOCK(%s, %s)", (name, seconds))
         if cursor.fetchone()[0] != 1:
@@ -335,7 +335,7 @@ class MySQL(Dialect):
     def upsert(
         self, table: str, rows: str, names: Sequence[str], keys: Sequence[str], *, others_unique: bool
     ) -> Iterator[str]:
-        """Yield an UPDATE and an INSERT if the table has several keys: ON DUPLICATE KEY applies to any of them."""
+        """Yield an UPDATE and an INSERT for a table with several keys: ON DUPLICATE KEY applies to all of them."""
         shown = ", ".join(self.quoted(name) for name in names)
         others = [self.quoted(name) for name in names if name not in keys]
         if not others_unique:

@@ -113,7 +113,7 @@ class Reader:
             raise
 
     def run(self, statement: str) -> None:
-        """Run a statement and ignore its rows."""
+        """Run a statement and discard its result."""
         self._wait(self._connection.query(statement))
 
     def rows(self, statement: str, most: int) -> Iterator[list[tuple[Any, ...]]]:

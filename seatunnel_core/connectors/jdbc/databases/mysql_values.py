@@ -68,10 +68,10 @@ _BEGINNING = 64
 prefix."""
 
 _INDEXED = 255
-"""Maximum declared length of a column whose values are sorted in full."""
+"""Maximum declared length of a column that is sorted by full values instead of prefixes."""
 
 MOMENT = "moment"
-"""Name of the order of timestamps in a time zone whose clocks are set back."""
+"""Name of the sort order for timestamps in a time zone with daylight saving time."""
 
 ORDERS: dict[str, Order] = {
     OWN: Order(shown="CAST({} AS CHAR)", literal=lambda text: quoted(text.replace("\\", "\\\\")), ranges=True),
@@ -109,8 +109,9 @@ ORDERS: dict[str, Order] = {
         description="in byte order",
     ),
 }
-"""Orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use ``index``. Strings
-without a declared collation compare in that of the connection, so they use ``bytes``."""
+"""Sort orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use ``index``.
+Strings without a declared collation compare in that of the connection, so they use ``bytes``.
+"""
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
 _BY_NUMBER = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year")
@@ -190,7 +191,7 @@ def described(field: Any) -> str:
 def array_of(
     values: list[Any], kind: pa.DataType, name: str, *, zero_is_null: bool
 ) -> tuple[pa.Array, Mapping[int, str]]:
-    """Convert the values of a column; return them, with null for misfits, and messages for these by index."""
+    """Convert the values of a column. Return them with null for unrepresentable values, and messages by row index."""
     hint = f"; convert it in query, for example CAST(`{name}` AS CHAR)"
     if of.is_binary(kind):
         return pa.array(values, kind), {}

@@ -20,7 +20,7 @@ ROLES = {
     **dict.fromkeys(("secondary", "slave"), "standby"),
     **dict.fromkeys(("prefersecondary", "preferslave"), "prefer-standby"),
 }
-"""Values of ``targetServerType``, in lower case, and the values of libpq's ``target_session_attrs``."""
+"""libpq's ``target_session_attrs`` by the value of ``targetServerType`` in lower case."""
 
 TRANSLATED = frozenset({"currentSchema", "options", "ssl", "targetServerType", "socketTimeout", *LIBPQ})
 """Properties that are not passed to libpq under the same name."""

@@ -140,7 +140,7 @@ def _numeric(name: str, modifier: int, declared: str, kind: str) -> Column:
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[Column]) -> Fetched:
-    """Convert an ADBC batch to rows; further arrays contain, as strings, the values that do not fit Arrow types."""
+    """Convert an ADBC batch to rows. Arrays after the columns contain, as strings, the values that do not fit."""
     texts = iter(batch.columns[len(columns) :])
     arrays = [
         _fitted(array, column, next(texts) if column.misfit else None)
@@ -176,7 +176,7 @@ _INFINITE = {
 
 
 def _moment(value: pa.Scalar) -> str:
-    """Return a date or timestamp that rows cannot represent, or the first such element of an array, for messages."""
+    """Format a date or timestamp that rows cannot represent, or the first one in an array, for a message."""
     if of.is_list(value.type):
         return f"[{_moment(value.values.filter(beyond(value.values))[0])}]"
     return _INFINITE.get(value.value) or shown(value)

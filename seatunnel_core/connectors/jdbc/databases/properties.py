@@ -16,7 +16,7 @@ class KnownProperties:
     """Name of the database, for messages."""
 
     honoured: frozenset[str]
-    """Supported properties."""
+    """Names of supported properties."""
 
     idle: frozenset[str]
     """Properties that tune the Java driver, and affect neither values nor guarantees."""
@@ -31,7 +31,7 @@ class KnownProperties:
     """Advice about an unknown property; ``{}`` is replaced by its name."""
 
     numbers: frozenset[str] = frozenset()
-    """Properties whose value is an integer."""
+    """Properties with integer values."""
 
     words: Mapping[str, Iterable[str]] = field(factory=dict)
     """Properties with a fixed set of values, in lower case."""

@@ -174,13 +174,13 @@ class SQLite(Dialect):
     # -- writing --------------------------------------------------------------------------------------------------
 
     def column_type(self, arrow: pa.DataType) -> Any:
-        """Return SQLAlchemy's type, a string type for more than 15 digits; raise ``TypeError`` for time zones."""
+        """Return SQLAlchemy's type: a string for more than 15 digits. Raise ``TypeError`` for time zones."""
         if of.is_timestamp(arrow) and arrow.tz is not None:
             raise TypeError("it has no timestamps with a time zone; use a timestamp or a string")
         return text_of_digits(arrow) or column_type(arrow)
 
     def differ(self, one: str, other: str) -> str:
-        """Also compare bytes: collations may ignore differences, and the string form of a number has only 15 digits."""
+        """Compare bytes in addition: collations may ignore differences, and numbers as strings have only 15 digits."""
         return f"{one} IS NOT {other} OR CAST({one} AS BLOB) IS NOT CAST({other} AS BLOB)"
 
     def begin(self, connection: Any) -> None:
