@@ -42,7 +42,7 @@ class Copy(Transform):
         yield evolve(copied, absent=self._absent(batch.absent)) if batch.absent else copied
 
     def _absent(self, absent: Mapping[str, pa.BooleanArray]) -> dict[str, pa.BooleanArray]:
-        """Return the masks of the result: a copied column has the mask of the original."""
+        """Return the masks of absent values in the result; a copy has the mask of its original."""
         own = {name: mask for name, mask in absent.items() if name not in self._copies}
         return own | {copy: absent[name] for copy, name in self._copies.items() if name in absent}
 

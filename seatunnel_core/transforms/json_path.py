@@ -53,7 +53,7 @@ class _Wanted:
     path: str
     output: pa.Field
     way: str
-    """``FAIL``, ``SKIP`` or ``SKIP_ROW``."""
+    """Error handling: ``FAIL``, ``SKIP`` or ``SKIP_ROW``."""
 
 
 class JsonPath(Transform):
@@ -172,7 +172,7 @@ def _check_path(path: str) -> None:
 
 
 def _at(path: str, document: Any) -> Any:
-    """Return the value at a path that selects a single value, otherwise the list of all selected values."""
+    """Return the value at a path; if the path may select several values, return a list."""
     values = found(path, document)
     if not is_single(path):
         return values
@@ -182,7 +182,7 @@ def _at(path: str, document: Any) -> Any:
 
 
 def _documents(values: pa.Array) -> Sequence[Any]:
-    """Return the documents to search; for a string that is not JSON, the error."""
+    """Return the documents to search, with an error in place of each string that is not JSON."""
     if pa.types.is_nested(values.type):
         return [_as_json(value, values.type) for value in values.to_pylist()]
     return [None if value is None else _parsed(value) for value in values.to_pylist()]

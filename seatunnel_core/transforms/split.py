@@ -32,7 +32,7 @@ OUTPUTS = Option("output_fields", LIST(STRING), required=True, doc="Columns of t
 
 
 class Split(Transform):
-    """Adds the parts as columns of type string; missing parts are null, and so are all parts of null."""
+    """Adds the parts as columns of type string. Missing parts are null; if the value is null, all parts are."""
 
     identifier: ClassVar[str] = "Split"
     declared = (SEPARATOR, FIELD, OUTPUTS)

@@ -124,7 +124,7 @@ class Llm(Transform):
 
 
 def _listed(values: list[Any], count: int) -> list[Any] | None:
-    """Return the model's response as a list; ``None`` if it is not a list."""
+    """Return the values in the model's response, which may be JSON; ``None`` if it is not a list of several values."""
     if len(values) != 1:
         return values
     (value,) = values

@@ -1,4 +1,4 @@
-"""``+ - * / %``. Overflows of exact numbers and divisions by zero are errors, as in H2."""
+"""Arithmetic: ``+ - * / %``. Overflows of exact numbers and divisions by zero are errors, as in H2."""
 
 import decimal
 import math
@@ -85,7 +85,7 @@ def _numbers(functions: EngineFunctions, one: Value, other: Value, what: str) ->
 
 
 def _number(functions: EngineFunctions, value: Value, neighbour: Value, what: str) -> Value:
-    """Return the value as a number; a string combined with a number is parsed."""
+    """Return the value as a number; a string is parsed if the other operand is a number."""
     if is_number(value.type) or value.type == NULL:
         return value
     if value.type == STRING and is_number(neighbour.type):
@@ -103,7 +103,7 @@ def _days(functions: EngineFunctions, sign: str, one: Value, other: Value, what:
 def _remainder(
     functions: EngineFunctions, one: Value, other: Value, kind: pa.DataType, what: str, *, by_digits: bool = False
 ) -> Value:
-    """Compile a remainder with the dividend's sign. Doubles use Java's ``%``, or their digits if ``by_digits``."""
+    """Compile a remainder with the dividend's sign; for doubles, by Java's ``%``, or in decimal if ``by_digits``."""
     wide = common_number(one.type, other.type)
     one, other = (cast(functions, each, wide, what) for each in (one, other))
     if wide == kind == DOUBLE and not by_digits:

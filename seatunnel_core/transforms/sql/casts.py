@@ -40,7 +40,7 @@ from seatunnel_core.transforms.sql.value import (
 )
 
 _NEAREST = "half_towards_infinity"
-"""Rounding half away from zero, Java's HALF_UP."""
+"""Rounding mode "half away from zero", Java's HALF_UP."""
 
 
 def cast(functions: EngineFunctions, value: Value, kind: pa.DataType, what: str, *, tolerant: bool = False) -> Value:
@@ -186,7 +186,7 @@ def _truth(text: str) -> bool:
 
 
 def _to_bytes(given: pa.DataType, kind: pa.DataType) -> ArrowFunction | None:
-    """Return the function that converts a column to strings in UTF-8; ``None`` if there is none."""
+    """Return the function that converts a column of strings to UTF-8 bytes; ``None`` if there is none."""
     written = None if given == STRING else _to_text(given, STRING)
     if given == STRING or written is None:
         return _arrow(BYTES) if given == STRING else None

@@ -1,7 +1,4 @@
-"""Execution of a compiled statement over one batch by DataFusion, in a single partition.
-
-Imports datafusion, so it is loaded only when a job with a transform ``Sql`` runs.
-"""
+"""Execution of a compiled statement over one batch, in a single DataFusion partition. Imports datafusion."""
 
 import datetime as dt
 
@@ -71,7 +68,7 @@ class Engine:
         return after, None if kinds is None else _column(found.column(len(columns)), pa.int8())
 
     def _noting(self, function: EngineFunction):  # type: ignore[no-untyped-def]
-        """Return a function that stores its exception, because DataFusion forwards only its message."""
+        """Return a function that also stores its exception, because DataFusion forwards only its message."""
 
         def run(*columns: pa.Array) -> pa.Array:
             try:

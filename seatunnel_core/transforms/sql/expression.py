@@ -151,7 +151,7 @@ def _bracket(own: Expressions, node: exp.Expression) -> Value:
 
 
 def _chain(node: exp.Expression) -> list[Any]:
-    """Return ``a AND b AND c`` as three conditions. As nested pairs, each would double the length of the text."""
+    """Split ``a AND b AND c`` into three conditions; nested pairs would double the SQL at each level."""
     parts: list[Any] = []
     rest: list[Any] = [node]
     while rest:

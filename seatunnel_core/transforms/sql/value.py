@@ -33,7 +33,7 @@ class Value:
     double."""
 
     fails: bool = False
-    """True if it may fail for a row; it must then be evaluated after its condition."""
+    """True if it may fail for a row; a condition that excludes such rows must then be evaluated first."""
 
 
 INT, BIGINT, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
@@ -95,7 +95,7 @@ def constant(scalar: pa.Scalar) -> Value:
 
 
 def beside(value: Value, kinds: Iterable[pa.DataType]) -> Value:
-    """Return the value as an operand; beside a decimal, a number literal is also a decimal."""
+    """Return the value as an operand. A number literal combined with a decimal becomes a decimal."""
     if value.written is not None and any(map(pa.types.is_decimal, kinds)):
         return constant(value.written)
     return value
@@ -183,10 +183,7 @@ def digits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def exact_number(precision: int, scale: int) -> pa.DataType:
-    """Return the decimal type for a precision and a scale.
-
-    For more than 38 digits, the scale is reduced to the remaining digits, but not below six.
-    """
+    """Return the decimal type; with more than 38 digits, the scale is reduced, but not below six."""
     if precision > 38:
         scale = max(min(scale, 6), scale - (precision - 38))
         precision = 38

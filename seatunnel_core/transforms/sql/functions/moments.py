@@ -152,7 +152,7 @@ def _whole_months(step: int) -> ArrowFunction:
 
 
 def _number_of(name: str, moments: Any) -> Any:
-    """Return the number of units that have started since a fixed time."""
+    """Return the index of the unit that contains each time, counted from a fixed point in time."""
     if name in OF_DATES:
         moments = pc.cast(moments, TIMESTAMP)
         year, month = pc.cast(pc.year(moments), BIGINT), pc.cast(pc.month(moments), BIGINT)

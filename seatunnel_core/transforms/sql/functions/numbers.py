@@ -156,10 +156,7 @@ def _whole(call: Call, mode: str) -> Value:
 
 
 def _rounded(call: Call, mode: str) -> Value:
-    """Compile a rounding with the type of the number.
-
-    If ``places`` is constant, decimal digits that are always 0 are dropped.
-    """
+    """Compile a rounding; with a constant ``places``, decimal digits that would always be 0 are dropped."""
     number = call.number(0)
     if number.type == NULL:
         return nothing()

@@ -66,7 +66,7 @@ def _matching(call: Call, flags_at: int, made: Any, kind: pa.DataType, args: tup
 
 
 def _flags(call: Call, at: int) -> str:
-    """Return Java's flags as a pattern prefix; the last conflicting flag applies."""
+    """Return Java's flags as a pattern prefix; if flags conflict, the last one applies."""
     if at >= len(call.args) or call.args[at].type == pa.null():
         return ""
     known: dict[str, bool] = {}
