@@ -31,7 +31,7 @@ __all__ = ["Blob", "BlobStorage"]
 Answer = TypeVar("Answer")
 
 _PUTS = 100
-"""Maximum number of repeated puts of an object that is removed again, and of repeated claims that are superseded."""
+"""Maximum number of attempts to put an object that is removed again, or to claim an epoch that is superseded."""
 
 
 _CHANGES = frozenset(("put", "delete", "sweep"))
@@ -42,12 +42,12 @@ class BlobStorage(CheckpointStorage, Inventory):
     """``CheckpointStorage`` on the primitives ``put_if_absent``, ``read``, ``list_blobs``, ``delete`` (and ``close``).
 
     The primitives receive keys below the namespace and must be thread-safe. They raise ``StorageUnavailableError`` for
-    retryable failures, ``StorageAccessError`` if access is denied, or a plain ``OSError``. This class retries the
-    former with jitter, converts ``OSError`` to one of the two, and adds backend, operation and path to all of them.
+    retryable failures, ``StorageAccessError`` if access is denied, or a plain ``OSError``. This class retries retryable
+    failures with jitter, converts ``OSError`` to one of the two, and adds backend, operation and path to all of them.
 
     Args:
-        backend: The name of this storage in messages, as in ``"hdfs on local files"``.
-        namespace: An absolute folder that ends with "/"; see ``configuration.namespace``.
+        backend: Name of this storage in messages, such as ``"hdfs on local files"``.
+        namespace: Absolute folder that ends with "/"; see ``configuration.namespace``.
         max_retained: Number of checkpoints to keep per pipeline, at least 1; see ``configuration.max_retained``.
         backoff: Retry policy for a primitive that raises ``StorageUnavailableError``.
 
@@ -69,7 +69,8 @@ class BlobStorage(CheckpointStorage, Inventory):
     def put_if_absent(self, key: str, body: bytes) -> bool:
         """Store ``body`` under ``key`` unless the key exists: atomically, and durable when the call returns.
 
-        Atomic means that a reader never gets a part of ``body``. Of several concurrent calls for one key, exactly one
+        Atomic means that a reader never gets a part of ``body``. If several calls for one key run concurrently, exactly
+        one
         returns ``True``.
 
         Args:
@@ -77,7 +78,7 @@ class BlobStorage(CheckpointStorage, Inventory):
             body: From 0 bytes to 1 GiB.
 
         Returns:
-            ``True`` if this call stored the body; ``False`` if the key existed; that object is then durable too.
+            ``True`` if this call stored the body; ``False`` if the key exists and its object is durable.
 
         Raises:
             StorageUnavailableError: A retryable failure; the calling operation retries.
@@ -87,14 +88,11 @@ class BlobStorage(CheckpointStorage, Inventory):
 
     @abstractmethod
     def read(self, key: str) -> bytes | None:
-        """Return all bytes under ``key``, or ``None`` if the key does not exist.
-
-        Raises the errors of ``put_if_absent``.
-        """
+        """Return all bytes under ``key``, or ``None`` if it does not exist. Raises the errors of ``put_if_absent``."""
 
     @abstractmethod
     def list_blobs(self, prefix: str) -> Iterable[Blob]:
-        """Return every object whose key starts with ``prefix``, in any order. Raises as ``put_if_absent``.
+        """Return the objects with keys that start with ``prefix``, in any order; raise as ``put_if_absent``.
 
         The listing is strongly consistent: it contains the object of every put that returned before the call. It should
         omit unfinished objects; ``unfinished`` returns these.
@@ -262,14 +260,14 @@ class BlobStorage(CheckpointStorage, Inventory):
         return self._open(key, "attachment", sealed, None, job_id=job_id, sha256=digest).body
 
     def attempt(self, operation: str, key: str, action: Callable[[], Answer]) -> Answer:
-        """Run an action on primitives as the operations of this class do, and return its result.
+        """Run an action on primitives, retry it while its failure is retryable, and return its result.
 
-        The action is retried while its failure is retryable. An error contains the backend, the operation and the path.
+        An error contains the backend, the operation and the path.
 
         Args:
             operation: One word for the message: ``put``, ``read``, ``list``, ``delete`` or ``sweep``.
-            key: The key of the action, for the message.
-            action: The function to run, without arguments.
+            key: Key that the action uses, for the message.
+            action: Function to run, without arguments.
 
         Raises:
             StorageClosedError: The storage was closed.

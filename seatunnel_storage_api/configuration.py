@@ -22,7 +22,7 @@ logger = logging.getLogger("seatunnel.storage")
 
 
 def namespace(configuration: Mapping[str, str]) -> str:
-    """Return the folder of all jobs of a storage; by default, also for null and empty, ``/seatunnel/checkpoint/``.
+    """Return the folder for all jobs of a storage: ``/seatunnel/checkpoint/`` if the key is absent, null or empty.
 
     Raises:
         NamespaceError: The folder is not absolute, does not end with "/", or contains "..", ".", "//" or a control
@@ -43,7 +43,7 @@ def namespace(configuration: Mapping[str, str]) -> str:
 
 
 def max_retained(configuration: Mapping[str, str]) -> int:
-    """Return the number of checkpoints to keep per pipeline, at least 1; by default, also for null and empty, 3.
+    """Return the number of checkpoints to keep per pipeline, at least 1: 3 if the key is absent, null or empty.
 
     Raises:
         StorageConfigurationError: The value is not an integer of at least 1.
@@ -58,7 +58,7 @@ def max_retained(configuration: Mapping[str, str]) -> int:
 
 
 def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
-    """Return the value of a boolean key, ignoring case; if it is absent, null or empty, return ``default``.
+    """Return the value of a boolean key, ignoring case; ``default`` if the key is absent, null or empty.
 
     Raises:
         StorageConfigurationError: The value is neither ``true`` nor ``false``.
@@ -70,7 +70,7 @@ def flag(configuration: Mapping[str, str], key: str, *, default: bool) -> bool:
 
 
 def read_only(configuration: Mapping[str, str]) -> bool:
-    """Return True if the storage is opened for reading only; by default, also for null and empty, ``False``.
+    """Return True if the storage is opened for reading only; False if the key is absent, null or empty.
 
     Raises:
         StorageConfigurationError: The value is neither ``true`` nor ``false``.

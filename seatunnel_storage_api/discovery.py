@@ -62,8 +62,8 @@ def load_factory(identifier: str) -> CheckpointStorageFactory:
     """Return the factory that an installed plugin registers under this name.
 
     Raises:
-        UnknownStorageError: No plugin does. The message contains the package to install, or lists the installed
-            plugins.
+        UnknownStorageError: No plugin has this name. The message contains the package to install, or lists the
+            installed plugins.
         StoragePluginError: The plugin cannot be loaded, its hook does not return a factory of this name, or two
             distributions register the name.
     """

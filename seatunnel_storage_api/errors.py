@@ -3,11 +3,11 @@
 ::
 
     CheckpointStorageError
-    ├── StorageUsageError                 the caller, or the configuration, asks for something impossible
+    ├── StorageUsageError                 the caller or the configuration requests something invalid
     │   ├── StorageConfigurationError     a key of the configuration is missing, wrong or contradicts another
     │   │   ├── NamespaceError            the namespace is not an absolute folder that ends with "/"
     │   │   └── UnknownStorageError       no installed plugin has this name
-    │   ├── InvalidIdError                a job id, a number or a digest that no storage could hold
+    │   ├── InvalidIdError                a job ID, number or digest is not valid in a storage
     │   ├── CheckpointConflictError       the same key was stored before with other content
     │   ├── AttachmentNotFoundError       no attachment has this digest
     │   └── StorageClosedError            the storage was used after ``close``

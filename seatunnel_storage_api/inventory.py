@@ -32,7 +32,7 @@ class HoldingKind(enum.Enum):
     """Temporary object of a writer; an old one was left by a dead writer."""
 
     MISNAMED = "misnamed"
-    """Object with an invalid name like the name of a checkpoint or marker: damage, or the name of a newer version."""
+    """Object with an invalid checkpoint or marker name: a damaged one, or one from a newer version."""
 
     UNREADABLE = "unreadable"
     """Job folder that this user is not allowed to read."""

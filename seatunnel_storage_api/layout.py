@@ -7,8 +7,8 @@
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>.epoch
     <job id>/<pipeline, 6 digits>/<epoch, 10 digits>-<id, 20 digits>.<type>.base-<epoch>-<id>.ckpt
 
-A pipeline that had never run has ``base-none``. Names sort by (epoch, ID). No name is also the name of a folder, is
-empty or consists of dots, and all are ASCII, so every file system and object store accepts them.
+``base-none`` means that the epoch did not continue from a checkpoint. Names sort by (epoch, ID). They are ASCII, not
+empty, do not consist of dots and never equal the name of a folder, so every file system and object store accepts them.
 
 Parsing is strict: a name is valid only if formatting its parsed values produces the same name. Foreign files are
 ignored, but a name that has the form of a checkpoint or marker and cannot be parsed is an error (damage, or a newer
@@ -255,10 +255,7 @@ def manifest_version(key: str) -> int | None:
 
 
 def job_of(key: str) -> str | None:
-    """Return the job of a checkpoint, manifest or attachment; ``None`` for the key of a marker or a foreign file.
-
-    Markers are ignored, because they remain after a job was deleted.
-    """
+    """Return the job of a checkpoint, manifest or attachment; ``None`` for foreign files and for markers."""
     job_id, _, rest = key.partition("/")
     if not _JOB_ID.fullmatch(job_id):
         return None

@@ -1,4 +1,4 @@
-"""Decide which checkpoints of a pipeline are live and which are orphaned. Pure.
+"""Classification of a pipeline's checkpoints as live or orphaned, by pure functions.
 
 Every start of a pipeline claims an epoch and continues from a *base*, a checkpoint of an older epoch; the name of each
 checkpoint contains the base of its epoch. So the names alone define the pipeline's history: the latest checkpoint, the
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 
 _AGE = operator.attrgetter("epoch", "checkpoint_id")
-"""Sort key with the order of the refs; it does not need the refs themselves."""
+"""Sort key that orders checkpoints like their refs, without creating the refs."""
 
 
 def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:

@@ -1,4 +1,4 @@
-"""Decide which objects expire after a checkpoint was stored, from a single listing. Pure."""
+"""Selection of the objects that expire after a checkpoint was stored, from a single listing, by pure functions."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ class Pruning:
     checkpoints: tuple[CheckpointInfo, ...]
 
     epochs: tuple[int, ...]
-    """Markers of fenced engines; such an engine finds the newer marker instead."""
+    """Markers of fenced engines. A fenced engine finds the newer marker instead."""
 
 
 def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int) -> Pruning:
@@ -44,7 +44,7 @@ def prune(listing: PipelineListing, *, stored: CheckpointRef, max_retained: int)
 
 
 def counted(checkpoints: Sequence[CheckpointInfo]) -> tuple[CheckpointInfo, ...]:
-    """Return the checkpoints of a whole listing that count towards ``max_retained``, and so expire at some time."""
+    """Return the checkpoints of a whole listing that count towards ``max_retained``, and so expire eventually."""
     alive = lineage.live(checkpoints)
     spared = _kept_for_ever(checkpoints, alive) | _ways_to_savepoints(checkpoints, alive)
     return tuple(info for info in checkpoints if info.ref not in spared)

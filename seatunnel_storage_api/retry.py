@@ -42,10 +42,7 @@ _REFUSALS = frozenset(
 
 
 def what_helps(cause: OSError) -> str:
-    """Return the remedy for a retryable error.
-
-    A writable file system becomes read-only when its disk or server fails, and becomes writable when that is repaired.
-    """
+    """Return the remedy for a retryable error. A read-only file system may become writable again after a repair."""
     if cause.errno == errno.EROFS:
         return "Make its file system writable, or choose another namespace"
     return "Check that the storage is up and has free space, then try again"

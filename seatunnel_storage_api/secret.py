@@ -57,17 +57,14 @@ _MOST_BYTES = 64 * 1024
 def holds_secret(key: str) -> bool:
     """Return True if the value of a key is a secret, judging by the key's name: passwords, keys, tokens, credentials.
 
-    If the name is ambiguous, the result is ``True``. Names of classes, locations and columns
-    (``…credentials.provider``, ``kerberosKeytab``, ``primary_key``) are not secrets.
+    If the name is ambiguous, the result is ``True``. The names of classes, locations and columns
+    (``…credentials.provider``, ``kerberosKeytab``, ``primary_key``) do not denote secrets.
     """
     return _SPEAKS_OF_ONE.search(key) is not None and _NAMES_SOMETHING_ELSE.search(key) is None
 
 
 def shown(key: str, value: str) -> str:
-    """Return a value as it may be printed or logged: a secret becomes ``***``, a login in an address ``//***@host``.
-
-    References to secrets are returned unchanged.
-    """
+    """Return a value for output: a secret as ``***``, a login in an address as ``//***@host``, references unchanged."""
     if _refers(value, secret=holds_secret(key)):
         return value
     if holds_secret(key) or _assigns_secret(value):
@@ -112,13 +109,13 @@ def resolved(configuration: Mapping[str, str], environment: Mapping[str, str] | 
 
 
 def resolve(key: str, value: str, environment: Mapping[str, str] | None = None, *, secret: bool | None = None) -> str:
-    """Return a value, or the value of the reference that it contains.
+    """Return a value, resolved if it is a reference.
 
     Args:
-        key: The key of the value; its name decides whether the value may be a reference to a file.
-        value: The unresolved value; a ``Resolved`` is returned unchanged.
+        key: Key of the value; its name decides whether the value may be a reference to a file.
+        value: Unresolved value; a ``Resolved`` is returned unchanged.
         environment: Environment to use instead of the process's.
-        secret: True or False to override the decision by the key's name whether the value is a secret.
+        secret: Whether the value is a secret; ``None`` to decide by the key's name.
 
     Raises:
         StorageConfigurationError: As ``resolved``.

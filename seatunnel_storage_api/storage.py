@@ -329,7 +329,7 @@ class CheckpointStorage(ABC):
 
 
 def vanishing(job_id: str) -> StorageUnavailableError:
-    """Return the error for a reader that lost its listed objects ``MOST_LISTINGS`` times before it read them."""
+    """Return the error for a reader that found listed objects removed after each of ``MOST_LISTINGS`` listings."""
     return StorageUnavailableError(
         f"cannot read job {job_id!r}: its objects were removed {MOST_LISTINGS} times between listing and reading. "
         "Raise max-retained or the checkpoint interval"

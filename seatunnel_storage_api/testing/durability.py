@@ -11,7 +11,7 @@ from seatunnel_storage_api.storage import CheckpointStorage
 from seatunnel_storage_api.testing.given import JOB, StorageFixtures, at_once, checkpoint, claim, refs
 
 _SLACK_BYTES = 2 * 2**20
-"""Memory for everything except states, in bytes. It is at most half of a state, too small for a third copy."""
+"""Memory for everything except states, in bytes: at most half of a state, so that a third copy does not fit."""
 
 
 class Durability(StorageFixtures):

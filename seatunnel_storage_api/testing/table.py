@@ -35,7 +35,6 @@ def page(report: PromiseReport) -> str:
 
 
 def _selected(verdicts: Verdicts) -> bool:
-    """Return True if tests of this storage were selected in any run."""
     return any(why != NOT_SELECTED for _, why in verdicts.tests.values())
 
 

@@ -179,10 +179,7 @@ _PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.
 
 
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:
-    """Return a storage in a folder, after a test write unless the storage is read-only.
-
-    ``backend`` is the name of the storage in messages.
-    """
+    """Return a storage, named ``backend`` in messages, after a test write unless it is read-only."""
     namespace = shared.namespace(configuration)
     storage = LocalFileStorage(backend=backend, namespace=namespace, max_retained=shared.max_retained(configuration))
     storage.read_only = shared.read_only(configuration)
@@ -300,7 +297,7 @@ def _write(descriptor: int, pieces: Sequence[bytes]) -> None:
 
 
 def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
-    """Return the remaining pieces; one call writes at most 2 GiB."""
+    """Return the pieces that are left to write; one call writes at most 2 GiB."""
     for index, piece in enumerate(pieces):
         if written_bytes < len(piece):
             return [piece[written_bytes:], *pieces[index + 1 :]]

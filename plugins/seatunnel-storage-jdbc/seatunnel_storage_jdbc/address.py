@@ -16,10 +16,7 @@ _KINDS = ("postgresql", "mysql", "sqlite")
 
 
 def address_of(configuration: Mapping[str, str]) -> Address:
-    """Return the address in the keys ``url``, ``user`` and ``password``.
-
-    The message for an invalid URL shows the expected form instead of the URL, which may contain a password.
-    """
+    """Return the address in the keys ``url``, ``user`` and ``password``. Errors do not contain the URL."""
     user, password = configuration.get(USER), configuration.get(PASSWORD)
     try:
         found = address.address_of(configuration.get(URL) or "", _KINDS, user=user, password=password)

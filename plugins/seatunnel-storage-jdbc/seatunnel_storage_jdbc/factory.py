@@ -74,7 +74,7 @@ def open_database(configuration: Mapping[str, str], *, answer_s: int | None = No
 
 
 def table_prefix(configuration: Mapping[str, str]) -> str:
-    """Return the prefix of all table names; by default, also for null and empty values, ``seatunnel``."""
+    """Return the prefix of all table names: ``seatunnel`` if the key is absent, null or empty."""
     written = configuration.get(TABLE_PREFIX) or DEFAULT_PREFIX
     if not _PREFIX.fullmatch(written):
         raise StorageConfigurationError(

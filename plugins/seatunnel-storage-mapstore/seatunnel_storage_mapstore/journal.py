@@ -1,7 +1,7 @@
 """The write-ahead log of one map, from a writer's claim until it is closed.
 
 **Opening.** A writer claims an epoch, *then* reads (``recovery``), puts all entries as the first snapshot of its own
-epoch, and checks that its epoch is still the newest. Only then does it serve requests and remove the objects of older
+epoch, and checks that its epoch is still the newest. After that, it serves requests and removes the objects of older
 epochs. Thus a map is always read from a single epoch: its newest snapshot and the groups after it.
 
 **Group commit.** Threads that change the map while a group is being written form the next group; the first of them
@@ -20,14 +20,14 @@ snapshot, checks that the epoch is still the newest, and removes the objects tha
   no longer read; before that, the group is not acknowledged, because the marker exists. An unacknowledged change is in
   the new snapshot or lost: a failed change never appears after others have read the map without it.
 - *A writer that dies between claim and snapshot* leaves a marker only. The next one reads the same older epoch.
-- *A slow opener*, superseded while it reads, may put its snapshot late. It is older than that of the superseding
-  process, so it matters only if that one died before its own; and then it contains everything that was acknowledged,
-  because nothing of an older epoch was acknowledged after the opener's own marker.
+- *A slow opener*, superseded while it reads, may put its snapshot late. Its snapshot is older than that of the
+  superseding process, so it matters only if that process died before its own snapshot. In this case it contains every
+  acknowledged change, because no change of an older epoch was acknowledged after the opener's marker.
 - *A crash within a compaction*: before the put, the old snapshot and all groups exist. After it, the new snapshot
-  includes what is not yet removed, and readers start from the newest one. A put is atomic.
-- *A reader during a compaction* misses a listed object and lists again; so does one with a gap in its listing.
-- *A removal that was computed* before a newer epoch was claimed may end after the claim: it only removes what a
-  durable snapshot includes.
+  includes the objects that are not removed yet, and readers start from the newest one. A put is atomic.
+- *A reader during a compaction* misses a listed object, or finds a gap in its listing, and lists again.
+- *A removal that was computed* before a newer epoch was claimed may end after the claim, but it only removes objects
+  that a durable snapshot includes.
 - *A torn tail* is possible only where a writer died during a write: at the end of the last segment of an epoch. Nothing
   is appended after it. A group with a failed write is not acknowledged, and its writer writes nothing after it.
 """

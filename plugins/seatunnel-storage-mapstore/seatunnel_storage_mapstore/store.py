@@ -108,10 +108,7 @@ class LoggedMap(MapStore):
 
 
 def place(journal: Journal, number: int, value: bytes) -> Entry:
-    """Return the entry for a value: the value itself or, if it is large, the name of an object that stores it.
-
-    The owner of the journal must not have used the ``number`` before.
-    """
+    """Return the entry for a value; a large value is put as an object named with the unused ``number``."""
     if len(value) <= INLINE_BYTES:
         return value
     name = Piece(journal.epoch, number, VALUE).name

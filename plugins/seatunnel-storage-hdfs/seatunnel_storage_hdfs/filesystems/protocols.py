@@ -5,8 +5,7 @@ afterwards, so two writers may both find no object. It is a guarantee only if th
 server. This was verified in the sources and with many concurrent writers:
 
 * adlfs uploads with ``If-None-Match: *``, in one request or by a list of blocks that is committed with it;
-* gcsfs uploads with ``ifGenerationMatch=0``; here always in one request, because it checks that only when a larger
-  upload starts.
+* gcsfs uploads with ``ifGenerationMatch=0``; always in one request, because it checks the start of larger uploads only.
 
 s3fs supports this too, but S3 and OSS have dedicated backends.
 """
