@@ -24,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Hundreds of processes of the tests import the same modules: whatever the shell says, these are compiled once.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster-demo cdc-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes torture-cdc hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt bench-cdc wheels release clean dev
+.PHONY: help demo cluster-demo cdc-demo docs test coverage test-servers test-orchestrators test-browser test-notebook test-oldest page-libraries lint type format fuzz mutants exhaustive simulate simulate-cluster torture torture-modes torture-cdc cdc-cluster hostile increments nemesis rolling-upgrade restore-old soak bench bench-full bench-dlt bench-cdc wheels release clean dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -137,6 +137,9 @@ torture-modes: dev ## jobs that merge and replace, killed from outside and resum
 
 torture-cdc: dev ## jobs that capture changes of PostgreSQL, MariaDB and MySQL under a storm, killed KILLS times; ARGS="--database mysql"
 	@$(RUN) -m tests.cdc --kills $(KILLS) $(ARGS)
+
+cdc-cluster: dev ## jobs that capture changes on a cluster whose leader, workers and database are killed, for MINUTES; ARGS="--database mysql"
+	@$(RUN) -m tests.cdc.on_cluster --minutes $(if $(filter 60,$(MINUTES)),120,$(MINUTES)) $(ARGS)
 
 # The state file keeps what was played: the next batch draws what was played least, and the page sums all of them up.
 nemesis: dev ## a real cluster under real faults for MINUTES, at most 20, drawn by SEED; ARGS="--plan workers" chooses the cluster

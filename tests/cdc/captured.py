@@ -72,6 +72,10 @@ class Captured(ABC):
         """Return the server's code of an error."""
 
     @abstractmethod
+    def is_lost(self, error: Exception) -> bool:
+        """Return True if an error means that the server was killed, or is not yet ready again."""
+
+    @abstractmethod
     def read_snapshot(self, connection: Any, statements: Sequence[str]) -> list[list[tuple[Any, ...]]]:
         """Return the rows of several queries, all of one state of the database."""
 
@@ -84,6 +88,9 @@ class Captured(ABC):
 
     def quoted(self, name: str) -> str:
         return f'"{name}"'
+
+    def _is_deadlock(self, error: Exception) -> bool:
+        return self.code(error) in self.deadlocks
 
 
 class CapturedPostgres(Captured):
@@ -148,6 +155,11 @@ class CapturedPostgres(Captured):
     def code(self, error: Exception) -> object:
         return getattr(error, "sqlstate", None)
 
+    def is_lost(self, error: Exception) -> bool:
+        import psycopg
+
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) and not self._is_deadlock(error)
+
     def read_snapshot(self, connection: Any, statements: Sequence[str]) -> list[list[tuple[Any, ...]]]:
         with connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -211,6 +223,12 @@ class CapturedMariaDB(Captured):
 
     def code(self, error: Exception) -> object:
         return error.args[0] if error.args else None
+
+    def is_lost(self, error: Exception) -> bool:
+        import pymysql
+
+        lost = (pymysql.err.OperationalError, pymysql.err.InterfaceError, ConnectionError)
+        return isinstance(error, lost) and not self._is_deadlock(error)
 
     def read_snapshot(self, connection: Any, statements: Sequence[str]) -> list[list[tuple[Any, ...]]]:
         found = []

@@ -26,6 +26,7 @@ RANGE = 1_000_000
 _ANCHORS = 3
 """Each third row is never changed: once all of them are in the target, its snapshot is complete."""
 
+_RECONNECT_S = 0.5
 _TEXTS = ("", "plain", "ä ö ü – “quoted”", "back\\slash 'quote' \"double\"", "tab\tand\nline", "日本語 🐘")
 
 
@@ -44,11 +45,33 @@ class Writer:
     """Transactions that were run again after a deadlock."""
 
     def work(self, pause_s: float) -> None:
-        """Write until the storm ends."""
-        with closing(self.storm.captured.connect(self.storm.database)) as connection:
-            while not self.storm.over.is_set():
-                self._transact(connection)
-                self.storm.over.wait(self.rng.uniform(0, 2 * pause_s))
+        """Write until the storm ends, across restarts of the server if the storm survives them."""
+        lost = False
+        while not self.storm.over.is_set():
+            try:
+                with closing(self.storm.captured.connect(self.storm.database)) as connection:
+                    if lost:
+                        self._recall(connection)
+                    lost = False
+                    while not self.storm.over.is_set():
+                        self._transact(connection)
+                        self.storm.over.wait(self.rng.uniform(0, 2 * pause_s))
+            except Exception as error:
+                if not (self.storm.survives_restarts and self.storm.captured.is_lost(error)):
+                    raise
+                lost = True
+                self.storm.over.wait(_RECONNECT_S)
+
+    def _recall(self, connection: Any) -> None:
+        """Read this writer's rows: whether its last transaction was committed is unknown after a crash."""
+        for table in TABLES:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT id, amount FROM {table}")
+                self.rows[table] = {
+                    int(number): int(amount)
+                    for number, amount in cursor.fetchall()
+                    if self.storm.owner(int(number)) == self.number
+                }
 
     def _transact(self, connection: Any) -> None:
         before = {table: dict(rows) for table, rows in self.rows.items()}
@@ -153,6 +176,9 @@ class Storm:
     """Transactions of all writers together, at most."""
 
     seed: int = 1
+    survives_restarts: bool = False
+    """True if writers connect again after the server was killed; only with the keys ``numbers``."""
+
     over: threading.Event = field(init=False, factory=threading.Event)
     errors: list[BaseException] = field(init=False, factory=list)
     _all: list[Writer] = field(init=False, factory=list)
@@ -209,7 +235,7 @@ class Storm:
         self.over.clear()
         for number in range(self.writers):
             rows = {
-                table: {each: amount for each, amount in rows.items() if self._owner(each) == number}
+                table: {each: amount for each, amount in rows.items() if self.owner(each) == number}
                 for table, rows in self._known.items()
             }
             self._all.append(Writer(self, number, random.Random(f"{self.seed}-{number}"), rows))
@@ -225,11 +251,13 @@ class Storm:
         if self.errors:
             raise self.errors[0]
 
-    def light_beacon(self, number: int) -> None:
-        """Add a row to the table that marks a position in the log."""
-        self.captured.run(self.database, f"INSERT INTO beacon VALUES ({number})")
+    def light_beacon(self, number: int) -> bool:
+        """Add a row to the table that marks a position in the log, unless an earlier call has; return True."""
+        if not self.captured.run(self.database, f"SELECT id FROM beacon WHERE id = {number}"):
+            self.captured.run(self.database, f"INSERT INTO beacon VALUES ({number})")
+        return True
 
-    def _owner(self, number: int) -> int:
+    def owner(self, number: int) -> int:
         """Return the number of the writer that changes a row; -1 for those of all and of none."""
         return -1 if number < HOT or number in self.anchors else (number - HOT) % self.writers
 

@@ -50,8 +50,7 @@ class Watcher:
         try:
             self._wait_for(lambda: snapshot_arrived(self.storm, self.target))
             for number in (_FIRST_BEACON, _FIRST_BEACON + 1):  # two ranges of the log after the last chunk
-                if not self._over.is_set():
-                    self.storm.light_beacon(number)
+                self._wait_for(lambda number=number: self.storm.light_beacon(number))  # type: ignore[misc]
                 self._wait_for(lambda number=number: beacon_arrived(self.storm, self.target, number))  # type: ignore[misc]
             if not self._over.is_set():
                 self.watching.set()
@@ -60,10 +59,30 @@ class Watcher:
             self.error = error
 
     def _wait_for(self, condition: Callable[[], bool]) -> None:
-        while not self._over.is_set() and not condition():
+        while not self._over.is_set() and not self._is_met(condition):
             self._over.wait(0.1)
 
+    def _is_met(self, condition: Callable[[], bool]) -> bool:
+        try:
+            return condition()
+        except Exception as error:
+            if not self._survives(error):
+                raise
+            return False
+
+    def _survives(self, error: Exception) -> bool:
+        return self.storm.survives_restarts and self.storm.captured.is_lost(error)
+
     def _watch(self) -> None:
+        while not self._over.is_set():
+            try:
+                self._watch_connected()
+            except Exception as error:
+                if not self._survives(error):
+                    raise
+                self._over.wait(0.5)
+
+    def _watch_connected(self) -> None:
         captured: Captured = self.storm.captured
         asked = [f"SELECT count(*), coalesce(sum(amount), 0) FROM {table}" for table in TABLES]
         with closing(captured.connect(self.target)) as connection:
