@@ -6,17 +6,17 @@ The set determines the type:
 ======================================================== ===============================================================
 kinds of the values                                      type
 ======================================================== ===============================================================
-none: all values are null                                ``string``; tables treat the type as unknown (``rows.unknown``)
+only nulls                                               ``string``; tables treat the type as unknown (``rows.unknown``)
 ``true`` and ``false``                                   ``boolean``
-whole numbers of 64 bits                                 ``bigint``
-numbers with a decimal point or exponent; whole numbers  ``double``, if each is exactly representable as one
-strings that are dates                                   ``date``
-strings that are timestamps without a zone; dates        ``timestamp``
-strings that are timestamps, each with ``Z``             ``timestamp_tz``
-objects                                                  a row, with the fields of all objects
-lists                                                    an array, with a type for all elements
-the strings ``NaN``, ``Infinity`` and ``-Infinity``      ``string``; with numbers ``double``: JSON has no such number
-everything else, and any other mixture                   ``string``, with the written value
+64-bit whole numbers                                     ``bigint``
+whole numbers, and numbers with decimals or an exponent  ``double`` if all values are exactly representable
+date strings                                             ``date``
+timestamp strings without a time zone; date strings      ``timestamp``
+timestamp strings that all end with ``Z``                ``timestamp_tz``
+objects                                                  a row with the fields of all objects
+lists                                                    an array with a type that fits all elements
+the strings ``NaN``, ``Infinity`` and ``-Infinity``      ``string``, or ``double`` together with numbers
+all other values and mixtures                            ``string``, with the value as written
 ======================================================== ===============================================================
 """
 
