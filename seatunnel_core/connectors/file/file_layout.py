@@ -36,7 +36,7 @@ class FileLayout:
     """Fixed part of the path, before any variable."""
 
     root: str
-    """Folder in which files are staged, and the start of ``template``."""
+    """Folder in which files are staged; ``template`` is relative to it."""
 
     template: str
     expression: str

@@ -1,4 +1,4 @@
-"""Reading of one split of one file, and inference of columns if the job declares none."""
+"""Reader of one split of a file, and inference of columns if the job declares none."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

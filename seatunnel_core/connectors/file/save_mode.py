@@ -35,7 +35,7 @@ _OTHER_DISK = (errno.EXDEV, errno.EBUSY)
 
 
 class Fence:
-    """Applies the save mode of one sink in one epoch, and fences off older processes."""
+    """Save mode of one sink in one epoch, with a fence against older processes."""
 
     def __init__(self, target: Target, context: SinkContext) -> None:
         self._target = target

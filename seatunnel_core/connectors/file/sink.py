@@ -134,7 +134,7 @@ class FileSink(
         return (("/".join(layout.destination_of(schema)), schema, layout.written(schema)) for schema in schemas)
 
     def create_tables(self, schemas: Sequence[TableSchema], context: SinkContext) -> None:
-        """Reject different columns for one folder in tables of different sources. Creates nothing."""
+        """Reject tables of different sources that would share a folder with different columns. Creates nothing."""
         self.check_schemas(schemas)
         refuse_mixtures(self._written(schemas), self._written_to)
         if self.layout.mode.replaces and not self.layout.mode.partitions:

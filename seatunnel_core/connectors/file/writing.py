@@ -24,7 +24,7 @@ OPEN_FILES = 64
 
 
 class FileSinkWriter(SinkWriter):
-    """Stages the rows of one attempt of a work unit in files."""
+    """Writer that stages the rows of one attempt of a work unit in files."""
 
     def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._layout = layout

@@ -136,7 +136,7 @@ class FileSystem(MarkedStaging):
     """Prefix of all paths."""
 
     has_folders: ClassVar[bool] = True
-    """True if folders exist independently of files, and not only while they contain files."""
+    """True if folders exist independently of files."""
 
     gives_receipts: ClassVar[bool] = False
     """True if ``publish`` needs the body of the receipt of ``StagedOutput.finish``."""

@@ -39,7 +39,7 @@ def is_partition(folder: str) -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """Return the unescaped string, or the string itself if it was written unescaped: the result is not UTF-8 then."""
+    """Return the unescaped string, or the string itself if the result would not be UTF-8."""
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:

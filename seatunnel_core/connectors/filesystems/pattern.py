@@ -43,7 +43,7 @@ class Pattern:
     """Folder above the first name with a wildcard."""
 
     names: tuple[str, ...]
-    """Names in the pattern below ``base``."""
+    """Parts of the pattern below ``base``, one for each folder level."""
 
     folders_only: bool
     """True if the pattern ends with a slash."""
@@ -74,7 +74,7 @@ class Pattern:
         )
 
     def leaves_out(self, state: MatchState, name: str) -> bool:
-        """Return True if a file without an engine's name would match without a leading ``_``."""
+        """Return True if only a leading ``_`` keeps a file from matching, unless it is an engine's own file."""
         kept_beside = name.startswith(".") or _WORK.fullmatch(name)
         return not kept_beside and any(self._meant(state, name))
 
@@ -227,7 +227,7 @@ def _first_braces(path: str) -> tuple[int, int, list[str]] | None:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return True if a name matches one name in a pattern.
+    """Return True if a file name matches one part of a pattern.
 
     A wildcard matches neither a leading dot nor the names that engines write next to their data.
     """
@@ -256,7 +256,7 @@ def _is_partition(folder: str) -> bool:
 
 
 def _is_data(name: str, *, hidden: bool) -> bool:
-    """Return True if an unmatched file is data; ``hidden`` is True if a parent folder starts with ``_``."""
+    """Return True if a file with this name is data; ``hidden`` is True if a parent folder starts with ``_``."""
     if not (hidden or name.startswith((".", "_"))):
         return True
     if name.startswith(".") or _WORK.fullmatch(name):

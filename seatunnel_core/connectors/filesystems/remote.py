@@ -48,7 +48,7 @@ class RemoteFileSystem(FileSystem):
 
 
 class RemoteOpenFile(OpenFile):
-    """A remote file. Reads ranges, and reads ahead during sequential reads."""
+    """A remote file that is read in ranges, with read-ahead for sequential reads."""
 
     def __init__(self, version: FileVersion) -> None:
         self.version = version

@@ -20,7 +20,7 @@ STAGING = ".seatunnel"
 OWNER = re.compile(r"-p(?P<pipeline>\d+)-s(?P<sink>\d+)-o(?P<source>\d+)-e(?P<epoch>\d+)-u(?P<unit>\d+)-a")
 
 SAVE_MODE = "save-mode"
-"""Folder of the fences of save modes."""
+"""Folder for the fences of save modes."""
 
 REPLACING = "replacing"
 """Folder of committed files that replace existing files after the last row."""

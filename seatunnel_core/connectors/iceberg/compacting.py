@@ -1,7 +1,7 @@
 """Rewriting of data files that have deleted rows, for readers without support for equality deletes.
 
-The new files have the sequence number of the snapshot that was rewritten. Rows and deletes that a job commits meanwhile
-remain: later deletes apply to the new files as they applied to the old ones.
+The new files have the sequence number of the snapshot that was rewritten. Rows and deletes that a job commits during
+the rewrite remain: later deletes apply to the new files as they applied to the old ones.
 """
 
 import random
@@ -112,7 +112,7 @@ class Compacting:
 
     @property
     def named(self) -> str:
-        """Name with its namespace."""
+        """Name of the table, with its namespace."""
         return ".".join(self.id)
 
     def _table(self) -> "Table":

@@ -45,7 +45,7 @@ class Replacing:
     """The table, with the branch as its target."""
 
     partitions: tuple[str, ...]
-    """Columns that select the rows to replace: rows with the same values as a new row. If empty, all rows."""
+    """Columns that select the rows to replace: rows with the values of a new row; if empty, all rows."""
 
     def collect(self) -> None:
         """Create the branch if it does not exist; raise ``SinkError`` if it was removed although it contained rows."""

@@ -57,8 +57,9 @@ _making = threading.Lock()
 class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery, SupportsRollback):
     """Appends rows to one table, or to one table per input table; or replaces the existing rows.
 
-    The catalog rejects a commit if another one was made in between. A commit therefore takes effect once, even if a
-    replaced engine resumes in the middle of it.
+    The catalog rejects a commit if the table has changed since it was loaded. A commit therefore takes effect once,
+    even
+    if a replaced engine resumes in the middle of it.
     """
 
     identifier: ClassVar[str] = "Iceberg"
@@ -299,7 +300,7 @@ class IcebergSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublished
         return Replacing(target=table, partitions=self.mode.partitions)
 
     def _existing(self, context: SinkContext, what: str) -> list[TargetTable]:
-        """Return the tables that may contain rows of this sink: the only one, or all tables with a matching name."""
+        """Return the tables that may contain rows of this sink: its only table, or all with a matching name."""
         with self._errors_wrapped(context, what):
             return [self._at(each, context) for each in self._ids.existing(self._catalog)]
 

@@ -1,4 +1,4 @@
-"""Rows read from a database, with messages for values that rows cannot represent."""
+"""Rows read from a database, with messages for values that the engine's types cannot represent."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ _HIDDEN = "rows cannot represent a value; it is not shown, because the column is
 
 @frozen
 class Misfit:
-    """Values of a row that rows cannot represent."""
+    """Values in one row that the engine's types cannot represent."""
 
     reasons: Mapping[str, str]
     """Messages by column, each with the value and a remedy."""

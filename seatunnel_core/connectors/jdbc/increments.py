@@ -170,7 +170,7 @@ class Increments:
         )
 
     def _low(self, after: Cursor | None) -> str:
-        """Return the lower bound, as a condition, of all rows that a job reads."""
+        """Return the condition for the lower bound of all rows that a job reads."""
         if after is not None and after.since is not None:
             return self._compared(">=", after.since)
         return self._behind_cursor(after)
@@ -218,7 +218,7 @@ class Increments:
 
 
 _KINDS = (of.is_integer, of.is_decimal, of.is_date, of.is_timestamp, of.is_string)
-"""Types whose values can be compared and stored exactly."""
+"""Types with values that can be compared and stored exactly."""
 
 
 def increments_of(found: Found, increment: Increment) -> Increments:

@@ -48,7 +48,7 @@ class Order:
     """Expression that returns a bound as a string."""
 
     literal: Callable[[str], str] = field(default=quoted, repr=False)
-    """Function that returns the SQL literal of such a string."""
+    """Function that returns the SQL literal of a string from ``shown``."""
 
     among: str = ""
     """Condition for values that may be bounds; ``""`` to exclude only null. Other values are in the first or last
@@ -75,6 +75,6 @@ class Order:
 
 
 OWN = ""
-"""Key of a column's own order, whose bounds are quoted literals."""
+"""Key of a column's own order, with quoted literals as bounds."""
 
 NUMBERS = Order(shown="{}", literal=number, key=Decimal, ranges=True)

@@ -45,7 +45,7 @@ class Reading:
 
     @property
     def relation(self) -> str:
-        """Table or query in the form of a FROM item."""
+        """FROM item of the table or query."""
         if self.query is not None:
             return f"({self.query}\n) AS seatunnel_query"  # It may end with a comment.
         return self.dialect.quoted(*self.path or ())

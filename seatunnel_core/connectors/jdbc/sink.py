@@ -57,8 +57,7 @@ _PAUSE_S = 1.0
 class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQuery):
     """With ``is_exactly_once``, rows are staged in separate tables for each work unit.
 
-    One transaction moves them to the target, drops the staging tables, and records what was committed and by which
-    engine.
+    One transaction moves them to the target, drops the staging tables, and records the commit.
     """
 
     keeps_absent = True
@@ -133,7 +132,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
             require_place(schema, root, self._path(schema))
 
     def _root(self, schema: TableSchema) -> TablePath:
-        """Return the table of the parent rows of a child table; empty if children are not replaced together with it."""
+        """Return the parent table of a child table; empty unless they are replaced together."""
         if self._mode is None or not self._mode.merges or schema.root is None:
             return ()
         return self._path(evolve(schema, table=schema.root))
@@ -281,7 +280,7 @@ class JdbcSink(TableSink, SupportsComplete, SupportsDryRun, SupportsPublishedQue
 
     @contextmanager
     def _saved(self, connection: Any, path: TablePath, context: SinkContext) -> Iterator[None]:
-        """Apply the save mode in the transaction if it is due; prevent other processes from doing so meanwhile."""
+        """Apply the save mode in the transaction if it is due, while other processes are locked out."""
         driver = self.driver
         if not (self.empties and driver.save_mode_due and path not in driver.treated):
             yield

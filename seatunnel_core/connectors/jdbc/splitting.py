@@ -52,7 +52,7 @@ class Divided:
     dialect: Dialect
     ask: Asking = field(repr=False)
     relation: str
-    """Table or query in the form of a FROM item."""
+    """FROM item of the table or query."""
 
     where: str
     """Condition for all rows, or ``""``."""

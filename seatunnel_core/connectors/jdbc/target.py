@@ -47,19 +47,19 @@ class Target:
     """True if an inserted row replaces the row with the same key; if False, an existing key is an error."""
 
     needs_key: bool = False
-    """True to reject rows with null in their key; if False, such a row equals no other row, as in SQL."""
+    """True to reject rows with null in their key. If False, these rows equal no other row, as in SQL."""
 
     unique: bool = False
     """True if the database enforces that ``keys`` are unique."""
 
     root: TablePath = ()
-    """Table of the parent rows, if children are replaced together with them."""
+    """Table of the parent rows, if they are replaced together with their children."""
 
     without_values: tuple[str, ...] = field(default=(), repr=False)
     """Columns of the rows that must not contain values, as in ``rows.unknown.Resolved``."""
 
     others_unique: bool = False
-    """True if the table has several keys and the database's upsert cannot choose one of them."""
+    """True if there are several keys and the database's upsert cannot be limited to one of them."""
 
     statement: Statement | None = None
     """The user's statement; ``None`` for a table."""

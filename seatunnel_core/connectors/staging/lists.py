@@ -145,7 +145,7 @@ def _list(written: Any) -> tuple[str, int]:
 
 
 class ListWriter(SinkWriter):
-    """Appends the items of rows to a list."""
+    """Writer that appends the items of rows to a list."""
 
     def __init__(
         self, sink: ListSink, items: Mapping[str, Callable[[Batch], Iterable[Item]]], context: WriterContext

@@ -32,7 +32,7 @@ def file_name(expression: str, time_format: str, unique: str, number: int, suffi
 
 
 def moment_pattern(time_format: str) -> str:
-    """Return a regular expression for the string that replaces ``${now}``, which matches no part of a job's ID."""
+    """Return a regular expression that matches exactly the values of ``${now}``, and no part of a job's ID."""
     return re.sub("%[A-Za-z]", r"\\d{2}", re.escape(strptime_format(time_format)).replace("%Y", r"\d{4}"))
 
 

@@ -139,7 +139,7 @@ class Target:
         )
 
     def stage(self, epoch: int, name: str, folder: str, published: str = "") -> StagedOutput:
-        """Start a file that will be published as ``name``, or ``published``, in a folder of the target."""
+        """Start a file that will be published in a folder of the target as ``name`` or, if given, ``published``."""
         return self.files.stage(os.path.join(self.staging(epoch), name), self.path(folder, published or name))
 
     def path(self, folder: str, name: str) -> str:

@@ -1,7 +1,7 @@
 """Schema evolution of target tables: add missing columns, and widen types.
 
 Each change is one statement, which runs before this process moves its first row. Staged rows list their columns, so
-those of an earlier process can also be moved to the changed table.
+rows that an earlier process staged can also be moved to the changed table.
 """
 
 import hashlib

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class FileCommit:
-    """Move of staged rows to their tables, in one transaction."""
+    """One transaction that moves staged rows to their tables."""
 
     publishing: "FilePublishing"
     connection: Any
@@ -127,7 +127,7 @@ class FileCommit:
 def _alike(parts: Sequence[StagedPart]) -> list[list[StagedPart]]:
     """Group files for one table with the same columns and key, so that each group needs one statement.
 
-    Files for other tables may be in between; the files of one table keep their order.
+    The files of one table keep their order; files for other tables may separate them.
     """
     runs: list[list[StagedPart]] = []
     last: Mapping[TablePath, list[StagedPart]] = {}

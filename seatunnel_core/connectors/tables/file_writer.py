@@ -39,7 +39,7 @@ class _Open:
 
 
 class TableFileWriter(SinkWriter):
-    """Writes one file for each table in the unit."""
+    """Writer of one file for each table in the unit."""
 
     def __init__(self, tables: Mapping[str, TargetTable], staging: Target, context: WriterContext) -> None:
         """Create a writer; several tables of the rows may have the same target."""

@@ -94,7 +94,7 @@ class Versions:
     """Quoted name of the table."""
 
     rows: str
-    """Table or subquery of new rows, as a FROM item."""
+    """FROM item of the new rows: a table or a subquery."""
 
     alias: str
     """Alias of ``rows``."""
@@ -116,7 +116,7 @@ class Versions:
     """SQL literal of the time of the commit, shared by all its statements."""
 
     def statements(self) -> Iterator[str]:
-        """Yield the statements, in order."""
+        """Yield the statements in execution order."""
         quoted, table, at, rows = self.database.quoted, self.table, self.at, self.alias
         since, until, current = map(quoted, self.history)
         keys, names = list(map(quoted, self.key)), list(map(quoted, self.columns))

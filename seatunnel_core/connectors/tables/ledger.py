@@ -91,7 +91,7 @@ class CommitLedger:
         )
 
     def lost(self, found: str) -> str:
-        """Return the error message if the target differs from the one of an earlier process of the job."""
+        """Return the error message for a target that earlier processes of the job did not use."""
         return (
             f"{self.who}: {self.where} is not the database that this job has written to: {found}. It was moved, "
             "created again or restored from an older backup, so committed rows may be missing. Restore it and "

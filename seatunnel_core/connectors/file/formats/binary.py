@@ -39,7 +39,7 @@ _MOST_BYTES = 2**31 - 2
 
 
 class Binary(SourceFormat):
-    """One split per file, also for empty ones."""
+    """Format with one split per file, including empty files."""
 
     typed = True
 
@@ -110,7 +110,7 @@ class BinaryFileWriter(FileWriter):
 
 
 class BinarySinkWriter(SinkWriter):
-    """Joins the parts of files in the staging folder, for one attempt of one work unit."""
+    """Writer that joins the parts of files in the staging folder, for one attempt of one work unit."""
 
     def __init__(self, layout: FileLayout, schemas: Sequence[TableSchema], context: WriterContext) -> None:
         self._target = layout.target(context)

@@ -46,7 +46,7 @@ _FIRST_DAY = dt.date(1900, 3, 1)
 
 
 class Excel(DeclaredFormat):
-    """One split per file.
+    """Format with one split per file.
 
     An ``.xlsx`` file is read row by row, with the shared strings in memory; an ``.xls`` file is in memory as a whole.
     Both libraries are written in Python, so damaged bytes raise an exception and cannot crash the task.
@@ -191,7 +191,7 @@ def _bytes(text: str) -> bytes:
 
 
 class ExcelFileWriter(FileWriter):
-    """Writes one sheet with the column names in its first row; holds one batch of rows in memory."""
+    """Writer of one sheet with the column names in its first row; holds one batch of rows in memory."""
 
     suffix: ClassVar[str] = ".xlsx"
     is_text: ClassVar[bool] = False

@@ -32,7 +32,7 @@ _BLOCK_BYTES = 8 << 20
 
 @frozen(kw_only=True)
 class JsonLinesReader:
-    """Reads ranges of one file."""
+    """Reader of ranges of one file."""
 
     dialect: Dialect
     """Encoding and compression; other fields are unused."""
@@ -52,7 +52,7 @@ class JsonLinesReader:
     context: ReadContext = field(repr=False)
 
     def read(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows between the byte offsets ``start`` and ``end``, each at a line end or an end of the file."""
+        """Yield the rows between two byte offsets, each a line end, or the start or end of the file."""
         # Called for errors only, because it reads all lines before the range.
         lines_before_start = cache(lambda: self._lines_to(start))
         convert = exact_converter if self.fitting is not None else self._converter
@@ -194,5 +194,5 @@ def _with_ids(rows: pa.RecordBatch, ids: list[str]) -> pa.RecordBatch:
 
 
 def _may_change(rows: pa.RecordBatch, lines: bytes) -> bool:
-    """Return True if the parsed rows may have lost information of the lines."""
+    """Return True if the parsed rows may have lost information from the lines."""
     return may_shorten(rows, lines) or _OFFSET.search(lines) is not None

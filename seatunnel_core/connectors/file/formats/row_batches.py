@@ -40,7 +40,7 @@ class Texts:
         return self.converter(kind)(found)
 
     def converter(self, kind: pa.DataType) -> Converter:
-        """Return a function like ``value`` for one type."""
+        """Return a function that converts values to one type, as ``value`` does."""
         convert, written = converter(kind), self._format(kind)
         own = reading_format(written) if written and not ISO_LIKE.fullmatch(written) else None
         if pa.types.is_string(kind):
@@ -71,7 +71,7 @@ class Texts:
 
 @frozen(kw_only=True)
 class RowBatches:
-    """Converts values to rows of ``columns``; bad rows go to ``context.skip``."""
+    """Converter of values to rows of ``columns``; bad rows go to ``context.skip``."""
 
     columns: pa.Schema
     converter: Callable[[pa.DataType], Converter]

@@ -119,7 +119,7 @@ class TextRanges(SourceFormat):
 
 
 class JsonLines(TextRanges):
-    """One JSON object per line."""
+    """Format with one JSON object per line."""
 
     def _dialect(self) -> Dialect:
         Texts.of(self.options)  # Rejects an unsupported format.
@@ -134,7 +134,7 @@ class JsonLines(TextRanges):
         return None if declared is None else self._identified(declared)
 
     def _identified(self, columns: pa.Schema) -> pa.Schema:
-        """Return the columns, preceded by a row id if lists become tables."""
+        """Return the columns, preceded by a row ID if lists become tables."""
         try:
             return nesting_of(self.options).identified(columns)
         except ValueError as error:
@@ -209,7 +209,7 @@ class JsonLines(TextRanges):
 
 
 class Text(TextRanges):
-    """Values between delimiters; without a schema, each line is one value."""
+    """Format with values between delimiters; without a schema, each line is one value."""
 
     header_option: ClassVar[str] = "skip_header_row_number = 1"
     """Option that declares a header, for messages."""
@@ -276,7 +276,7 @@ class Text(TextRanges):
 
 
 class Csv(Text):
-    """Values between delimiters, quoted where necessary."""
+    """Format with values between delimiters, quoted where necessary."""
 
     header_option: ClassVar[str] = "csv_use_header_line = true"
 

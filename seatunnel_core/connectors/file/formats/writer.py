@@ -85,7 +85,7 @@ class FileWriter(ABC):
 
     most_rows: ClassVar[int] = 2**62
     keeps_names: ClassVar[bool] = False
-    """True if the files are copies with the names in the rows."""
+    """True if the sink keeps the file names that the rows contain."""
 
     def __init__(self, style: FileStyle, stream: pa.NativeFile, columns: pa.Schema) -> None:
         self.style = style
@@ -107,7 +107,7 @@ class FileWriter(ABC):
 
     @classmethod
     def prepared(cls, style: FileStyle, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Convert rows to the form for ``write``, row by row; raise ``RowError`` for a value that the format lacks."""
+        """Convert rows to the form for ``write``, one by one; raise ``RowError`` for a value that the format lacks."""
         return rows
 
     @abstractmethod

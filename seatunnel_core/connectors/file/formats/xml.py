@@ -41,7 +41,7 @@ _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class Xml(DeclaredFormat):
-    """One split per file; keeps one row at a time in memory."""
+    """Format with one split per file, read with one row at a time in memory."""
 
     names: ClassVar[str] = "the names of elements or attributes"
 
@@ -173,7 +173,7 @@ class _Rows:
             self._texts = []
 
     def _column(self, name: str) -> str:
-        """Return the column of an element or attribute: its name, without its prefix unless a column has the prefix."""
+        """Return the column for an element or attribute: its name with the prefix if that is a column, else without."""
         return name if name in self._columns else name.rpartition(":")[2]
 
     @staticmethod
@@ -193,7 +193,7 @@ class _Rows:
 
 
 class XmlFileWriter(FileWriter):
-    """Writes rows as elements; null is a missing attribute or element."""
+    """Writer of rows as elements; null is a missing attribute or element."""
 
     suffix: ClassVar[str] = ".xml"
 

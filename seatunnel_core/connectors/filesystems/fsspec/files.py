@@ -161,7 +161,7 @@ class FsspecFileSystem(RemoteFileSystem):
     def publish(self, staged: str, target: str, receipt: Mapping[str, Any]) -> None:
         """Rename the file after checking that the target does not exist, because the rename would replace it.
 
-        This engine cannot create the target in between, because its file names are unique.
+        No other task creates the target between the check and the rename, because file names are unique.
         """
         if self.exists(target):
             if not self.exists(staged):

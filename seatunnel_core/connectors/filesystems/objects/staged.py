@@ -15,8 +15,9 @@ from seatunnel_core.connectors.filesystems.filesystem import Receipt, StagedOutp
 from seatunnel_core.connectors.filesystems.objects.store import ObjectStore
 
 PART_BYTES = 8 << 20
-"""Size of the first thousand parts of an upload, in bytes; it doubles with each further thousand. Stores accept
-10,000 parts."""
+"""Size of the first thousand parts of an upload, in bytes, doubled for each subsequent thousand. Stores accept
+10,000 parts.
+"""
 
 NOTE = b"\n"
 """Content of a note. A bucket without remaining quota rejects one byte, but not an empty object."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 
 MARK = "seatunnel-staged"
-"""Metadata key for the path of the staged object from which an object was copied."""
+"""Metadata key with a hash of the staged path as its value; copies keep it."""
 
 LARGEST_COPY = 1 << 30
 """Maximum number of bytes to copy in one request; every store can copy this many before the client times out."""
@@ -35,7 +35,7 @@ class Page:
 
     objects: Sequence[Found]
     folders: Sequence[str] = ()
-    """Common prefixes of further objects, up to the next slash."""
+    """Common prefixes of deeper objects, up to the next slash."""
 
     more: str | None = None
     """Token for the next page; ``None`` for the last one."""

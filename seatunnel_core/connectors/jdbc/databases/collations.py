@@ -21,8 +21,9 @@ _log = logging.getLogger(__name__)
 
 _COLLATION = b"seatunnel.collation"
 _EXACT: Mapping[str, tuple[str, ...]] = {"mysql": ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "utf8mb4_bin")}
-"""Binary collations in order of preference: those of MySQL 8, of MariaDB, and of MySQL 5.7, which ignores trailing
-spaces."""
+"""Binary collations in order of preference: for MySQL 8, for MariaDB, and for MySQL 5.7, where trailing spaces are
+ignored.
+"""
 
 _MERGES_NOTHING = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin", "binary")
 

@@ -17,7 +17,7 @@ _PLAIN = re.compile(
 """Declared types of columns that may be widened. Other declarations are stricter than their Arrow type."""
 
 _FLAG = "tinyint(1)"
-"""MySQL's boolean type. If such a column were widened to a text type, its values would become 1 and 0."""
+"""MySQL's boolean type. It is not widened: in a text column, its values would become 1 and 0."""
 
 _SENT = {
     pa.int8(): pa.int16(),

@@ -124,7 +124,7 @@ class Dialect(TableDatabase):
             yield connection
 
     def export_snapshot(self, connection: Any) -> str:
-        """Start a transaction whose snapshot other connections can read until it ends; return the snapshot's name."""
+        """Export the snapshot of a new transaction to other connections, and return the snapshot's name."""
         raise NotImplementedError(f"{self.address.kind} does not share snapshots")
 
     # -- names and strings ----------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class Dialect(TableDatabase):
         return None
 
     def tables(self, connection: Any, schema: str | None, prefix: str) -> list[str]:
-        """Return the tables of a schema whose names start with a prefix; ``None`` means the schema of new tables."""
+        """Return the tables of a schema, by default that of new tables, with names that start with a prefix."""
         raise NotImplementedError(self.not_written)
 
     def estimated_rows(self, connection: Any, path: TablePath) -> int | None:
@@ -278,7 +278,7 @@ class Dialect(TableDatabase):
         """Return True if a retry of the failed operation may succeed."""
 
     def is_full(self, error: BaseException) -> bool:
-        """Return True if the server has no space left; a retry may succeed, and no row is to blame."""
+        """Return True if the server has no space left, so that a retry may succeed and the rows are valid."""
         return False
 
     def message_of(self, error: BaseException) -> str:

@@ -33,7 +33,7 @@ _PLAIN = {
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
 }
 _ORDERED = set(_PLAIN) - {"BLOB"}
-"""Types whose literals compare in the same order as the values."""
+"""Types with literals that compare in the same order as the values."""
 
 _CAST = {
     "UTINYINT": ("SMALLINT", pa.int16()),

@@ -20,7 +20,7 @@ _INSTEAD = {
 
 
 def require(properties: tuple[tuple[str, str], ...]) -> None:
-    """Raise ``UsageError`` for unsupported properties of the driver; DuckDB checks its own settings itself."""
+    """Raise ``UsageError`` for unsupported properties of the driver; DuckDB checks its own settings."""
     others = {name for name, _ in properties} - _IDLE - _INSTEAD.keys()
     KnownProperties(
         database="DuckDB",

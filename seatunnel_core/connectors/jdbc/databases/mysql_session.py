@@ -87,7 +87,7 @@ def _zero_is_null(written: str) -> bool:
 
 
 def _zone(written: str) -> str:
-    """Return a time zone in the server's notation; ``GMT+8`` and ``UTC`` are Java's names."""
+    """Return a time zone, such as Java's ``GMT+8`` or ``UTC``, in the server's notation."""
     name = written.replace("%2B", "+").replace("%2b", "+").strip()
     for before in ("GMT", "UTC"):
         if name.startswith(before):

@@ -110,7 +110,7 @@ ORDERS: dict[str, Order] = {
     ),
 }
 """Sort orders by kind of column. ``enum`` and ``set`` sort by number but compare as strings, so they use ``index``.
-Strings without a declared collation compare in that of the connection, so they use ``bytes``.
+Strings without a declared collation compare in the connection's collation, so they use ``bytes``.
 """
 
 _GEOMETRY = ("geometry", "point", "linestring", "polygon", "multi", "geomcollection")
@@ -163,7 +163,7 @@ def _order(kind: str, lengths: list[int], collation: str) -> str:
 def fixed_zone(session: str, system: str) -> str:
     """Return the time zone of a session if it has a fixed offset, else ``""``; ``system`` is the zone ``SYSTEM``.
 
-    Abbreviations other than UTC may depend on daylight saving time: London's is GMT in winter.
+    An abbreviation other than UTC may depend on daylight saving time, such as GMT, which London uses in winter.
     """
     zone = system if session == "SYSTEM" else session
     return zone if zone == "UTC" or re.fullmatch(r"[+-]\d\d:\d\d", zone) else ""

@@ -17,7 +17,7 @@ _WRITTEN = r"[\\\[(]"
 
 
 def text_or_pattern(written: str) -> tuple[str, str]:
-    """Return the delimiter, and its regular expression; the latter is empty if the delimiter is a literal string."""
+    """Return the delimiter and its regular expression, which is empty if the delimiter is a literal string."""
     for escaped, meant in (("\\t", "\t"), ("\\001", "\x01"), ("\\u0001", "\x01")):
         written = written.replace(escaped, meant)
     expression = re.sub(r"\\Q(.*?)\\E", lambda found: re.escape(found[1]), written)

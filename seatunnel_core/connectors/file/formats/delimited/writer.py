@@ -16,7 +16,7 @@ from seatunnel_core.connectors.file.formats.written_text import Forms
 from seatunnel_core.rows.value_text import float_texts
 
 _SIGNS_OF_NUMBERS = frozenset("0123456789+-.:/_ eETZtruefalsinNIy")
-"""Characters of numbers, booleans, dates and times. If the delimiter is one of them, such values must be quoted."""
+"""Characters in numbers, booleans, dates and times. If the delimiter is among them, these values must be quoted."""
 
 
 class CsvFileWriter(FileWriter):

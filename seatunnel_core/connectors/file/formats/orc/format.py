@@ -103,7 +103,7 @@ def _can_hold(kind: pa.DataType) -> bool:
 
 
 def _cut_off(rows: pa.RecordBatch) -> Iterator[tuple[str, int, int]]:
-    """Yield, for each column that ``_microseconds`` truncates, a note, the first affected row and their number."""
+    """Yield a note, the first affected row and the number of affected rows for each column that is truncated."""
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
         if not _is_exact(column):
             cut = [row for row in range(len(column)) if not _is_exact(column.slice(row, 1))]
