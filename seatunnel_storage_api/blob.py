@@ -376,7 +376,7 @@ class BlobStorage(CheckpointStorage, Inventory):
         return opened
 
     def _put_own(self, key: str, sealed: bytes) -> bool:
-        """Return True if the stored bytes are those of this call; a repeated put may find its own earlier attempt.
+        """Return True if this call stored the existing bytes; a repeated put may find its own earlier attempt.
 
         No two calls store equal bytes, because each seal contains random bytes.
         """

@@ -28,7 +28,7 @@ def latest(checkpoints: Iterable[CheckpointInfo]) -> CheckpointInfo | None:
 def live(checkpoints: Iterable[CheckpointInfo]) -> frozenset[CheckpointRef]:
     """Return the live checkpoints among all checkpoints of *one* pipeline.
 
-    If an epoch in between has no checkpoint left, its base is unknown, and everything older is treated as orphaned.
+    If an intermediate epoch has no checkpoint left, its base is unknown, and everything older is treated as orphaned.
     """
     by_epoch: dict[int, list[CheckpointInfo]] = {}
     for info in checkpoints:

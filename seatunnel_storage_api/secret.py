@@ -42,7 +42,7 @@ _NAMES_SOMETHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 _NAME_OF_ONE = r"""(?i:pass|pwd|secret|token|credential|auth|key)[\w.-]*["']?\s*[=:]\s*["']?"""
-"""Pattern of the name before a secret, in strings such as ``password=x`` and ``"token": "x"``."""
+"""Pattern of a name that precedes a secret, as in ``password=x`` and ``"token": "x"``."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ASSIGNED = re.compile(r"(?<![\w.-])([\w.-]+)\s*[=:]")

@@ -84,7 +84,7 @@ def _piece(option: str, found: "re.Match[str]", groups: int, names: Mapping[str,
 
 
 def _groups(pattern: str) -> tuple[int, Mapping[str, int]]:
-    """Return the number of groups of a valid pattern, and the numbers of the named ones."""
+    """Return the number of groups in a valid pattern, and the numbers of the named groups."""
     names: dict[str, int] = {}
     count, in_class, at = 0, False, 0
     while at < len(pattern):

@@ -45,7 +45,7 @@ class RowFunction(RowGiver):
 
 
 class RowsOfBatches:
-    """Calls a function for each row of an Arrow batch, and returns its results as a batch."""
+    """Adapter that calls a function for each row of an Arrow batch, and returns the results as a batch."""
 
     def __init__(self, function: Function, place: str, columns: "pa.Schema | None") -> None:
         self._function = function

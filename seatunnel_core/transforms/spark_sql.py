@@ -45,7 +45,7 @@ class SparkSql(DataFrameTransform):
             raise TransformError(f"SparkSql: the query over {views} cannot be planned: {error}") from error
 
     def view(self, schema: TableSchema) -> str:
-        """Return the view name of the only input."""
+        """Return the name of the view for the transform's only input."""
         inputs = self.options.get("plugin_input") or ()
         named = inputs if isinstance(inputs, str) else next(iter(inputs), None)
         return named or schema.table.rpartition(".")[2]

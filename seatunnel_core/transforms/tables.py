@@ -1,6 +1,6 @@
 """Transforms for certain tables, or with options for each table: ``table_match_regex`` and ``table_transform``.
 
-The transforms themselves do not know these options: ``PerTable`` passes its tables to each transform.
+Transforms do not handle these options themselves: ``PerTable`` passes each transform its tables.
 """
 
 import re
@@ -94,7 +94,7 @@ def _pattern(written: str) -> "re.Pattern[str]":
 
 
 class PerTable(Transform):
-    """Applies each table's entry, the general options to other matching tables, and nothing to the rest."""
+    """Transform with separate options for some tables, and general options for other matching tables."""
 
     keeps_absent = True
     identifier: str  # type: ignore[misc]

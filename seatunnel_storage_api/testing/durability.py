@@ -1,4 +1,4 @@
-"""Promises 1 and 13: durable when the call returns, atomic, from empty to large."""
+"""Promises 1 and 13: atomic writes that are durable when the call returns, from empty to large states."""
 
 import threading
 import tracemalloc

@@ -144,7 +144,7 @@ class History(RuleBasedStateMachine):
 
     @rule(pipeline=st.sampled_from([1, 2]), number=st.integers(0, 9))
     def delete(self, pipeline: int, number: int) -> None:
-        """Delete the checkpoint with this ID, of the newest epoch that has one."""
+        """Delete the checkpoint with this ID in the newest epoch that contains it."""
         kept = self.oracles[pipeline].kept
         self.storage.delete_checkpoint(self.job, pipeline, number)
         kept.pop(max((key for key in kept if key[1] == number), default=(0, 0)), None)

@@ -1,9 +1,9 @@
 """Checkpoints in local files.
 
 A put writes a file without a name, syncs it, links it to its name and syncs the folder. ``link`` never overwrites and
-is atomic, so a partial file is never visible, and only one of several writers succeeds. What survives a crash then
-depends only on the disk. On file systems that are not known to sync files without a name (``O_TMPFILE``) like others,
-the file first has a name in ``.tmp/`` next to its target.
+is atomic, so a partial file is never visible, and only one of several writers succeeds. Durability then depends only on
+the disk. On file systems that are not known to sync files without a name (``O_TMPFILE``) like others, the file first
+has a name in ``.tmp/`` next to its target.
 """
 
 import contextlib
@@ -175,7 +175,7 @@ class LocalFileStorage(BlobStorage):
 
 
 _PASSING = frozenset((errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ESTALE, errno.ETIMEDOUT))
-"""Errors of a usable folder while the disk is full or failing, or the server does not respond."""
+"""Temporary errors: the disk is full or failing, or the server does not respond."""
 
 
 def create(configuration: Mapping[str, str], backend: str = BACKEND) -> LocalFileStorage:

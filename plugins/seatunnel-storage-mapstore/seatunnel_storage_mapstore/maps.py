@@ -20,7 +20,7 @@ DEFAULT_NAMESPACE = "/seatunnel/imap"
 DEFAULT_CLUSTER_NAME = "seatunnel-cluster"
 
 _NO_EFFECT = frozenset({"businessName", "writeDataTimeoutMilliseconds"})
-"""Keys of SeaTunnel's file map store that have no effect here."""
+"""Keys of SeaTunnel's file map store that are ignored."""
 
 
 class FileMapStoreFactory(MapStoreFactory):

@@ -19,7 +19,7 @@ from seatunnel_storage_mapstore.frames import Remote
 from seatunnel_storage_mapstore.pipeline_map import PipelineMap
 
 BELOW = "map-store/"
-"""Folder of all objects, which keeps this storage independent of a storage of another type in the same namespace."""
+"""Folder of all objects. It keeps this storage independent of other storages in the same namespace."""
 
 DAMAGED = "damaged-map.ckpt"
 """Entry that represents an unreadable map in a listing. The job remains in the list of jobs, damage in one pipeline

@@ -106,4 +106,4 @@ def fixed(names: str, compute: ArrowFunction, kind: pa.DataType, *arguments: pa.
 
 
 MANY = 1_000_000
-"""Maximum number of arguments of functions with a variable number of arguments."""
+"""Maximum number of arguments for functions without a fixed number."""

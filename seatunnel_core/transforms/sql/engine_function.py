@@ -111,7 +111,7 @@ def _from_zero(column: pa.Array) -> pa.Array:
 
 
 def size_of(columns: Sequence[Any]) -> int:
-    """Return the number of rows of arguments, at least one of which is a column."""
+    """Return the number of rows of the arguments; at least one argument must be a column."""
     return next(len(each) for each in columns if isinstance(each, pa.Array))
 
 

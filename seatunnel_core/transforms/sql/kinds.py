@@ -1,4 +1,4 @@
-"""Types of the branches of a CASE, of the operands of a comparison, and of the target of a CAST."""
+"""Types for the branches of CASE, for the operands of comparisons and for the target of CAST."""
 
 import pyarrow as pa
 from sqlglot import exp

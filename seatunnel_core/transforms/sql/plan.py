@@ -1,4 +1,4 @@
-"""A statement compiled for its input columns: result columns and execution."""
+"""Execution plan of a statement that was compiled for its input columns."""
 
 from collections.abc import Mapping, Sequence
 

@@ -79,7 +79,7 @@ class Sql(Transform):
             yield Batch(table=batch.table, rows=rows, kinds=kinds)
 
     def _run(self, plan: "Plan", rows: pa.RecordBatch, kinds: pa.Array | None) -> Iterator[_Rows]:
-        """Yield the results for the rows, without failing rows if the option skips them."""
+        """Run the statement for the rows and yield the results; skip failing rows if the option is set."""
         from seatunnel_core.transforms.sql.value import RowError
 
         try:

@@ -26,7 +26,7 @@ class Value:
 
     type: pa.DataType
     constant: pa.Scalar | None = field(default=None, eq=False)
-    """Value if it is the same for all rows; a null value is a scalar, too."""
+    """Value, possibly a null scalar, if it is the same for all rows; else ``None``."""
 
     written: pa.Scalar | None = field(default=None, eq=False)
     """Decimal value of a number literal with a decimal point, for operations with decimals; otherwise it is a
