@@ -1,1 +1,1 @@
-"""Command ``seatunnel``: arguments, output and exit codes. Other packages do the work."""
+"""Command ``seatunnel``: arguments, output and exit codes."""

@@ -1,4 +1,4 @@
-"""``python -m seatunnel_core.cli``: the command, for installations without the script on ``PATH``."""
+"""``python -m seatunnel_core.cli``: the command ``seatunnel``, for installations without the script on ``PATH``."""
 
 import sys
 

@@ -1,6 +1,6 @@
 """Arguments of the command line.
 
-Each argument of SeaTunnel's own command either works or is rejected with a message that contains the alternative.
+Arguments of SeaTunnel's own command that are not supported are rejected with a message that suggests an alternative.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from seatunnel_core.job.restoring import Restore
 _OF_CLUSTERS = ("-cn", "--cluster")
 
 _RUN = ("run", "start", "submit")
-"""Subcommands that run a job in other programs."""
+"""Subcommands of other programs that run a job; the error message suggests ``seatunnel -c``."""
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -58,7 +58,7 @@ def _jvm_option(text: str) -> str:
 
 @frozen(kw_only=True)
 class RunArguments(Command):
-    """Arguments of ``seatunnel --config …``."""
+    """Arguments of ``seatunnel --config FILE``."""
 
     config: Path = option("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
     variables: dict[str, str] = option(
@@ -87,7 +87,7 @@ class RunArguments(Command):
         help="stop the job when this command ends (the default without --async)")  # fmt: skip
     ui: bool = switch("--ui", help="serve a web page of the job, and print its address")
     begun_to: int | None = option("--begun-to", metavar="FD", type=int, help=argparse.SUPPRESS)
-    """File descriptor of a pipe that is notified when the job has started; set in the background process."""
+    """File descriptor of a pipe to notify when the job has started; set only in a background process."""
 
     check: bool = switch(
         *("-d", "--check", "--dry-run"), exclusive="instead",
@@ -111,11 +111,11 @@ class RunArguments(Command):
     """Options of the Spark driver's JVM, added after ``JAVA_OPTS``."""
 
     typed: tuple[str, ...] = field(repr=False)
-    """Arguments as typed, for the command that resumes the job."""
+    """Arguments as typed; part of the command that resumes the job."""
 
     @property
     def log_level(self) -> str:
-        """Log level: by default ``WARNING``, but ``INFO`` for JSON, because it contains the progress."""
+        """Log level: by default ``WARNING``, or ``INFO`` for JSON, which also reports the progress."""
         return self.given_log_level or ("INFO" if self.log_format == "json" else "WARNING")
 
 
@@ -123,7 +123,7 @@ _OF_A_NEW_JOB = (
     *("variables", "name", "set_job_id", "restore", "master", "background", "close_job"),
     *("check", "encrypt", "decrypt", "strict", "engine_config"),
 )
-"""Options of a new job, which have no effect on a request to running jobs."""
+"""Options for starting a job, which are rejected in requests to running jobs."""
 
 
 @frozen(kw_only=True)
@@ -135,14 +135,14 @@ class ShadeArguments(Command):
     """Values of variables; may contain secrets."""
 
     encrypt: bool
-    """False to decrypt."""
+    """True to encrypt, False to decrypt."""
 
 
 def parse(argv: Sequence[str], version: str) -> Command:
     """Parse the command line.
 
     Raises:
-        UsageError: An argument is missing, unknown or not available; the message contains the alternative.
+        UsageError: An argument is missing, unknown or not available; the message suggests an alternative.
         SystemExit: With code 0, after ``--help`` or ``--version``.
     """
     if asks_cluster(argv):
@@ -262,6 +262,6 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _did_you_mean(word: str, known: dict[str, str]) -> str:
-    """Return a suggestion as the end of a sentence; ``known`` maps each known word to its correct spelling."""
+    """Return a suggestion to append to a message; ``known`` maps each known word to its correct spelling."""
     close = difflib.get_close_matches(word, known, n=1)
     return f"; did you mean {known[close[0]]}?" if close else "."

@@ -1,4 +1,4 @@
-"""``seatunnel --async``: the job runs in a separate process, which outlives this command and its terminal."""
+"""``seatunnel --async``: runs the job in a separate process that outlives this command and its terminal."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from seatunnel_core.spark.starting.log_folder import log_folder
 def run_in_background(arguments: RunArguments) -> int:
     """Start the job in a separate process, and return as soon as the job can be resumed by its ID.
 
-    The job's output goes to a file. If the job ends before it has started, print that file and return the exit code.
+    The job writes its output to a file. If it ends before it has started, print that file and return its exit code.
     """
     request = read_job(arguments)
     begun_before = begun_before_this(arguments, request)

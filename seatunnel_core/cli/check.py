@@ -1,4 +1,4 @@
-"""``seatunnel --check``: shows the plan of a job, without importing modules that only running jobs need."""
+"""``seatunnel --check``: prints the plan of a job. Does not import modules that only running jobs need."""
 
 import os
 
@@ -12,7 +12,7 @@ from seatunnel_core.spark.starting.settings import cache_folder
 
 
 def check(arguments: RunArguments) -> int:
-    """Print the plan without moving a row, and return the exit code."""
+    """Print the plan without moving rows, and return the exit code."""
     request = read_job(arguments)
     java = find_java(os.environ, cache_folder(os.environ))
     with warnings_first(request):

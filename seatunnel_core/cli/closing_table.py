@@ -10,10 +10,10 @@ from seatunnel_core.reporting.report import JobOutcome, JobReport, PipelineView
 from seatunnel_core.reporting.shown_pipelines import shown_pipelines
 
 MOST_TABLES = 20
-"""Maximum number of tables listed per pipeline, largest first."""
+"""Maximum number of tables that are listed per pipeline, largest first."""
 
 SHORTEST_NAME = 12
-"""Minimum length of a pipeline's name, regardless of the terminal's width."""
+"""Minimum width of the column of pipeline names, even on narrow terminals."""
 
 FENCED = "fenced"
 """Phase of a pipeline that another process took over."""
@@ -26,9 +26,9 @@ _WORDS = {JobOutcome.FINISHED: "finished", JobOutcome.STOPPED: "stopped", JobOut
 
 
 def closing_table(report: JobReport, resume_command: str, *, width: int | None = None) -> str:
-    """Return everything that is printed at the end of a job, without a final newline.
+    """Return the text that is printed at the end of a job, without a final newline.
 
-    ``width`` is the terminal's width in columns, to which pipeline names are truncated.
+    ``width`` is the width of the terminal in columns; long pipeline names are truncated.
     """
     took = duration(report.ended_at - report.started_at)
     when = "this run started" if report.resumed else "started"
@@ -70,7 +70,7 @@ def _times(when: str, report: JobReport, took: str, *, narrow: bool) -> list[str
 
 
 def _told(pipelines: Sequence[PipelineView]) -> list[str]:
-    """Return lines with the rows of each table and the targets that rows were appended to, if any."""
+    """Return lines with the rows of each table, and with the targets that rows were appended to."""
     lines = []
     for view in pipelines:
         whose = "" if len(pipelines) == 1 else f"pipeline {view.id}: "
@@ -83,7 +83,7 @@ def _told(pipelines: Sequence[PipelineView]) -> list[str]:
 
 
 def _repeated(pipelines: Sequence[PipelineView]) -> list[str]:
-    """Return lines about rows that were written and discarded, which are not part of any other counter."""
+    """Return lines about rows that were written and then discarded; no other counter includes them."""
     units = sum(view.units_repeated for view in pipelines)
     if not units:
         return []
@@ -116,7 +116,7 @@ def _table(pipelines: Sequence[PipelineView], width: int | None) -> list[str]:
 
 
 def _in_lines(view: PipelineView) -> list[str]:
-    """Return the row of one pipeline as lines, for terminals that are too narrow for columns."""
+    """Format one pipeline as lines, for terminals that are too narrow for columns."""
     skipped = f", {count(view.rows_skipped)} skipped" if view.rows_skipped else ""
     restarts = f", {pick(view.restarts, 'restart')}" if view.restarts else ""
     return [

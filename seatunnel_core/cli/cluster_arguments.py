@@ -13,15 +13,15 @@ from seatunnel_core.errors import UsageError
 
 _MODE = ("-m", "--master", "-e", "--deploy-mode")
 _HERE = {"-h", "--help", "--version", "--check", "--encrypt", "--decrypt"}
-"""Flags that run no job and therefore need no cluster."""
+"""Flags that are handled locally, without a cluster."""
 
 
 @frozen(kw_only=True)
 class ClusterArguments(Command):
-    """``seatunnel -m cluster …``."""
+    """Arguments of ``seatunnel -m cluster …``."""
 
     config: Path | None = option("-c", "--config", metavar="FILE", type=Path, help="the job: HOCON, JSON, YAML or SQL")
-    """Job to submit; ``None`` for a request about jobs."""
+    """Job file to submit; ``None`` for a request about existing jobs."""
 
     variables: Mapping[str, str] = option(
         *("-i", "--variable"), metavar="NAME=VALUE", action="append", type=variable, help="replaces ${NAME}",
@@ -68,7 +68,7 @@ class ClusterArguments(Command):
 
 
 def asks_cluster(argv: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
-    """Return True if a command line is for a cluster.
+    """Return True if the command line is for a cluster.
 
     ``-m cluster`` selects it. Without ``-m``, the script ``seatunnel.sh`` uses ``SEATUNNEL_MODE``, or else ``mode`` in
     the engine's file. The command ``seatunnel`` itself runs jobs locally.
@@ -97,7 +97,7 @@ def _mode(argv: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def parse_cluster(argv: Sequence[str]) -> ClusterArguments:
-    """Parse the command line. Raises as ``arguments.parse``."""
+    """Parse the command line. Raises the same errors as ``arguments.parse``."""
     parser = _parser()
     values, unknown = parser.parse_known_args(argv)
     if unknown:

@@ -31,20 +31,20 @@ from seatunnel_core.planning.variable_uses import Use, refuse_secrets, uses
 
 POLL_S = 0.25
 PATIENCE_S = 60.0
-"""Seconds without a response after which a client stops waiting for its job; covers a leader election."""
+"""Seconds without a response after which the client stops waiting for its job; longer than a leader election."""
 
 ANSWER_S = 20.0
-"""Response timeout, in seconds, before the request is sent to another node."""
+"""Seconds to wait for a response before the request is sent to another node."""
 
 LEADERLESS_S = 20.0
-"""Seconds for which a client waits for a reachable cluster to elect a leader; longer than an election takes."""
+"""Seconds to wait for a reachable cluster to elect a leader."""
 
 EXIT_CODES = {"FINISHED": 0, "FAILED": 1, "CANCELED": STOPPED, "SAVEPOINT_DONE": STOPPED}
 
 
 @frozen(kw_only=True)
 class ClientPlace:
-    """Addresses of a cluster, and the folder of the client's files."""
+    """Addresses of a cluster, and the folder for files of the client."""
 
     cluster: str
     members: tuple[str, ...]
@@ -83,7 +83,7 @@ def ask_cluster(arguments: ClusterArguments) -> int:
 
 
 def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> int:
-    """Request cancellation of all given jobs; raise ``UsageError`` at the end if some requests failed."""
+    """Cancel all given jobs; raise ``UsageError`` at the end if a request failed."""
     refused = []
     for job_id in job_ids:
         try:
@@ -99,7 +99,7 @@ def _cancel(client: ClusterClient, job_ids: Sequence[str], *, at_once: bool) -> 
 
 
 def client_place(arguments: ClusterArguments, environment: Mapping[str, str] = os.environ) -> ClientPlace:
-    """Return the cluster of ``hazelcast-client.yaml`` or ``hazelcast.yaml``, by default one on this machine."""
+    """Return the cluster in ``hazelcast-client.yaml`` or ``hazelcast.yaml``; by default one on this machine."""
     engine = find_engine_file(arguments.engine_config, environment, Path())
     folder = engine.parent if engine is not None else Path(environment.get("SEATUNNEL_HOME", "."), "config")
     name = "seatunnel"
@@ -169,9 +169,9 @@ def _terminated_as_by_ctrl_c() -> Iterator[None]:
 
 
 def _submitted(client: ClusterClient, request: Mapping[str, Any], *, is_new: bool) -> Any:
-    """Return the response to a submission; ``is_new`` is True if the client generated the job's ID.
+    """Return the response to a submission; ``is_new`` is True if the client generated the job ID.
 
-    A node may accept a job and crash before it responds, and the job may have ended when the request is repeated.
+    A node may accept a job and crash before it responds. The job may then have ended when the request is repeated.
     """
     try:
         return _ask_patiently(client, request)
@@ -183,7 +183,7 @@ def _submitted(client: ClusterClient, request: Mapping[str, Any], *, is_new: boo
 
 
 def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
-    """Submit the job and return the response. Retry while the cluster elects a leader."""
+    """Submit the job, and retry while the cluster elects a leader."""
     until = time.monotonic() + LEADERLESS_S
     while True:
         try:
@@ -197,9 +197,9 @@ def _ask_patiently(client: ClusterClient, request: Mapping[str, Any]) -> Any:
 def _variables(
     text: str, name: str, given: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return the variables sent with a job: those of ``-i``, and used ones of the local environment.
+    """Return the variables to send with a job: those of ``-i``, and local environment variables that the job uses.
 
-    Nodes have different environments. Secrets are not sent, because the cluster stores submitted jobs.
+    The environments of the nodes differ. Secrets are not sent, because the cluster stores submitted jobs.
 
     Raises:
         ConfigError: A variable of ``-i`` is used as a secret.
@@ -222,7 +222,7 @@ def _variables(
 
 
 def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> int:
-    """Show the progress of a job until it ends or the cluster is lost, and return the exit code."""
+    """Show the progress of a job until it ends or the cluster becomes unreachable; return the exit code."""
     state, heard_at = "", time.monotonic()
     with job_progress_line() as line:
         _learn(client)
@@ -248,14 +248,14 @@ def _wait(client: ClusterClient, job_id: str, *, expected: str = "FINISHED") -> 
 
 
 def _learn(client: ClusterClient) -> None:
-    """Add all nodes known to the responding node, so that the client tolerates failures of the configured nodes."""
+    """Add the nodes that the responding node knows, so that the client also works if the configured nodes fail."""
     with contextlib.suppress(PlatformError, UsageError, StoredValueError):
         found = client.ask("GET", "/internal/v1/members")
         client.learn([stored.text(found, "leader"), *stored.texts(found, "members")])
 
 
 def _closing(job: Mapping[str, Any]) -> str:
-    """Return the warnings of the run, SeaTunnel's table, and the cause of a failure."""
+    """Return the warnings of the run, SeaTunnel's result table, and the cause of a failure."""
     metrics = job["metrics"]
     rows = (
         ("Start Time", job["createTime"]),

@@ -1,7 +1,7 @@
-"""Base class of parsed arguments, the parser, and subcommands.
+"""Base class of parsed arguments, argument parser, and subcommands.
 
-A new subcommand consists of a module with a class derived from ``Command`` and a ``Subcommand``, a line in
-``subcommands`` and a case in ``main``.
+A new subcommand needs a module with a class derived from ``Command`` and a ``Subcommand``, a line in ``subcommands``
+and a case in ``main``.
 """
 
 import argparse
@@ -24,9 +24,9 @@ class Command:
 
 
 class HelpText(argparse.HelpFormatter):
-    """Help formatter that keeps line breaks, and wraps long lines with their indentation.
+    """Help formatter that keeps line breaks, and indents the continuation of long lines.
 
-    Lines with two columns are wrapped in the second one if it has at least half of the width.
+    If a line has two columns and the second one takes at least half of the width, only the second one is wrapped.
     """
 
     def start_section(self, heading: str | None) -> None:
@@ -48,13 +48,13 @@ def _wrapped(line: str, width: int, indent: str) -> list[str]:
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser that raises ``UsageError`` instead of ending the process."""
+    """Argument parser that raises ``UsageError`` instead of ending the process."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{"formatter_class": HelpText, **options})
 
     def error(self, message: str) -> NoReturn:
-        """Raise ``UsageError`` with the message, as a sentence."""
+        """Raise ``UsageError`` with the message as a sentence."""
         raise UsageError(f"{message[:1].upper()}{message[1:]}. See: {self.prog} --help")
 
 
@@ -64,7 +64,7 @@ class Subcommand:
 
     name: str
     summary: str
-    """Summary for ``seatunnel --help``, without a full stop."""
+    """Short description for ``seatunnel --help``, without a full stop."""
 
     parse: Callable[[Parser, Sequence[str]], Command]
-    """Function that adds the arguments to an empty parser, and parses the arguments after the subcommand's name."""
+    """Function that receives an empty parser and the arguments after the subcommand's name, and parses them."""

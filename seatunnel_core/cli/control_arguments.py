@@ -1,4 +1,4 @@
-"""Options that send requests to jobs in other processes, and their values."""
+"""Options for requests to jobs that run in other processes."""
 
 import argparse
 import enum
@@ -12,7 +12,7 @@ from seatunnel_core.errors import UsageError
 
 
 class ControlVerb(enum.Enum):
-    """Requests to running jobs."""
+    """Kinds of requests to running jobs."""
 
     LIST = "list"
     METRICS = "metrics"
@@ -26,7 +26,7 @@ class ControlArguments(Command):
 
     verb: ControlVerb
     job_ids: tuple[str, ...]
-    """IDs of jobs; empty for all running jobs."""
+    """Job IDs; empty for all running jobs."""
 
     keep_running: bool = switch("--keep-running", exclusive="how", help="with -s: keep the job running")
     drain: bool = switch("--drain", exclusive="how", help="with -s: stop reading, commit all that was read, and stop")
@@ -67,7 +67,7 @@ _HOW = {
     "at_once": (ControlVerb.STOP, "-can"),
     "open_metrics": (ControlVerb.METRICS, "--metrics"),
 }
-"""Verb and flag to which each modifying option belongs."""
+"""Verb and flag that each modifying option belongs to."""
 
 
 def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:
@@ -75,7 +75,7 @@ def _asked_of_job(verb: ControlVerb, text: str) -> tuple[ControlVerb, str]:
 
 
 def control_arguments(values: argparse.Namespace) -> ControlArguments | None:
-    """Return the request to running jobs, or ``None`` if there is none."""
+    """Return the request to running jobs, or ``None`` if the command line contains none."""
     verb = values.asked[0][0] if values.asked else None
     for name, (belongs_to, written) in _HOW.items():
         if getattr(values, name) and verb is not belongs_to:

@@ -1,4 +1,4 @@
-"""Declaration of command-line options as fields of the class with the parsed arguments."""
+"""Declaration of command-line options as fields of the class that holds the parsed arguments."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping
@@ -32,10 +32,10 @@ def option(
 
     Args:
         *flags: Flags of the option.
-        default: Value without the option, for the class and for the parser.
-        converter: Converts the parsed value for the field.
+        default: Value if the option is not given.
+        converter: Function that converts the parsed value.
         exclusive: Name of a group of mutually exclusive options; empty for none.
-        aliases: Help by flag, for flags that need a separate help text.
+        aliases: Separate help texts, by flag.
         repr: False for values that may be secret.
         **how: Further arguments of ``ArgumentParser.add_argument``.
     """
@@ -64,7 +64,7 @@ def add_options(parser: argparse._ActionsContainer, command: type[Any], only: Co
 
 
 def read_options(command: type[C], values: argparse.Namespace, **more: Any) -> C:
-    """Return an instance of the class with the parsed options; options that the parser lacks keep their defaults."""
+    """Return an instance of the class with the parsed options; options that the parser lacks have their defaults."""
     given = {name: getattr(values, name) for name in _declared(command) if hasattr(values, name)}
     return command(**given, **more)
 

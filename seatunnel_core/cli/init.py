@@ -25,9 +25,9 @@ class _File:
 
 
 def init(folder: Path, *, cluster: bool = False) -> None:
-    """Write the initial files into a folder, and print the next commands. Nothing is overwritten.
+    """Write the initial files into a folder without overwriting any, and print the next commands.
 
-    ``cluster`` adds scripts that start and stop nodes, and makes ``seatunnel.sh`` use them.
+    ``cluster`` adds scripts that start and stop nodes, and makes ``seatunnel.sh`` use the cluster.
     """
     home = folder.absolute()
     if home.is_file():

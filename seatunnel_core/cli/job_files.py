@@ -21,16 +21,16 @@ from seatunnel_storage_api.errors import CheckpointStorageError
 
 @frozen(kw_only=True)
 class Request:
-    """Parsed but unplanned job, with its engine configuration."""
+    """Parsed job that is not planned yet, with its engine configuration."""
 
     raw: RawJob
     engine: EngineConfig
     secrets: frozenset[str] = frozenset()
-    """Names of ``-i`` variables that the job uses as secrets."""
+    """Names of ``-i`` variables that the job file uses as secrets."""
 
 
 def read_job(arguments: RunArguments) -> Request:
-    """Read the job file and the engine file; raise ``UsageError`` with every problem."""
+    """Read the job file and the engine file; raise ``UsageError`` that lists every problem."""
     secrets = secret_variables(arguments.config, arguments.variables, lookup) if arguments.variables else frozenset()
     findings = Findings(ConfigError)
     with findings.part():
@@ -45,7 +45,7 @@ def read_job(arguments: RunArguments) -> Request:
 
 @contextlib.contextmanager
 def warnings_first(request: Request) -> Iterator[None]:
-    """If the body fails, print the job's warnings before its error, because a misspelt key may be the cause."""
+    """Print the warnings of the job before an error of the body, because a misspelt key may be the cause."""
     try:
         yield
     except (SeaTunnelError, CheckpointStorageError):
@@ -55,7 +55,7 @@ def warnings_first(request: Request) -> Iterator[None]:
 
 
 def begun_before_this(arguments: RunArguments, request: Request) -> str | None:
-    """Return the ID of the incremental job to resume, if the command specifies neither a job nor a savepoint."""
+    """Return the ID of the incremental job to resume, unless the command specifies a job or a savepoint."""
     if arguments.restore or arguments.set_job_id or arguments.restoring.from_savepoint:
         return None
     return job_to_go_on_with(request.raw, request.engine, arguments.name)

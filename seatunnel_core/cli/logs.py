@@ -1,4 +1,4 @@
-"""Log records on the command line: short text, or one JSON object per line for programs."""
+"""Log output of the command line: short text, or one JSON object per line."""
 
 import json
 import logging
@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 ROOT = "seatunnel"
-"""Logger of all records of this project; loggers of libraries are not changed."""
+"""Parent logger of this project. Loggers of libraries are not changed."""
 
 REACHING = frozenset(
     {"urllib3", "requests", "botocore", "boto3", "s3transfer", "fsspec", "oss2", "azure", "google", "hdfs", "hvac"}
     | {"paramiko", "pyiceberg", "sqlalchemy", "asyncmy", "psycopg", "confluent_kafka", "kazoo", "asyncio", "pyspark"}
 )
-"""Logger names of libraries that access services and stores."""
+"""Loggers of libraries that access services and storages."""
 
 CONTEXT = ("job", "pipeline", "checkpoint", "code")
-"""Attributes of a record that identify its origin, and the code of the reported error."""
+"""Record attributes that identify the origin, and the code of a reported error."""
 
 
 class TextFormatter(logging.Formatter):
-    """Formatter of lines such as ``WARNING pipeline 2: …``."""
+    """Formatter for lines such as ``WARNING pipeline 2: …``."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -34,7 +34,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter of JSON lines: ``time`` (UTC), ``level``, ``logger``, ``message``, then origin, then counters."""
+    """Formatter for JSON lines: ``time`` (UTC), ``level``, ``logger``, ``message``, then origin, then counters."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -72,11 +72,11 @@ def logs_sent_to(
     format: str,
     wanted: Callable[[logging.LogRecord], bool] = lambda _: True,
 ) -> Iterator[None]:
-    """Send log records only to ``write`` while the context is open.
+    """Send log records to ``write`` instead of other outputs while the context is open.
 
-    ``level`` and ``wanted`` restrict the records of this project. Warnings of libraries are included. Libraries that
-    access services and stores repeat errors that the engine reports itself, so their records are included only for JSON
-    and for log levels below WARNING, except those of Spark's connection.
+    ``level`` and ``wanted`` filter the records of this project. Warnings of libraries are included, except those of
+    libraries that access services: the engine itself reports their errors. These are included only in JSON and for log
+    levels below WARNING, without the records of Spark's connection.
     """
     logger, root = logging.getLogger(ROOT), logging.getLogger()
     before = logger.handlers, logger.propagate, logger.level

@@ -1,4 +1,4 @@
-"""Command ``seatunnel``: dispatch and exit code.
+"""Entry point of the command ``seatunnel``, with these exit codes.
 
 ::
 
@@ -32,15 +32,15 @@ from seatunnel_core.cli.terminal.cursor import show_cursor
 from seatunnel_core.errors import SeaTunnelError, UsageError
 
 _GARBAGE = (20_000, 20, 20)
-"""Thresholds of Python's garbage collector: number of new objects before a collection of young ones, and ratios for
-older generations. A job of 1,000 pipelines creates two million long-lived objects: with Python's default of 700,
-collections took 1 s of 10 s."""
+"""Thresholds of Python's garbage collector: new objects before a collection, and ratios for older generations. A job
+with 1,000 pipelines creates two million long-lived objects, and took 1 s of 10 s for collections with the default.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code; print a traceback only for an internal error.
+    """Run the command and return its exit code. A traceback is printed only for an internal error.
 
-    Without ``argv``, use the arguments of this process, which then exits with the command.
+    Without ``argv``, the arguments of this process are used, and the process exits after the command.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack letters, and file names may be undecodable
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -78,7 +78,7 @@ def _dispatch(argv: Sequence[str], *, last: bool) -> int:
 
 
 def _run(command: Command, *, last: bool) -> int:
-    """Run a command and return its exit code. Import the command's modules only now."""
+    """Import the modules of a command, run it and return its exit code."""
     code: int | None = None
     match command:
         case RunArguments(background=True):

@@ -1,4 +1,4 @@
-"""Handling of an unusable standard output: its reader has disconnected, as in ``| head``, or its disk is full."""
+"""Handling of a standard output that cannot be written: a closed pipe, as in ``| head``, or a full disk."""
 
 import errno
 import os
@@ -6,13 +6,13 @@ import select
 import sys
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
-"""Error numbers of a full disk."""
+"""Error numbers that report a full disk."""
 
 
 def reader_left() -> bool:
-    """Return True if standard output or standard error is a pipe without a reader.
+    """Return True if standard output or standard error is a pipe that has no reader.
 
-    ``BrokenPipeError`` alone does not show this, because it may concern another pipe.
+    A ``BrokenPipeError`` is not sufficient, because it may come from a different pipe.
     """
     watched = select.poll()
     for stream in (sys.stdout, sys.stderr):
@@ -24,7 +24,7 @@ def reader_left() -> bool:
 
 
 def give_up_output() -> None:
-    """Discard buffered and further output, because Python would fail to write it on exit."""
+    """Discard buffered and further output. Otherwise Python would fail to write it on exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

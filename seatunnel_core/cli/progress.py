@@ -1,4 +1,4 @@
-"""Progress display of a running job: a table updated in place on a terminal, otherwise plain lines."""
+"""Progress display of a running job: a table that is updated in place on a terminal, otherwise plain lines."""
 
 import sys
 import time
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LINES_OF_THEIR_OWN = 10
-"""Maximum number of pipelines with separate plain lines; otherwise one line summarizes them."""
+"""Maximum number of pipelines with one plain line each; for more pipelines, one line summarizes them."""
 
 
 class Display(Protocol):
-    """Progress display of a running job; used only by the thread that created it."""
+    """Progress display of a running job. Only the thread that created it may use it."""
 
     def show(self, progress: JobProgress) -> None:
-        """Show the latest state; called several times per second."""
+        """Show the latest state. Called several times per second."""
 
     def say(self, text: str) -> None:
-        """Show a message in addition to the progress: a start, a stop or a failure."""
+        """Show a message, such as a start, a stop or a failure, in addition to the progress."""
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
-        """Show the result of the job, and how to resume it."""
+        """Show the result of the job and the command that resumes it."""
 
     def close(self) -> None:
-        """Release the screen, leaving its content."""
+        """Release the screen, and leave its content."""
 
 
 class PlainDisplay(Display):
-    """Display as lines: one per pipeline and interval, and one whenever a pipeline ends or stalls.
+    """Display that prints a line per pipeline and interval, and a line whenever a pipeline ends or stalls.
 
-    With many pipelines, only stalled ones have lines. The log and the closing table report the cause of a failure.
+    With many pipelines, only stalled ones have their own lines. The log and the closing table explain failures.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class PlainDisplay(Display):
 
 
 class TerminalDisplay(Display):
-    """Table that is redrawn in place and limited to the terminal's height; narrow terminals show fewer columns."""
+    """Table that is redrawn in place and fits the terminal's height. Narrow terminals show fewer columns."""
 
     def __init__(self, console: "Console | None" = None) -> None:
         from rich.console import Console
@@ -118,7 +118,7 @@ class TerminalDisplay(Display):
 
 
 def _news(view: PipelineView) -> str:
-    """Return an event that is shown immediately, or ``""``."""
+    """Return an event to show immediately, or ``""``."""
     if view.phase in ENDED:
         return f"{view.phase}, {pick(view.rows_committed, 'row')} committed"
     return f"DEGRADED: {view.degraded}" if view.degraded else ""
@@ -137,15 +137,14 @@ def _parts(view: PipelineView, rows_per_second: float) -> list[str]:
 
 
 LINE_EVERY_S = 10.0
-"""Interval between two lines about a cluster job if there is no terminal, in seconds."""
+"""Seconds between two progress lines of a cluster job if the output is not a terminal."""
 
 
 class JobProgressLine:
-    """Progress of a cluster job, from responses of ``job-info``.
+    """Progress of a job in a cluster, from responses to ``job-info``.
 
     Args:
-        show: Function that displays a line or pipelines and replaces them at its next call; ``None`` without updates in
-            place.
+        show: Function that displays a line or pipelines and replaces the previous ones; ``None`` without a terminal.
         write: Function that writes a permanent line.
         clock: Monotonic clock, in seconds.
     """
@@ -166,7 +165,7 @@ class JobProgressLine:
         self._rate = 0.0
 
     def tell(self, job: Mapping[str, Any]) -> None:
-        """Show the pipelines of a running job as for a local job, or its totals if none are reported."""
+        """Show the pipelines of a running job as for a local job; show only totals if the response has no pipelines."""
         views = _views(job)
         if views and self._show is not None:
             self._show(views)

@@ -1,4 +1,4 @@
-"""Options that choose the restore point of a job, apart from its ID."""
+"""Options that choose the checkpoint or savepoint to restore."""
 
 import argparse
 
@@ -13,7 +13,7 @@ _OF_EITHER = ("accept_duplicates", "allow_non_restored_state")
 
 
 def with_flags(message: str) -> str:
-    """Replace options in an engine message by command-line flags: ``retract=True`` becomes ``--retract``."""
+    """Replace Python options in an engine message by command-line flags: ``retract=True`` becomes ``--retract``."""
     for option in _OPTIONS:
         message = message.replace(f"{option}=True", _flag(option))
     return message.replace("stopped with a savepoint", "stopped with a savepoint (seatunnel -s)")
@@ -60,7 +60,7 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
 
 
 def restore_arguments(values: argparse.Namespace) -> Restore:
-    """Return the restore options; raise ``UsageError`` if one is given without ``--restore`` or does not apply."""
+    """Return the restore options; raise ``UsageError`` for an option without ``--restore`` or with no effect."""
     if values.restore and values.from_savepoint:
         raise UsageError("-r resumes a job, but --from-savepoint starts a new one: remove one of the two")
     if values.from_storage and not values.from_savepoint:

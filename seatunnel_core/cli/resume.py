@@ -1,4 +1,4 @@
-"""Command that resumes a job, ready to be copied."""
+"""Command that resumes a job, for the user to copy."""
 
 import os
 import shlex
@@ -24,9 +24,9 @@ _ALONE = ("--retract", "--accept-duplicates", "--allow-non-restored-state", "--t
 def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] = ()) -> str:
     """Return the command that resumes a job: the arguments as typed, with ``-r JOB_ID`` at the end.
 
-    Options that choose an ID or a restore point are omitted: once the job has started, they were applied or stored in
-    its manifest. Values of secrets are omitted, because they would end up in a log: those of variables in ``secrets``,
-    and of variables with names that suggest a secret.
+    Options that choose an ID or a restore point are omitted, because they took effect when the job started. Values of
+    secrets are omitted, because the command may be logged: variables in ``secrets``, and variables with names that
+    suggest a secret.
     """
     kept: list[str] = []
     arguments = iter(typed)
@@ -49,7 +49,7 @@ def resume_command(typed: Sequence[str], job_id: str, secrets: Collection[str] =
 
 
 def program() -> list[str]:
-    """Return the command in a form that a shell can run: by name, by path, or as a module of this interpreter."""
+    """Return the command ``seatunnel`` as a shell can run it: by name, by path, or as a module of this interpreter."""
     given = os.environ.get("SEATUNNEL_COMMAND")
     if given:
         return [given]

@@ -1,4 +1,4 @@
-"""``seatunnel --config FILE``: reads, plans and runs a job, and shows it until its closing table."""
+"""``seatunnel --config FILE``: reads, plans and runs a job, and shows its progress and its closing table."""
 
 import contextlib
 import os
@@ -93,7 +93,7 @@ def _job_run(
 
 @contextlib.contextmanager
 def _page(job_run: JobRun, display: Display) -> Iterator[None]:
-    """Serve the job's page while it runs; if no port can be opened, show a warning and continue."""
+    """Serve the job's page while the job runs. If no port can be opened, show a warning and continue."""
     from seatunnel_core.page.job_server import JobPage
 
     try:
@@ -108,7 +108,7 @@ def _page(job_run: JobRun, display: Display) -> Iterator[None]:
 
 
 def _notify_begun(descriptor: int) -> None:
-    """Notify the process that started this one in the background; it may have ended already."""
+    """Notify the process that started this one in the background, if it still exists."""
     with contextlib.suppress(OSError):
         os.write(descriptor, b"1")
         os.close(descriptor)

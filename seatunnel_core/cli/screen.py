@@ -1,7 +1,7 @@
 """Output of a run: a table on a terminal, plain lines or JSON lines, together with log records.
 
-Only the thread that created the screen writes; messages of other threads are queued for it. So a stalled reader of the
-output blocks only the screen, and checkpoints continue.
+Only the thread that created the screen writes. Messages of other threads are queued, so if the reader of the output
+stalls, checkpoints continue.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ from seatunnel_core.reporting.report_record import report_record
 LOG = logging.getLogger("seatunnel.run")
 
 MOST_WAITING = 10_000
-"""Maximum number of lines queued for the screen's thread; further ones are counted and dropped."""
+"""Maximum number of queued lines; further lines are dropped and counted."""
 
 
 class Backlog:
-    """Queue of lines from any thread, written in order by the thread that created it."""
+    """Queue of lines from any thread. The thread that created it writes them in order."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -46,7 +46,7 @@ class Backlog:
             self.flush()
 
     def flush(self) -> None:
-        """Write the queued messages; only for the thread that created this object."""
+        """Write the queued messages. Only the thread that created this object may call it."""
         while self._waiting:
             self._write(self._waiting.popleft())
         if self._lost:
@@ -55,7 +55,7 @@ class Backlog:
 
 
 class Screen:
-    """Display with a message queue. Any thread may call ``say``."""
+    """Display with a queue of messages. Any thread may call ``say``."""
 
     def __init__(self, display: Display, backlog: Backlog, say: Callable[[str], None]) -> None:
         self.say = say
@@ -70,7 +70,7 @@ class Screen:
         self._display.show(progress)
 
     def says_it_now(self, record: logging.LogRecord) -> bool:
-        """Return True if a record is to be written now. The failure of an only pipeline waits for the closing table."""
+        """Return True if a record is written now. The closing table shows the failure of a job's only pipeline."""
         return not (self._pipelines == 1 and record.name == PIPELINE_LOG and record.levelno == logging.ERROR)
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
@@ -85,7 +85,7 @@ class Screen:
 
 
 class JsonDisplay(Display):
-    """Progress as log records: one per pipeline and interval, with the counters as keys."""
+    """Display that logs a record per pipeline and interval, with the counters as keys."""
 
     def __init__(self, *, interval_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._interval_s = interval_s
@@ -103,7 +103,7 @@ class JsonDisplay(Display):
         LOG.info("%s", text.strip())
 
     def conclude(self, report: JobReport, resume_command: str) -> None:
-        """Write the closing table as one record, and another record for each pipeline."""
+        """Log the closing table as one record, and a record for each pipeline."""
         for view in report.pipelines:
             self._log("failed" if view.failure else "ended", report.job_id, view)
         figures = {key: value for key, value in report_record(report).items() if key != "pipelines"}
@@ -122,7 +122,7 @@ class JsonDisplay(Display):
 
 @contextlib.contextmanager
 def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Screen]:
-    """Yield the display for these options and this standard output; log records also go to it while it is open."""
+    """Yield the display for these options and this standard output, to which log records are sent meanwhile."""
     display: Display
     write = _StandardOutput()
     if log_format == "json":
@@ -143,9 +143,10 @@ def screen(*, interval_s: float, log_level: str, log_format: str) -> Iterator[Sc
 
 
 class _StandardOutput:
-    """Writer of lines to standard output, even after the reader of a pipe has left.
+    """Writer of lines to standard output.
 
-    The job continues after ``| head`` closes the pipe, and when the output's disk is full, which is reported once.
+    If the reader of a pipe disconnects, as in ``| head``, or the disk is full, the job continues. A full disk is
+    reported once.
     """
 
     def __init__(self) -> None:
@@ -164,7 +165,7 @@ class _StandardOutput:
             self._report(error)
 
     def close(self) -> None:
-        """Flush the output and ignore a failure, which must not fail a finished job."""
+        """Flush the output. A failure is ignored, because the job has already finished."""
         try:
             sys.stdout.flush()
         except OSError:

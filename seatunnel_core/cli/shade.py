@@ -1,4 +1,4 @@
-"""``seatunnel --encrypt`` and ``--decrypt``: print the job file as JSON with encrypted or decrypted secrets."""
+"""``seatunnel --encrypt`` and ``--decrypt``: print the job file as JSON with its secrets encrypted or decrypted."""
 
 import json
 import sys

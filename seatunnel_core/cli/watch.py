@@ -1,4 +1,4 @@
-"""Display of a running job until its end; Ctrl-C becomes a clean stop."""
+"""Display of a running job until it ends. Ctrl-C stops the job cleanly."""
 
 import os
 import signal
@@ -14,11 +14,11 @@ from seatunnel_core.reporting.report import JobProgress, JobReport
 
 REFRESH_S = 0.25
 REST = 20
-"""Pause between two polls, as a multiple of the duration of the last one: 0.1 s for 1,000 pipelines."""
+"""Pause between two polls, as a multiple of the duration of the last poll (0.1 s for 1,000 pipelines)."""
 
 
 class RunningJob(Protocol):
-    """Methods of ``JobRun`` used here."""
+    """Methods of ``JobRun`` that this module uses."""
 
     def wait(self, timeout: float | None = None) -> JobReport | None:
         """Return the report, or ``None`` if the job has not ended within ``timeout`` seconds."""
@@ -34,10 +34,10 @@ class RunningJob(Protocol):
 
 
 class Interrupts:
-    """Counter of stop requests: Ctrl-C (SIGINT) and SIGTERM are treated alike.
+    """Counter of interrupts by Ctrl-C (SIGINT) and SIGTERM.
 
-    Expected interrupts are only counted; any further one raises ``KeyboardInterrupt`` in the main thread. No interrupt
-    is expected while a job starts, two while it runs, and another one after it has ended.
+    Expected interrupts are only counted; any further one raises ``KeyboardInterrupt`` in the main thread. None is
+    expected while a job starts, two while it runs, and one more after it has ended.
     """
 
     def __init__(self, *, last: bool = False) -> None:
@@ -59,7 +59,7 @@ class Interrupts:
 
     @property
     def unanswered(self) -> bool:
-        """True if the user interrupted a third time to stop waiting."""
+        """True if there were more interrupts than expected, so the user does not want to wait."""
         return self.count > self._answered
 
     def job_runs(self) -> None:
@@ -67,7 +67,7 @@ class Interrupts:
         self._answered = 2
 
     def job_ended(self) -> None:
-        """Ignore an interrupt that was intended for the job but arrived too late."""
+        """Expect one more interrupt, which was intended for the job but arrived too late."""
         self._answered = self.count + 1
 
 
@@ -75,8 +75,8 @@ class Interrupts:
 def counted_interrupts(*, last: bool = False) -> Iterator[Interrupts]:
     """Count SIGINT and SIGTERM while the context is open.
 
-    With ``last``, the process exits after the context. Both signals are then ignored, because during exit Python would
-    terminate with an exit code that contradicts the closing table.
+    With ``last``, both signals are ignored after the context, when the process exits: Python would otherwise terminate
+    with an exit code that contradicts the closing table.
     """
     interrupts = Interrupts(last=last)
     before = {number: signal.signal(number, interrupts) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -95,10 +95,10 @@ def watch(
     restored: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> JobReport:
-    """Show a job until it has ended, and return its report.
+    """Show the progress of a job until it ends, and return its report.
 
-    The first interrupt stops it after a final checkpoint; the second stops it immediately. For a restored job, the
-    restore points are shown as soon as all pipelines have started.
+    The first interrupt stops the job after a final checkpoint; the second stops it immediately. For a restored job, the
+    restored checkpoints are shown as soon as all pipelines have started.
     """
     interrupts.job_runs()
     heeded = 0

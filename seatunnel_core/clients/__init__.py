@@ -1,5 +1,5 @@
-"""Clients of S3, OSS and HDFS with Hadoop's setting names, and JDBC URLs, for connectors and checkpoint storages.
+"""Clients for S3, OSS and HDFS with Hadoop's setting names, and JDBC URLs, for connectors and checkpoint storages.
 
-Configurations are mappings of strings. Errors are those of ``seatunnel_storage_api.errors``. Each package imports its
-server's client library, so import only the one that you use.
+Configurations are mappings of strings. Errors are those of ``seatunnel_storage_api.errors``. Each package imports the
+client library of its service.
 """

@@ -1,8 +1,8 @@
-"""Kerberos authentication for WebHDFS, from a principal and its keytab, for the lifetime of the process.
+"""Kerberos authentication for WebHDFS with a principal and its keytab.
 
-Credentials are acquired for each request, because the Kerberos library (MIT's, through ``gssapi``) checks only then
-whether half of the ticket's lifetime is over and a new one is needed. Tickets are in a memory cache: no environment
-variable is set, no file is written, and two storages of one process may log in as two principals.
+Credentials are requested for each request, because only then the Kerberos library (MIT's, through ``gssapi``) replaces
+a ticket that has passed half of its lifetime. Tickets are kept in memory: no environment variable is set, no file is
+written, and two storages in a process may use different principals.
 """
 
 import base64
@@ -30,7 +30,7 @@ CONFIGURATION = "krb5_path"
 _SPNEGO = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
 
 _TABLE = 2**32 - 1765328384
-"""Difference between an error number of MIT's library and its number in RFC 4120, section 7.5.9."""
+"""Offset between error numbers of MIT's library and those of RFC 4120, section 7.5.9."""
 
 _UNREACHABLE = 156
 """MIT's own number for "cannot contact any KDC"."""
@@ -62,7 +62,7 @@ _REFUSED_TICKET = (
 
 
 def session(configuration: Mapping[str, str]) -> requests.Session | None:
-    """Log in and return a session that authenticates to every host; ``None`` if no principal is configured."""
+    """Log in and return a session that authenticates to all hosts; ``None`` if no principal is configured."""
     written = configuration.get(PRINCIPAL)
     if not written:
         _refuse_half(configuration)
@@ -84,7 +84,7 @@ def session(configuration: Mapping[str, str]) -> requests.Session | None:
 
 @define(eq=False)
 class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
-    """Authentication that adds a Kerberos token (SPNEGO, RFC 4559) to each request that needs one. Thread-safe."""
+    """Authentication that adds a Kerberos token (SPNEGO, RFC 4559) to each request. Thread-safe."""
 
     principal: str
     keytab: str
@@ -99,7 +99,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
         return request
 
     def acquire(self) -> gssapi.Credentials:
-        """Return credentials whose ticket has not expired."""
+        """Return credentials with a ticket that has not expired."""
         try:
             return gssapi.Credentials(
                 name=gssapi.Name(self.principal, gssapi.NameType.kerberos_principal),
@@ -110,7 +110,7 @@ class TicketAuth(requests.auth.AuthBase):  # type: ignore[misc]
             raise self._failure(f"log in as {self.principal} with {self.keytab}", cause) from cause
 
     def _explain(self, response: requests.Response, **_: object) -> None:
-        """Raise an error if the ticket was rejected. The response for a rejected user would be JSON."""
+        """Raise an error if the server rejected the ticket. If it rejects the user instead, the response is JSON."""
         if response.status_code in (401, 403) and "json" not in response.headers.get("Content-Type", ""):
             title = re.search(r"<title>Error \d+ (.*?)</title>", response.text, re.DOTALL)
             raise StorageAccessError(
@@ -147,12 +147,12 @@ def _first_token(service: gssapi.Name, credentials: gssapi.Credentials, mechanis
 
 
 def _reason(cause: gssapi.exceptions.GSSError) -> str:
-    """Return the part of the message about Kerberos, without the part about GSSAPI."""
+    """Return the Kerberos part of a message without the GSSAPI part."""
     return re.sub(r".*Minor \(\d+\): ", "", str(cause), flags=re.DOTALL)
 
 
 def _full(written: str) -> str:
-    """Return the principal with its realm, which may be omitted, and with this host's name for Hadoop's ``_HOST``."""
+    """Return the principal with the default realm if it has none, and this host's name for Hadoop's ``_HOST``."""
     named = written.replace("/_HOST@", f"/{socket.getfqdn().lower()}@")
     try:
         name = gssapi.Name(named, gssapi.NameType.kerberos_principal)
@@ -193,7 +193,7 @@ def _refuse_half(configuration: Mapping[str, str]) -> None:
 
 
 def _refuse_other_configuration(path: str | None) -> None:
-    """Raise an error unless the Kerberos library reads this ``krb5.conf``."""
+    """Raise an error if the Kerberos library does not read this ``krb5.conf``."""
     read = os.environ.get("KRB5_CONFIG") or "/etc/krb5.conf"
     if path and not any(os.path.realpath(path) == os.path.realpath(each) for each in read.split(":")):
         raise StorageConfigurationError(

@@ -1,4 +1,4 @@
-"""Keys of Hadoop's clients that the clients here support. Importing this module loads no client library."""
+"""Keys of Hadoop's clients that are supported. Importing this module loads no client library."""
 
 DEFAULT_FS = "fs.defaultFS"
 

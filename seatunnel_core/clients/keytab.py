@@ -1,7 +1,7 @@
-"""Parser for the principals of a keytab, because Kerberos reports every mistake with the same message.
+"""Reader of the principals in a keytab, to explain mistakes for which Kerberos has only one message.
 
 Format: MIT Kerberos documentation, "Keytab file format". Each record is preceded by its length as a signed 32-bit
-number; a negative length is a hole. All numbers are big endian.
+number; a negative length marks a deleted record. All numbers are big endian.
 """
 
 import io
@@ -21,11 +21,11 @@ class KeytabEntry:
     """Principal, such as ``alice@EXAMPLE.ORG`` or ``hdfs/host.example.org@EXAMPLE.ORG``."""
 
     version: int
-    """Number of the key (kvno), which increases with each change of the principal's key."""
+    """Key version number (kvno), which increases with each change of the principal's key."""
 
 
 def entries(content: bytes) -> tuple[KeytabEntry, ...]:
-    """Return the entries of a keytab, in file order; raise ``ValueError`` if it is incomplete."""
+    """Return the entries of a keytab in file order; raise ``ValueError`` if it is truncated."""
     if not content.startswith(_VERSION):
         raise ValueError("the version bytes at its start are wrong")
     try:

@@ -61,11 +61,11 @@ class CheckpointsArguments(Command):
     jobs: tuple[str, ...] = option(
         *("-j", "--job-id"), metavar="JOB", action="append", default=[], converter=tuple,
         help="this job only; may be repeated")  # fmt: skip
-    """IDs of jobs; empty for all."""
+    """Job IDs; empty for all jobs."""
 
     pipeline: int | None = None
     refs: tuple[CheckpointRef | int, ...] = ()
-    """``EPOCH-ID``, or an ID alone."""
+    """Checkpoints as ``EPOCH-ID`` or as an ID alone."""
 
     destination: StorageReference | None = None
     dry_run: bool = switch("--dry-run", help="list what would be removed, without removing it")
@@ -81,7 +81,7 @@ class CheckpointsArguments(Command):
 
 
 def parse_checkpoints(argv: Sequence[str]) -> CheckpointsArguments:
-    """Parse the arguments of ``seatunnel checkpoints``. Raises as ``arguments.parse``."""
+    """Parse the arguments of ``seatunnel checkpoints``. Raises the same errors as ``arguments.parse``."""
     lines = "\n".join(f"  {verb:<8}{text}" for verb, text in VERBS.items())
     parser = Parser(
         prog="seatunnel checkpoints",

@@ -1,4 +1,4 @@
-"""Subcommand ``seatunnel checkpoints``. ``main`` parses its arguments."""
+"""Subcommand ``seatunnel checkpoints``, with its arguments still to be parsed by ``main``."""
 
 from collections.abc import Sequence
 

@@ -14,10 +14,10 @@ from seatunnel_core.inspector.verify import Verification
 from seatunnel_core.quantity import duration, pick, size
 
 MOST_PARTS = 10
-"""Maximum number of units and committables of a vertex listed one by one."""
+"""Maximum number of units and committables that are listed per vertex."""
 
 MOST_PASSED_OVER = 5
-"""Maximum number of unread objects listed with their path."""
+"""Maximum number of skipped objects that are listed with their path."""
 
 
 def age(then: float | None) -> str:
@@ -32,7 +32,7 @@ def age(then: float | None) -> str:
 
 
 def jobs_table(jobs: Sequence[JobSurvey]) -> str:
-    """Return the table of all jobs."""
+    """Return a table of all jobs."""
     if not jobs:
         return "No job."
     rows = [("job", "name", "state", "pipelines", "checkpoints", "size", "last stored")]
@@ -53,7 +53,7 @@ def jobs_table(jobs: Sequence[JobSurvey]) -> str:
 
 
 def job_text(job: JobSurvey) -> str:
-    """Return the text about one job, with a table for each pipeline."""
+    """Return the details of one job, with a table for each pipeline."""
     return "\n".join(_job_lines(job))
 
 
@@ -105,7 +105,7 @@ def _checkpoints_table(pipeline: PipelineSurvey) -> str:
 
 
 def ended_text(job: JobSurvey) -> list[str]:
-    """Return one line about the end of a finished job, otherwise none."""
+    """Return a line about the end of a finished job; an empty list for other jobs."""
     if job.state is not JobState.ENDED:
         return []
     return [
@@ -115,7 +115,7 @@ def ended_text(job: JobSurvey) -> list[str]:
 
 
 def content_text(opened: CheckpointContent, pipeline: PipelineSurvey) -> str:
-    """Return the text about the content of one checkpoint."""
+    """Return a description of the content of one checkpoint."""
     return "\n".join(_content_lines(opened, pipeline))
 
 
@@ -136,7 +136,7 @@ def _content_lines(opened: CheckpointContent, pipeline: PipelineSurvey) -> Itera
 
 
 def changes_text(before: CheckpointContent, after: CheckpointContent, found: Sequence[Change]) -> str:
-    """Return the text about the differences between two checkpoints."""
+    """Return a description of the differences between two checkpoints."""
     lines = [f"Pipeline {after.info.pipeline_id}: from {before.info.ref} to {after.info.ref}"]
     vertex = ""
     for change in found:
@@ -148,7 +148,7 @@ def changes_text(before: CheckpointContent, after: CheckpointContent, found: Seq
 
 
 def verification_text(found: Verification) -> str:
-    """Return the text about a verification."""
+    """Return the results of a verification as text."""
     lines = [f"Read {pick(found.objects, 'object')}, {size(found.size_bytes)}."]
     if found.unfinished or found.foreign:
         lines.append(
@@ -174,7 +174,7 @@ def verification_text(found: Verification) -> str:
 
 
 def copied_text(done: Copied, destination: str) -> str:
-    """Return the text about a copied job."""
+    """Return the result of copying a job as text."""
     what = (
         f"{pick(done.checkpoints, 'checkpoint')}, {pick(done.attachments, 'attachment')}, {size(done.size_bytes)} of "
         "states, read back and equal"
@@ -189,7 +189,7 @@ def copied_text(done: Copied, destination: str) -> str:
 
 
 def garbage_text(found: Findings, *, removed: bool, paths: bool) -> str:
-    """Return the text about garbage. ``paths`` lists each path; ``removed`` is True if it was removed."""
+    """Return a summary of garbage. ``paths`` is True to list each path, ``removed`` if the garbage was removed."""
     lines = []
     if found.garbage:
         lines.append(table(_garbage_rows(found.garbage), right=(2, 3)))

@@ -1,1 +1,1 @@
-"""``seatunnel help`` and ``seatunnel plugins``: installed plugins, their options, and error codes."""
+"""``seatunnel help`` and ``seatunnel plugins``: plugins with their options, error codes, and documentation pages."""

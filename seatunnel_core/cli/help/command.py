@@ -6,7 +6,7 @@ from seatunnel_core.cli.help.printed import error_text, print_page
 
 
 def print_requested(arguments: HelpArguments) -> int:
-    """Print the requested page and return the exit code. Pages and errors are printed without loading a plugin."""
+    """Print the requested page and return the exit code. Documentation pages and errors are printed without plugins."""
     if arguments.json_schema:
         from seatunnel_core.cli.help.job_schema import print_job_schema
 
@@ -20,7 +20,7 @@ def print_requested(arguments: HelpArguments) -> int:
 
 
 def _print_known(name: str) -> bool:
-    """Print the page of this name or the error of this code; return True if one exists."""
+    """Print the page with this name, or the error with this code; return True if it exists."""
     if print_page(name):
         return True
     text = error_text(name)

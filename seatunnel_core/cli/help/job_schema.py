@@ -1,7 +1,7 @@
-"""``seatunnel help --json-schema``: a JSON Schema of job files, generated from all installed plugins.
+"""``seatunnel help --json-schema``: prints a JSON Schema of job files, generated from all installed plugins.
 
-Editors use it to complete and check JSON and YAML. It is as strict as ``--check --strict`` but less complete: only
-``--check`` reports unresolved names, column types, and conflicts between options.
+Editors use it to complete and check JSON and YAML. It checks keys as strictly as ``--check --strict``; but only
+``--check`` reports unresolved names, wrong column types, and conflicts between options.
 """
 
 import json
@@ -18,7 +18,7 @@ from seatunnel_core.registry.description import default, meaning, summary
 from seatunnel_core.transforms.tables import with_tables
 
 _FREE_IN_ENV = ("spark", "flink", "execution")
-"""Blocks of ``env`` with settings of other programs."""
+"""Blocks in ``env`` that contain settings of other programs."""
 
 
 def print_job_schema() -> None:
@@ -27,7 +27,7 @@ def print_job_schema() -> None:
 
 
 def job_schema() -> dict[str, Any]:
-    """Return the JSON Schema of job files, in draft 7, which most editors support."""
+    """Return the JSON Schema of job files in draft 7, which most editors support."""
     found: dict[Kind, dict[str, Any]] = {kind: {} for kind in Kind}
     for plugin in lookup.plugins():
         if plugin.declared is not None:
@@ -66,7 +66,7 @@ def _plugin(kind: Kind, plugin: Any) -> dict[str, Any]:
 
 
 def _block(options: Sequence[Option[Any]]) -> dict[str, Any]:
-    """Return the schema of an object with these options; keys with dots may be nested blocks, which are not checked."""
+    """Return the schema of a block with these options. Keys with dots may be nested blocks, which are not checked."""
     named = {name: option for option in options for name in (option.key, *option.aliases)}
     blocks = {name.partition(".")[0]: {"type": "object"} for name in named if "." in name}
     properties = blocks | {name: _option(name, option) for name, option in named.items()}
@@ -99,14 +99,14 @@ def _shape(option: Option[Any]) -> Mapping[str, Any]:
 
 
 def _one_of(option: Option[Any]) -> dict[str, Any]:
-    """Return the schema of a required option: one of its names, nested or flat, or a replacing option."""
+    """Return a schema that requires an option by any of its names, nested or flat, or an option that replaces it."""
     names = (option.key, *option.aliases, *option.unless)
     first = dict.fromkeys(part for name in names for part in (name, name.partition(".")[0]))
     return {"anyOf": [{"required": [name]} for name in first]}
 
 
 def _section(kind: Kind, names: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of a section: ``Name: {…}`` as a block, or a list of ``plugin_name: Name`` or ``Name: {…}``."""
+    """Return the schema of a section: a block ``Name: {…}``, or a list of ``plugin_name: Name`` or ``Name: {…}``."""
     blocks = {
         "type": "object",
         "properties": {name: _named(kind, name) for name in names},

@@ -1,4 +1,4 @@
-"""Plugin list of ``seatunnel help``, and the description of a plugin: purpose, options and guarantees."""
+"""Plugin list of ``seatunnel help``, and the description of each plugin: purpose, options and guarantees."""
 
 import difflib
 import textwrap
@@ -18,10 +18,10 @@ from seatunnel_core.registry.lookup import Plugin
 
 
 def print_help(kind: str | None, name: str | None) -> bool:
-    """Print the declarations of plugins or a plugin's error page; return True if the plugins can be used.
+    """Print a plugin's description, a list of plugins, or a plugin's error; return True if the plugins can be used.
 
-    ``kind`` is ``"source"``, ``"transform"`` or ``"sink"``, or ``None`` for all three. ``name`` is a plugin or the code
-    of an error, in any case, or ``None`` for a list of plugins.
+    ``kind`` is ``"source"``, ``"transform"`` or ``"sink"``, or ``None`` for all three. ``name`` is a plugin name or an
+    error code, not case-sensitive; ``None`` for a list of plugins.
     """
     kinds = (kind,) if kind else tuple(lookup.GROUPS)
     if name is None:
@@ -38,7 +38,7 @@ def print_help(kind: str | None, name: str | None) -> bool:
 
 
 def _text_of_plugins_error(code: str) -> str:
-    """Load all plugins, because each may define errors, and return the page of an error."""
+    """Return the page of an error that a plugin defines. Loads all plugins."""
     for _ in lookup.plugins():
         pass
     return error_text(code)

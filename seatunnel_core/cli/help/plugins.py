@@ -1,4 +1,4 @@
-"""``seatunnel plugins``: all installed plugins with their packages, and whether they can be used."""
+"""``seatunnel plugins``: lists all installed plugins with their packages, and whether they can be used."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from seatunnel_storage_api.discovery import list_plugins as list_storages
 
 _USABLE = ("ok", "needs ")
 _Line = tuple[str, str, str]
-"""Name, package with version, and ``ok``, missing requirements, or the reason why it cannot be used."""
+"""Name, package with version, and status: ``ok``, missing requirements, or the reason why it cannot be used."""
 
 
 def list_plugins() -> bool:

@@ -1,4 +1,4 @@
-"""Printing of error and documentation pages for ``seatunnel help``."""
+"""Printing of errors and documentation pages for ``seatunnel help``."""
 
 import re
 import shutil
@@ -14,12 +14,12 @@ _WIDEST = 100
 
 
 def terminal_width() -> int:
-    """Return the width of the output in columns."""
+    """Return the width of the terminal in columns."""
     return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
 def print_page(name: str) -> bool:
-    """Print a page, and return True if it exists."""
+    """Print the page with this name, and return True if it exists."""
     text = page_text(name)
     if text is None:
         return False
@@ -31,7 +31,7 @@ def print_page(name: str) -> bool:
 
 
 def for_terminal(text: str) -> str:
-    """Return the Markdown of a page with option tables converted to lists, because they are too wide for a terminal."""
+    """Return the Markdown of a page with its tables of options as lists, because the tables are too wide."""
     before, *tables = _COMMENT.sub("", text).split(_HEAD)
     parts = [before]
     for table in tables:
@@ -50,7 +50,7 @@ def _listed(row: str) -> str:
 
 
 def error_text(code: str) -> str:
-    """Return the text about an error code in any case; empty if no class has it."""
+    """Return the description of an error code, not case-sensitive; empty if the code does not exist."""
     kind = coded().get(code.upper())
     if kind is None:
         return ""

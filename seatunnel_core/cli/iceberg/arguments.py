@@ -30,7 +30,7 @@ class IcebergArguments(Command):
 
 
 def parse_iceberg(parser: Parser, argv: Sequence[str]) -> IcebergArguments:
-    """Parse the arguments of ``seatunnel iceberg``. Raises as ``arguments.parse``."""
+    """Parse the arguments of ``seatunnel iceberg``. Raises the same errors as ``arguments.parse``."""
     parser.usage = "seatunnel iceberg compact -c FILE [options]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("compact",), help="subcommand; see below")

@@ -1,4 +1,4 @@
-"""``seatunnel iceberg compact``: rewrites the tables of a job's sinks without deleted rows."""
+"""``seatunnel iceberg compact``: rewrites the tables of a job's sinks without their deleted rows."""
 
 import sys
 

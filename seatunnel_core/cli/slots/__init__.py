@@ -1,1 +1,1 @@
-"""``seatunnel slots``: the replication slots of jobs."""
+"""``seatunnel slots``: replication slots of jobs."""

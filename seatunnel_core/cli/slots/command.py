@@ -36,8 +36,8 @@ def slots(arguments: SlotsArguments) -> int:
     """Run a verb, print its result, and return the exit code.
 
     Raises:
-        UsageError: The job file is invalid, no source reads such a slot, or the slot must not be dropped.
-        SourceError: The server cannot be read, or rejects it.
+        UsageError: The job file is invalid, no source reads a slot, or the slot must not be dropped.
+        SourceError: The server cannot be read or rejects the request.
         CheckpointStorageError: The checkpoints cannot be read.
     """
     raw = load_job(arguments.config, Variables(arguments.variables))
@@ -90,7 +90,7 @@ def _require_unused(slot: ReplicationSlot) -> None:
 
 
 def _require_droppable(found: _SourceSlot, storage: StorageConfig) -> None:
-    """Raise ``UsageError`` if only ``--force`` drops the slot."""
+    """Raise ``UsageError`` if the slot may only be dropped with ``--force``."""
     slot = found.slot
     if slot.exists and not slot.is_created:
         raise UsageError(
@@ -122,7 +122,7 @@ def _require_droppable(found: _SourceSlot, storage: StorageConfig) -> None:
 
 
 def _jobs_with(source: SupportsReplicationSlot, jobs: Iterable[JobSurvey], storage: CheckpointStorage) -> Iterator[str]:
-    """Yield the ID of each stored job with a latest checkpoint that needs the slot of a source."""
+    """Yield the IDs of stored jobs that need the slot of a source, according to their latest checkpoint."""
     for job in jobs:
         if job.state is not JobState.OPEN:
             continue

@@ -42,13 +42,13 @@ class StateArguments(Command):
         metavar="STORAGE",
         help="the storage, in the form that seatunnel checkpoints accepts",
     )
-    """Storage as for ``seatunnel checkpoints``; ``None`` for the default storage of jobs."""
+    """Storage, as for ``seatunnel checkpoints``; ``None`` for the default storage of jobs."""
 
     json: bool = switch("--json", help="show: print JSON; its keys are documented and stable")
 
 
 def parse_state(parser: Parser, argv: Sequence[str]) -> StateArguments:
-    """Parse the arguments of ``seatunnel state``. Raises as ``arguments.parse``."""
+    """Parse the arguments of ``seatunnel state``. Raises the same errors as ``arguments.parse``."""
     parser.usage = "seatunnel state VERB [NAME] [options]"
     parser.epilog = _VERBS
     parser.add_argument("verb", metavar="VERB", choices=("show", "set", "reset"), help="subcommand; see below")

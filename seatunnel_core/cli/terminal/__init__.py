@@ -1,1 +1,1 @@
-"""Terminal output: a table updated in place, colours and the cursor."""
+"""Terminal output: tables that are updated in place, colours and the cursor."""

@@ -1,4 +1,4 @@
-"""Command line of this process, which ``ps`` shows to every user of the machine."""
+"""Command line of this process, which other users of the machine can read with ``ps``."""
 
 import contextlib
 from collections.abc import Collection, Sequence
@@ -11,9 +11,9 @@ _ARG_START = 45
 
 
 def hide_values(values: Collection[str]) -> None:
-    """Remove the values of ``NAME=VALUE`` arguments from this process's command line, on Linux; elsewhere, do nothing.
+    """Remove the values of ``NAME=VALUE`` arguments from this process's command line. Does nothing except on Linux.
 
-    No placeholder replaces them: it would show their length.
+    The values are not replaced by placeholders, which would show their length.
     """
     hidden = {value.encode() for value in values}
     with contextlib.suppress(OSError, ValueError, IndexError):  # not Linux, or /proc is not accessible
@@ -29,9 +29,9 @@ def hide_values(values: Collection[str]) -> None:
 
 
 def secret_values(arguments: Sequence[str]) -> set[str]:
-    """Return the arguments that may be secrets: the values of all variables, and Java options with a password.
+    """Return the arguments that may be secret: the values of all variables, and Java options with a password.
 
-    Only the job file determines which variables are secrets.
+    All variables are included because only the job file determines which of them are secrets.
     """
     found = set[str]()
     flags = iter(arguments)

@@ -1,4 +1,4 @@
-"""Terminal's cursor, which the table of a running job hides."""
+"""Cursor of the terminal, which the table of a running job hides."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ _SHOW = "\x1b[?25h"
 
 
 def show_cursor() -> None:
-    """Show the terminal's cursor, in case a command killed with ``kill -9`` has left it hidden."""
+    """Show the cursor again, in case an earlier command was killed while it was hidden."""
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         sys.stdout.write(_SHOW)
         sys.stdout.flush()

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 NARROW = 110
-"""Width in columns below which the table omits the least important columns."""
+"""Width in columns below which less important columns are omitted."""
 
 NARROWEST = 70
-"""Width in columns below which each pipeline is shown as lines with its whole name instead of a table row."""
+"""Width in columns below which pipelines are shown as lines instead of table rows."""
 
 ENDED = ("finished", "stopped", "failed", "fenced")
 """Final phases of a pipeline."""
@@ -36,19 +36,19 @@ class _Sample:
 
 
 class RateMeter:
-    """Rate of each pipeline over the last few seconds, and its remaining time."""
+    """Measures the recent rate of each pipeline, and estimates its remaining time."""
 
     def __init__(
         self, *, window_s: float = 5.0, longer_s: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Measure rows over ``window_s`` seconds, and splits, which complete less often, over ``longer_s``."""
+        """Measure rows over ``window_s`` seconds, and splits, which complete less often, over ``longer_s`` seconds."""
         self._window_s = window_s
         self._longer_s = longer_s
         self._clock = clock
         self._samples: dict[int, deque[_Sample]] = {}
 
     def rows_per_second(self, view: PipelineView) -> float:
-        """Take a sample and return the rate; 0 until there are two samples at different times."""
+        """Take a sample and return the rate; 0 until samples from two different times exist."""
         now = self._clock()
         samples = self._samples.setdefault(view.id, deque())
         samples.append(_Sample(now, view.rows_read, view.splits_done))
@@ -83,7 +83,7 @@ class PipelineTable:
         self._rates = RateMeter()
 
     def of(self, pipelines: Sequence[PipelineView]) -> "RenderableType":
-        """Return a view of the current state; with limited space, of the most urgent pipelines and the totals."""
+        """Return a view of the current state; if space is limited, of the most urgent pipelines and the totals."""
         from rich.console import Group
         from rich.text import Text
 
@@ -142,7 +142,7 @@ class PipelineTable:
 
 
 def _urgency(view: PipelineView) -> int:
-    """Return a sort key that puts the most urgent pipelines first."""
+    """Return a sort key that sorts the most urgent pipelines first."""
     if view.failure:
         return 0
     if view.degraded:
@@ -156,14 +156,14 @@ def state(view: PipelineView) -> str:
 
 
 def _progress(view: PipelineView) -> str:
-    """Return the state, and the percentage of splits done if the total is known."""
+    """Return the state, and the percentage of finished splits if their total is known."""
     if not view.bounded or not view.splits_total or view.phase in ENDED or not view.splits_done:
         return state(view)
     return f"{state(view)} {100 * view.splits_done // view.splits_total} %"
 
 
 def splits(view: PipelineView) -> str:
-    """Return the number of splits done, and the total if known."""
+    """Return the number of finished splits, and the total if known."""
     if not view.bounded:
         return count(view.splits_done)
     total = "?" if view.splits_total is None else count(view.splits_total)
@@ -178,7 +178,7 @@ def source_lines(view: PipelineView) -> list[str]:
 
 
 def checkpoint(view: PipelineView) -> str:
-    """Return the last checkpoint and its age."""
+    """Return the last checkpoint and its age as text."""
     if view.last_checkpoint_id is None:
         return "none yet"
     if view.last_checkpoint_age_ms is None or view.phase in ENDED:

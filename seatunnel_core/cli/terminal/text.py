@@ -1,4 +1,4 @@
-"""Layout of messages and tables: wrapped lines, aligned columns, and colours unless NO_COLOR is set."""
+"""Layout of messages and tables: line wrapping, aligned columns, and colours unless NO_COLOR is set."""
 
 import re
 import textwrap
@@ -27,7 +27,7 @@ def in_colour(text: str) -> "Text":
 
 
 def wrapped(text: str, width: int) -> str:
-    """Wrap long lines between words; a command that resumes a job stays on one line, to be copied."""
+    """Wrap long lines between words. A command that resumes a job stays on one line, so that it can be copied."""
     return "\n".join(
         line
         if len(line) <= width or " -r " in line

@@ -1,1 +1,1 @@
-"""Database addresses in JDBC URLs, and TLS settings in JDBC properties. It imports no driver."""
+"""Database addresses in JDBC URLs, and TLS settings in JDBC properties, without importing a driver."""

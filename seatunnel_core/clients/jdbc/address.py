@@ -1,4 +1,4 @@
-"""The database and the user in a JDBC URL. No message and no ``repr`` contains a password."""
+"""Database and user in a JDBC URL. Messages and ``repr`` never contain the password."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -10,7 +10,7 @@ from seatunnel_storage_api import secret
 from seatunnel_storage_api.errors import StorageConfigurationError
 
 _KINDS = {"postgresql": "postgresql", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}
-"""Kind of database, by the name after ``jdbc:``."""
+"""Kinds of databases, by the name after ``jdbc:``."""
 
 _EXAMPLES = {
     "postgresql": "jdbc:postgresql://host:5432/database",
@@ -22,12 +22,12 @@ _PORTS = {"postgresql": 5432, "mysql": 3306}
 _ASSIGNED = re.compile(r"(?i)(password|pwd)=[^&\s]*")
 _SWITCHES = ("true", "false")
 _KEY_FILES = {"sslkey", "ssl_key"}
-"""Properties that contain the path of a key."""
+"""Properties that contain the path of a key file."""
 
 
 @frozen(kw_only=True)
 class Address:
-    """A database, with the user and the properties needed to connect. Equal addresses share their connections."""
+    """A database, with the user and the properties to connect to it. Equal addresses share their connections."""
 
     kind: str
     """``postgresql``, ``mysql`` (also for MariaDB), ``sqlite`` or ``duckdb``."""
@@ -35,7 +35,7 @@ class Address:
     host: str = ""
     port: int = 0
     database: str
-    """Name of the database, or path of the file."""
+    """Name of the database, or path of its file."""
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -47,7 +47,7 @@ class Address:
         return f"{self.kind} {where}"
 
     def hide(self, text: str) -> str:
-        """Return a string, such as a driver's message, with ``***`` in place of the password and secret properties."""
+        """Replace the password and secret properties by ``***`` in a string such as a driver's message."""
         secret_keys = {key for key, _ in self.properties if secret.holds_secret(key)} - _KEY_FILES
         kept = [value for key, value in self.properties if key in secret_keys and value.lower() not in _SWITCHES]
         secrets = [self.password or "", *kept]
@@ -66,8 +66,8 @@ def address_of(
     """Parse a JDBC URL; ``user``, ``password`` and ``properties`` override those in the URL.
 
     Raises:
-        StorageConfigurationError: The URL is invalid. The message shows the expected form, but not the URL, which may
-            contain a password. The caller puts the name of the option before it.
+        StorageConfigurationError: The URL is invalid. The message shows the expected form but not the URL, which may
+            contain a password. The caller adds the name of the option.
     """
     found = re.fullmatch(r"jdbc:([a-z0-9]+):(.*)", url, re.IGNORECASE | re.DOTALL)
     kind = _KINDS.get(found[1].lower()) if found else None

@@ -1,1 +1,1 @@
-"""Client code for Alibaba Cloud OSS, built on oss2."""
+"""Client for Alibaba Cloud OSS, built on oss2."""

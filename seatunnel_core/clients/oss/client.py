@@ -26,7 +26,7 @@ _REGION = re.compile(r"(?:.*\.)?oss-([a-z]{2}-[a-z0-9-]+?)(?:-internal)?\.aliyun
 
 
 class _NoSecrets(logging.Filter):
-    """Logging filter that drops records below WARNING, which contain tokens and the proxy's password."""
+    """Logging filter that drops records below WARNING, because they contain tokens and the proxy's password."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno >= logging.WARNING
@@ -37,7 +37,7 @@ for _name in ("oss2.api", "oss2.auth", "oss2.http"):
 
 
 def connect(configuration: Mapping[str, str]) -> oss2.Bucket:
-    """Return a client that has sent no request yet and never retries, because ``BlobStorage`` does."""
+    """Return a client without sending a request. The client never retries, because ``BlobStorage`` does."""
     name = _bucket_name(configuration)
     endpoint = _endpoint(configuration, name)
     region = _region(configuration, endpoint)
@@ -76,7 +76,7 @@ def _bucket_name(configuration: Mapping[str, str]) -> str:
 
 
 def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
-    """Return the endpoint with its scheme; the default is https."""
+    """Return the endpoint with its scheme, by default https."""
     written = (configuration.get(ENDPOINT) or "").rstrip("/")
     if not written and configuration.get(REGION):
         written = f"oss-{configuration[REGION].removeprefix('oss-')}.aliyuncs.com"
@@ -101,7 +101,7 @@ def _endpoint(configuration: Mapping[str, str], bucket: str) -> str:
 
 
 def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
-    """Return the configured region or the one in the endpoint; ``None`` selects the older signature."""
+    """Return the configured region, or the one in the endpoint; ``None`` to use the older signature."""
     written = configuration.get(REGION)
     if written:
         return written.removeprefix("oss-")
@@ -110,7 +110,7 @@ def _region(configuration: Mapping[str, str], endpoint: str) -> str | None:
 
 
 def _seconds(configuration: Mapping[str, str], key: str, default_s: float) -> float:
-    """Return a key's value in seconds; the configuration has milliseconds, as in Hadoop."""
+    """Return the value of a key in seconds. As in Hadoop, the configuration contains milliseconds."""
     written = configuration.get(key) or f"{default_s * 1_000:.0f}"
     if not re.fullmatch(r"[1-9][0-9]{0,6}", str(written)):
         raise StorageConfigurationError(

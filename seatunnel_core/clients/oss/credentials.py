@@ -1,4 +1,4 @@
-"""Credential providers of ``fs.oss.credentials.provider``, by Hadoop's class names."""
+"""Credential providers for ``fs.oss.credentials.provider``, by Hadoop's class names."""
 
 import datetime
 import functools
@@ -27,7 +27,7 @@ _VARIABLES = ("OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN")
 
 
 def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
-    """Return the first listed provider that has credentials; if none is listed, the keys of the configuration."""
+    """Return the first listed provider that has credentials; without a list, the keys in the configuration."""
     if configuration.get(JCEKS):
         raise StorageConfigurationError(
             f"{JCEKS} refers to a Java key store, which cannot be read here. Set {KEY_ID} and {SECRET}; their "
@@ -45,7 +45,7 @@ def provider(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 def _maker(name: str) -> Callable[[Mapping[str, str]], CredentialsProvider]:
-    """Return the factory of a provider by its class name. The package differs between Hadoop, the SDK and EMR."""
+    """Return the factory for a provider's class name. Its package differs between Hadoop, the SDK and EMR."""
     make = _PROVIDERS.get(name.rpartition(".")[2])
     issuer = load_provider(name) if make is None else None
     if issuer is not None:
@@ -86,7 +86,7 @@ def _from_environment(configuration: Mapping[str, str]) -> CredentialsProvider:
 
 
 class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
-    """Keys of this ECS instance's RAM role, renewed before they expire."""
+    """Keys for the RAM role of this ECS instance, renewed before they expire."""
 
     def __init__(self, metadata: str) -> None:
         self._metadata = metadata
@@ -104,7 +104,7 @@ class InstanceProfile(CredentialsProvider):  # type: ignore[misc]  # oss2 has no
 
 
 class Installed(CredentialsProvider):  # type: ignore[misc]  # oss2 has no types
-    """Keys of an installed provider, renewed before they expire."""
+    """Keys from an installed credential provider, renewed before they expire."""
 
     def __init__(self, name: str, issuer: Issuer, configuration: Mapping[str, str]) -> None:
         self._issue: Callable[[], Issued | None] = functools.partial(issuer, configuration)

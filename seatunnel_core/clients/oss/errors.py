@@ -1,4 +1,4 @@
-"""Classification of OSS errors as transient or permanent, by error code: oss2 has classes only for some codes."""
+"""Classification of OSS errors as transient or permanent, by error code."""
 
 import contextlib
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def translated() -> Iterator[None]:
 
 
 def forget_secrets(error: OssError) -> None:
-    """Remove secrets from an error: OSS responds to a wrong signature with all signed data, including tokens."""
+    """Remove secrets from an error. If a signature is wrong, OSS returns all signed data, including tokens."""
     error.details = {name: error.details[name] for name in ("Code", "Message", "EC") if name in error.details}
     if error.details:
         error.body = b""

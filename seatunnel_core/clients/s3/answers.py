@@ -1,4 +1,4 @@
-"""Classification of S3 errors and connection errors as transient or permanent."""
+"""Classification of S3 and connection errors as transient or permanent."""
 
 import contextlib
 import socket
@@ -22,7 +22,7 @@ _ACTIONS = {
     "ListObjectsV2": "s3:ListBucket",
     "AssumeRole": "sts:AssumeRole",
 }
-"""Permission that each request needs."""
+"""Permission that each operation needs."""
 
 _TOKEN = (
     "Get new temporary credentials for fs.s3a.session.token and its two keys, or set "
@@ -50,7 +50,7 @@ REFUSALS: Mapping[str, str] = {
     ),
     "KeyTooLongError": "the key is too long for S3. Choose a shorter namespace",
 }
-"""Problem and remedy of permanent failures, by the error code of the response."""
+"""Problem and remedy for permanent failures, by the error code of the response."""
 
 _SAME = {
     "ExpiredTokenException": "ExpiredToken",
@@ -60,7 +60,7 @@ _SAME = {
     "InvalidSecurity": "SignatureDoesNotMatch",
     "301": "PermanentRedirect",
 }
-"""Equivalent error codes of other servers and services."""
+"""Error codes of other servers and services, with the equivalent code of S3."""
 
 _MAY_PASS: Mapping[str, str] = {
     "ConditionalRequestConflict": "another request for the same key was in progress. Try again",
@@ -107,25 +107,25 @@ def code_of(error: ClientError) -> str:
 
 
 def status_of(error: ClientError) -> int:
-    """Return the HTTP status of a response, 0 if there is none."""
+    """Return the HTTP status of a response, or 0 without a response."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 
 def require_deleted(answer: Mapping[str, Any]) -> None:
-    """Raise ``StorageFailureError`` if a deletion of a batch failed; the response has status 200 in any case."""
+    """Raise ``StorageFailureError`` if a deletion in a batch failed; the response has status 200 nevertheless."""
     for error in answer.get("Errors", ()):
         if error["Code"] != "NoSuchKey":  # from versitygw, if another client deletes the same key concurrently
             raise refusal(error["Code"], 0, "DeleteObjects")
 
 
 def _region_of(error: ClientError) -> str:
-    """Return the region of the bucket from the response; empty if it has none."""
+    """Return the region of the bucket according to the response, or ``""``."""
     headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     return str(error.response.get("Error", {}).get("Region") or headers.get("x-amz-bucket-region") or "")
 
 
 def refusal(code: str, status: int, operation: str, region: str = "") -> StorageFailureError:
-    """Return the error for a failure response; ``status`` is 0 for one key of a batch of deletions."""
+    """Return the error for a failure response; ``status`` is 0 for a single key in a batch of deletions."""
     known = _SAME.get(code, code)
     words = [str(status)] if status else []
     words += [code] if code not in ("", *words) else []
@@ -144,14 +144,14 @@ def refusal(code: str, status: int, operation: str, region: str = "") -> Storage
 
 
 def _on(action: str) -> str:
-    """Return the resource that a policy must contain for an action."""
+    """Return the resource that a policy must list for an action."""
     if action.startswith("s3:ListBucket"):
         return " on the bucket itself (arn:aws:s3:::<bucket>)"
     return " on all keys of the namespace (arn:aws:s3:::<bucket>/<namespace>*)" if action.startswith("s3:") else ""
 
 
 def _disconnection(error: BotoCoreError) -> StorageFailureError:
-    """Return the error for a request without a response. It omits boto3's message, which may contain a password."""
+    """Return the error for a request without a response. boto3's message is omitted, as it may contain a password."""
     if isinstance(error, botocore_errors.SSLError):
         return _without_tls(error)
     if isinstance(error, botocore_errors.ProxyConnectionError):

@@ -1,4 +1,4 @@
-"""Server connection: endpoint, region, path style, proxy, TLS and timeouts, from the keys of Hadoop's S3A client."""
+"""Connection settings from the keys of Hadoop's S3A client: endpoint, region, path style, proxy, TLS and timeouts."""
 
 import functools
 import logging
@@ -30,14 +30,14 @@ PATH_STYLE = "fs.s3a.path.style.access"
 PROXY = ("fs.s3a.proxy.host", "fs.s3a.proxy.port", "fs.s3a.proxy.username", "fs.s3a.proxy.password")
 
 DEFAULT_REGION = "us-east-1"
-"""Region if neither configuration, endpoint nor boto3's own settings contain one; private servers accept it."""
+"""Region if neither the configuration, the endpoint nor boto3's settings contain one; private servers accept it."""
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 60
 MOST_CONNECTIONS = 64
 
 UNSIGNED = Credentials("", "", method="anonymous")
-"""Placeholder credentials: requests are sent without a signature."""
+"""Placeholder for credentials, to send requests without a signature."""
 
 _AMAZON = re.compile(r"s3[.-](?:dualstack\.|fips\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(?:\.cn)?")
 
@@ -50,7 +50,7 @@ def open_client(
     endpoint: str | None,
     region: str | None,
 ) -> Any:
-    """Return a boto3 client for ``s3`` or ``sts`` that never retries. Without ``endpoint``, it uses Amazon's."""
+    """Return a boto3 client for ``s3`` or ``sts`` that never retries; by default for Amazon's endpoint."""
     _keep_out_of_logs()
     session = new_session()
     session.register_component("credential_provider", _Fixed(credentials))
@@ -83,7 +83,7 @@ def _require_whole(response_dict: Mapping[str, Any], **_: Any) -> None:
 
 
 def new_session() -> Session:
-    """Return a botocore session. Sessions share parsed JSON files, because loading them takes most of the time."""
+    """Return a botocore session. All sessions share the parsed JSON files, which take most of the time to load."""
     session = Session()
     session.register_component("data_loader", _loader())
     return session
@@ -95,7 +95,7 @@ def _loader() -> Any:
 
 
 class _Fixed:
-    """Credential provider that returns the given credentials, because sessions require a provider."""
+    """Credential provider that returns given credentials."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -105,14 +105,14 @@ class _Fixed:
 
 
 def _keep_out_of_logs() -> None:
-    """Raise the level of botocore's logger, which logs session tokens at DEBUG, unless the user has set one."""
+    """Raise the level of botocore's logger unless the user has set it: at DEBUG, it logs session tokens."""
     logger = logging.getLogger("botocore")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
 
 
 def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | None:
-    """Return the URL of an endpoint key, completed with a scheme if it has none; ``None`` for Amazon's endpoint."""
+    """Return the URL of an endpoint, with a default scheme if it has none; ``None`` for Amazon's endpoint."""
     written = (configuration.get(key) or "").strip()
     if not written:
         return None
@@ -132,7 +132,7 @@ def endpoint_of(configuration: Mapping[str, str], key: str = ENDPOINT) -> str | 
 
 
 def region_of(configuration: Mapping[str, str]) -> str | None:
-    """Return the configured region, or the one in Amazon's host name; ``None`` if neither exists."""
+    """Return the configured region, or the one in Amazon's host name, or ``None``."""
     host = urlsplit(endpoint_of(configuration) or "").hostname or ""
     named = _AMAZON.fullmatch(host)
     return configuration.get(REGION) or (named[1] if named else None)

@@ -17,12 +17,12 @@ _BUCKET = re.compile(r"(?:s3[an]?://)?([a-zA-Z0-9][a-zA-Z0-9._-]{1,254})/?")
 
 
 def connect(configuration: Mapping[str, str]) -> Any:
-    """Return a boto3 client with the configured credentials. Requests are sent only to obtain the credentials."""
+    """Return a boto3 client with the configured credentials. Only requests for credentials are sent."""
     return _client(configuration, credentials.find(configuration))
 
 
 def check(configuration: Mapping[str, str]) -> None:
-    """Check all keys without a request."""
+    """Check all keys without sending a request."""
     bucket_of(configuration)
     credentials.check(configuration)
     _client(configuration, UNSIGNED).close()
@@ -34,7 +34,7 @@ def _client(configuration: Mapping[str, str], signing: Credentials) -> Any:
 
 
 def bucket_of(configuration: Mapping[str, str]) -> str:
-    """Return the name in ``s3.bucket``, which may be given as ``name``, ``s3a://name`` or ``s3://name/``."""
+    """Return the bucket name from ``s3.bucket``, given as ``name``, ``s3a://name`` or ``s3://name/``."""
     written = configuration.get(BUCKET) or ""
     match = _BUCKET.fullmatch(written)
     if match is None:

@@ -1,7 +1,7 @@
 """Credentials from ``fs.s3a.aws.credentials.provider``: Hadoop's class names, mapped to boto3.
 
-The listed providers are tried in order when the storage is created, and the first that has credentials wins.
-Credentials that expire are renewed for the lifetime of the storage.
+When a storage is created, the listed providers are tried in order, and the first one with credentials is used.
+Credentials that expire are renewed as long as the storage exists.
 """
 
 import datetime
@@ -26,10 +26,10 @@ SESSION_TOKEN = "fs.s3a.session.token"
 KEYSTORES = ("fs.s3a.security.credential.provider.path", "hadoop.security.credential.provider.path")
 
 DEFAULT_PROVIDERS = "TemporaryAWSCredentialsProvider, SimpleAWSCredentialsProvider, DefaultCredentialsProvider"
-"""Default providers: the keys of the configuration if set, else the credentials that boto3 finds."""
+"""Default providers: the keys in the configuration, or else the credentials that boto3 finds."""
 
 DEFAULT_ROLE_PROVIDERS = "SimpleAWSCredentialsProvider, EnvironmentVariableCredentialsProvider"
-"""Hadoop's default providers of the credentials that assume the role."""
+"""Hadoop's default providers for the credentials with which a role is assumed."""
 
 _PACKAGES = frozenset(
     {
@@ -44,7 +44,7 @@ _PACKAGES = frozenset(
 
 _EARLIEST_S = 15 * 60
 _LATEST_S = 10 * 60
-"""Times before expiry at which credentials are renewed: first in the background, later while requests wait for them."""
+"""Seconds before expiry from which credentials are renewed: first in the background, then while requests wait."""
 
 
 logger = logging.getLogger("seatunnel.storage")
@@ -56,18 +56,18 @@ class Provider:
 
     ask: Callable[[Mapping[str, str]], Credentials | None]
     in_vain: str = "has none"
-    """Phrase for messages if the provider has no credentials."""
+    """Phrase that error messages contain if the provider has no credentials."""
 
 
 def find(configuration: Mapping[str, str]) -> Credentials:
-    """Return the credentials that sign requests, or ``UNSIGNED``."""
+    """Return the credentials to sign requests with, or ``UNSIGNED``."""
     _refuse_keystores(configuration)
     _refuse_parts(configuration)
     return _first(configuration, PROVIDERS, DEFAULT_PROVIDERS)
 
 
 def check(configuration: Mapping[str, str]) -> None:
-    """Check the keys of the credentials without a request."""
+    """Check the configuration of the credentials without sending a request."""
     _refuse_keystores(configuration)
     _refuse_parts(configuration)
     providers = [*_providers(configuration, PROVIDERS, DEFAULT_PROVIDERS).values()]
@@ -127,7 +127,7 @@ def _refuse_parts(configuration: Mapping[str, str]) -> None:
 
 
 def renewed(provide: Callable[[], Handed | None], method: str) -> Credentials | None:
-    """Return credentials that are renewed with ``provide`` before they expire; ``None`` if there are none."""
+    """Return credentials that ``provide`` renews before they expire; ``None`` if it has none."""
     first = provide()
     if first is None:
         return None
@@ -172,7 +172,7 @@ def _described(handed: Handed | None, method: str) -> dict[str, str | None]:
 
 
 def _simple(configuration: Mapping[str, str]) -> Credentials | None:
-    """Return credentials from the two keys; as in Hadoop, a session token is ignored."""
+    """Return credentials from the two keys in the configuration. As in Hadoop, a session token is ignored."""
     if configuration.get(PROVIDERS) and configuration.get(SESSION_TOKEN):
         logger.warning(
             "%s has no effect with SimpleAWSCredentialsProvider: use TemporaryAWSCredentialsProvider", SESSION_TOKEN
@@ -203,7 +203,7 @@ def _assumed(configuration: Mapping[str, str]) -> Credentials | None:
 
 
 def _boto3(*names: str) -> Callable[[Mapping[str, str]], Credentials | None]:
-    """Return a provider that uses boto3's own providers with these names, or all of them if no name is given."""
+    """Return a provider that uses boto3's own providers with these names, or all of them without names."""
 
     def ask(_: Mapping[str, str]) -> Credentials | None:
         chain = new_session().get_component("credential_provider")
@@ -250,4 +250,4 @@ KNOWN: Mapping[str, Provider] = {
     "DefaultAWSCredentialsProviderChain": _EVERYTHING,
     "DefaultCredentialsProvider": _EVERYTHING,
 }
-"""Providers by class name without the package; no name is ambiguous."""
+"""Providers by class name without package; all these names are unique."""

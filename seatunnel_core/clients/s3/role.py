@@ -1,4 +1,4 @@
-"""Assumed role, by Hadoop's keys ``fs.s3a.assumed.role.…``."""
+"""Assumed role, configured with Hadoop's keys ``fs.s3a.assumed.role.…``."""
 
 import re
 from collections.abc import Callable, Mapping

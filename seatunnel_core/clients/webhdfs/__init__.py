@@ -1,1 +1,1 @@
-"""Access to HDFS over WebHDFS, with the package ``hdfs``."""
+"""Access to HDFS over WebHDFS with the package ``hdfs``."""

@@ -1,4 +1,4 @@
-"""WebHDFS addresses of the NameNodes in a configuration."""
+"""WebHDFS addresses of the NameNodes of a cluster."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,9 +29,9 @@ class Cluster:
 def cluster(file_system: str, properties: Mapping[str, str]) -> Cluster:
     """Return the cluster of ``fs.defaultFS``.
 
-    Its web addresses are the first of these that exist: those of ``dfs.namenode.http-address`` (separated by ";");
-    those in the properties of the nameservice; the hosts of ``fs.defaultFS`` with Hadoop's default port. They are https
-    if ``dfs.http.policy`` is ``HTTPS_ONLY``.
+    Its web addresses come from ``dfs.namenode.http-address`` (separated by ";"), else from the properties of the
+    nameservice, else from the hosts in ``fs.defaultFS`` with Hadoop's default port. They use https if
+    ``dfs.http.policy`` is ``HTTPS_ONLY``.
     """
     scheme, _, rest = file_system.partition("://")
     if scheme not in ("hdfs", *_OVER_HTTP) or not rest.strip("/"):
@@ -91,7 +91,7 @@ def _host(authority: str) -> str:
 
 
 def _somewhere(address: str, rpc_host: str) -> str:
-    """Return the address of a web server. If it listens on all addresses, use the host of the RPC server."""
+    """Return the address of a web server; if it listens on all interfaces, with the host of the RPC server."""
     host, colon, port = address.strip().rpartition(":")
     return f"{rpc_host}:{port}" if colon and host in _ANY_HOST and rpc_host else address.strip()
 

@@ -1,4 +1,4 @@
-"""Eight HDFS operations over WebHDFS, with responses classified as temporary or permanent failures."""
+"""HDFS operations over WebHDFS, with failures classified as transient or permanent."""
 
 import contextlib
 import socket
@@ -28,7 +28,7 @@ from seatunnel_storage_api.errors import StorageAccessError, StorageFailureError
 _CONNECT_WITHIN_S = 10.0
 _ANSWER_WITHIN_S = 60.0
 _CONNECTIONS = 64
-"""Number of connections kept open to each server; additional threads open one for each request."""
+"""Number of connections kept open to each server. Additional threads open a connection for each request."""
 
 _LOST_FOR_S = 60.0
 _ABSENT = "FileNotFoundException"
@@ -38,11 +38,11 @@ _EXISTS = "FileAlreadyExistsException"
 class WebHdfs:
     """Client of one cluster. Thread-safe.
 
-    Paths are absolute. Errors contain the problem and the remedy; the caller adds operation and path.
+    Paths are absolute. Errors contain the problem and the remedy; the caller adds the operation and the path.
 
     Args:
-        urls: URL of each NameNode's web server. NameNodes in standby or without a response are skipped, and the one
-            that responded is tried first afterwards.
+        urls: URL of each NameNode's web server. NameNodes that are in standby or do not respond are skipped; the one
+            that responded is tried first for later requests.
         session: Session that provides the authentication.
         proxy_user: User that the authenticated user impersonates, if different.
         creation: Further parameters of CREATE, such as ``replication``.
@@ -65,10 +65,10 @@ class WebHdfs:
         self._lost = _LostDataNodes()
 
     def create(self, path: str, body: bytes | BinaryIO) -> None:
-        """Write a new file and its parent folders, durable on the DataNodes' disks when the call returns.
+        """Write a new file and its parent folders; when this returns, the file is durable on the DataNodes' disks.
 
-        A file object is sent from its current position while it is read. Readers may see a part of the file; the path
-        must be unused.
+        A file object is sent from its current position while it is read; until then, readers may see a part of the
+        file. The path must not exist.
         """
         with self._translated():
             answer = self._namenodes._create(
@@ -83,7 +83,7 @@ class WebHdfs:
     def rename(self, source: str, target: str) -> bool:
         """Move a file atomically; return False if ``target`` exists or ``source`` does not.
 
-        If this client or the network repeats the request, the result may be False although the file was moved.
+        If the request was sent twice, the result may be False although the file was moved.
         """
         with self._translated(), _unless(_EXISTS, _ABSENT) as done:
             # The public rename does not report why nothing was moved, and moves into a folder at the target.
@@ -93,7 +93,7 @@ class WebHdfs:
         return done.is_set
 
     def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes | None:
-        """Return ``length`` bytes of a file from ``start``, or all; ``None`` if the file does not exist."""
+        """Return ``length`` bytes of a file from ``start``, or the whole file; ``None`` if it does not exist."""
         wanted = {"offset": str(start), "length": str(length)} if length is not None else {}
         with self._translated(), _unless(_ABSENT):
             with self._namenodes._open(path, **wanted, **self._lost.parameters()) as answer:
@@ -111,7 +111,7 @@ class WebHdfs:
         return None
 
     def entries(self, folder: str) -> list[dict[str, Any]]:
-        """Return the status of everything directly in a folder, in one request; empty if the folder does not exist."""
+        """Return the status of each entry in a folder, with one request; empty if the folder does not exist."""
         statuses: list[dict[str, Any]] = []
         with self._translated(), _unless(_ABSENT):
             answer = self._namenodes._list_status(folder)
@@ -120,17 +120,17 @@ class WebHdfs:
         return [status for status in statuses if status["pathSuffix"]]  # a file lists itself, without a name
 
     def require_access(self, path: str, action: str) -> None:
-        """Raise ``StorageAccessError`` unless the user has a permission, such as ``-wx``, on a path."""
+        """Raise ``StorageAccessError`` unless the user has the permissions ``action``, such as ``-wx``, on a path."""
         with self._translated():
             self._namenodes._check_access(path, fsaction=action)
 
     def make_folder(self, path: str) -> None:
-        """Create a folder and its parents; an existing one is not an error."""
+        """Create a folder and its parents unless it exists."""
         with self._translated():
             _boolean(self._namenodes._mkdirs(path))
 
     def delete(self, path: str, *, recursive: bool = False) -> bool:
-        """Remove a file or an empty folder, or with ``recursive`` any folder; return True if it existed."""
+        """Remove a file or an empty folder, or any folder if ``recursive``; return True if it existed."""
         with self._translated():
             return _boolean(self._namenodes._delete(path, recursive=recursive))
 
@@ -154,7 +154,7 @@ class WebHdfs:
             raise self._of_all(no_answer(error, server), server.role == "NameNode") from innermost_cause(error)
 
     def _of_all(self, failure: StorageFailureError, of_namenode: bool) -> StorageFailureError:
-        """Return the error to raise after all NameNodes failed: the error of the last one queried."""
+        """Return the error to raise after all NameNodes failed: the error of the last one."""
         names = self._namenodes.names
         if not of_namenode or len(names) == 1:
             return failure
@@ -166,7 +166,7 @@ class WebHdfs:
 
 
 class _NameNodes(hdfs.Client):  # type: ignore[misc]
-    """Failover of the ``hdfs`` package: query the other NameNode if one is in standby or does not respond."""
+    """Failover in the ``hdfs`` package: tries the next NameNode if one is in standby or does not respond."""
 
     _check_access = _Request("GET")
 
@@ -180,7 +180,7 @@ class _NameNodes(hdfs.Client):  # type: ignore[misc]
         return urlsplit(url).netloc in self.names
 
     def resolve(self, hdfs_path: str) -> str:
-        """Return the path unchanged, because the package would replace ``#LATEST`` in it with another file name."""
+        """Return the path unchanged. The package would replace ``#LATEST`` in it."""
         return hdfs_path
 
     def _request(self, method: str, url: str, **more: Any) -> requests.Response:
@@ -219,7 +219,7 @@ class _Done:
 
 @contextlib.contextmanager
 def _unless(*names: str) -> Iterator[_Done]:
-    """Suppress these Java exceptions; ``is_set`` of the yielded object is True if no exception was raised."""
+    """Suppress these Java exceptions; ``is_set`` of the yielded object is True if none was raised."""
     done = _Done()
     try:
         yield done
@@ -231,7 +231,7 @@ def _unless(*names: str) -> Iterator[_Done]:
 
 @contextlib.contextmanager
 def _webhdfs(answer: requests.Response) -> Iterator[None]:
-    """Raise ``NotWebHdfs`` if the response cannot be parsed: then another kind of server sent it."""
+    """Raise ``NotWebHdfs`` if the response cannot be parsed, because another kind of server sent it."""
     try:
         yield
     except (ValueError, KeyError, TypeError) as cause:
@@ -240,22 +240,22 @@ def _webhdfs(answer: requests.Response) -> Iterator[None]:
 
 @define
 class _LostDataNodes:
-    """Hosts that were recently unreachable.
+    """DataNodes that were recently unreachable, which requests exclude.
 
-    The NameNode detects a dead DataNode only after ten minutes. Until then it directs a client to the nearest one,
-    which is the dead one again if it ran on the client's machine. So requests exclude these hosts.
+    The NameNode detects a dead DataNode only after ten minutes. Until then it directs clients to the nearest one, which
+    may be dead.
     """
 
     _until: dict[str, float] = field(factory=dict)
 
     def add(self, server: Server) -> None:
-        """Store a failed DataNode by its address, the only name that the NameNode accepts."""
+        """Exclude a DataNode by its IP address, because the NameNode accepts no other name."""
         with contextlib.suppress(OSError):
             address = socket.gethostbyname(server.address.rpartition(":")[0])
             self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
 
     def forget(self) -> None:
-        """Clear the list if no other DataNode is left, since a recently failed one is better than none."""
+        """Exclude no DataNode any more; called when no other one is left."""
         self._until = {}
 
     def parameters(self) -> dict[str, str]:

@@ -13,18 +13,18 @@ from seatunnel_core.clients.webhdfs.site import PROXY_USER, USER, properties
 from seatunnel_storage_api.errors import StorageConfigurationError
 
 _CREATION = {"dfs.replication": "replication", "dfs.blocksize": "blocksize"}
-"""Parameters of CREATE, by the Hadoop property of their value."""
+"""Parameters of CREATE, by Hadoop property."""
 
 _KERBEROS = ("kerberosPrincipal", "kerberosKeytab", "kerberosKeytabFilePath")
 
 
 def address_of(configuration: Mapping[str, str]) -> Cluster:
-    """Return the cluster of a configuration, without a request."""
+    """Return the cluster in a configuration, without sending a request."""
     return cluster(configuration[DEFAULT_FS], properties(configuration))
 
 
 def connect(configuration: Mapping[str, str]) -> WebHdfs:
-    """Return a client of a cluster, for storages and connectors; it sends at most a request for a Kerberos ticket."""
+    """Return a client of a cluster. It may send a request for a Kerberos ticket."""
     known = properties(configuration)
     return WebHdfs(
         cluster(configuration[DEFAULT_FS], known).urls,
@@ -35,7 +35,7 @@ def connect(configuration: Mapping[str, str]) -> WebHdfs:
 
 
 def _session(configuration: Mapping[str, str], known: Mapping[str, str]) -> requests.Session:
-    """Return a session with Kerberos if a principal is configured; else with a user name, which is not verified."""
+    """Return a session with Kerberos if a principal is configured, otherwise with a user name that is not verified."""
     secured = _kerberos(configuration) if any(configuration.get(key) for key in _KERBEROS) else None
     if secured is not None:
         return secured

@@ -1,7 +1,7 @@
-"""Classification of a cluster's responses and of missing responses: retryable or permanent, with a remedy.
+"""Classification of error responses and missing responses as transient or permanent, with a remedy.
 
-Only the first line of a Java message is used; a stack trace follows it. Messages of ``requests`` are never shown: they
-contain the URL, and a DataNode's URL contains a delegation token.
+Only the first line of a Java message is used, because a stack trace follows. Messages of ``requests`` are never shown,
+because they contain the URL, which for a DataNode contains a delegation token.
 """
 
 import re
@@ -33,7 +33,7 @@ _FINAL = {
     "IllegalArgumentException": f"Check the keys in plugin-config; {HTTP_ADDRESS} must be the address of a NameNode",
     "UnsupportedOperationException": "Check the version of the cluster: Hadoop 3 is expected",
 }
-"""Remedies for permanent failures, by the Java exception's name."""
+"""Remedies for permanent failures, by Java exception name."""
 
 _QUOTAS = {
     "NSQuotaExceededException": "Remove files, or raise the quota of names: hdfs dfsadmin -setQuota <names> <folder>",
@@ -51,7 +51,7 @@ _PASSING = {
     ),
 }
 _NO_DATANODE = ("Failed to find datanode", "No active nodes", "could only be written to")
-"""Messages of an ``IOException`` which mean that no DataNode is left to write to or to read from."""
+"""Messages of an ``IOException`` that mean that no DataNode is available for a read or a write."""
 
 _START_DATANODES = "Check that DataNodes are up and have free space: hdfs dfsadmin -report"
 _LOOK = "Check the logs of the NameNode and the DataNodes, then try again"
@@ -60,11 +60,11 @@ _OVERLOADED = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.BAD_GATEWAY, HTTPSta
 
 
 class QuotaExceededError(StorageAccessError):
-    """A quota is exceeded. Retry only with a different path: the failed request has created an empty file."""
+    """A quota is exceeded. The failed request has created an empty file, so a retry needs a different path."""
 
 
 class NotWebHdfs(requests.ConnectionError):  # type: ignore[misc]
-    """A response that WebHDFS never sends. Treated as no response, so that the client queries the next NameNode."""
+    """A response that WebHDFS never sends. It is treated as a missing response, so the next NameNode is tried."""
 
     def __init__(self, response: requests.Response) -> None:
         self.status = response.status_code
@@ -87,7 +87,7 @@ class Server:
 
 
 def no_datanode(error: HdfsError) -> bool:
-    """Return True if the NameNode had no DataNode to redirect to."""
+    """Return True if the NameNode found no DataNode for a request."""
     return any(words in str(error) for words in _NO_DATANODE)
 
 
@@ -155,7 +155,7 @@ def _nonsense(error: NotWebHdfs, who: str) -> StorageFailureError:
 
 
 def innermost_cause(error: BaseException) -> BaseException:
-    """Return the innermost cause: messages of outer errors may contain URLs."""
+    """Return the innermost cause of an error, because messages of outer errors may contain URLs."""
     seen: list[BaseException] = []
     inner: BaseException | None = error
     while inner is not None and inner not in seen:
@@ -166,6 +166,6 @@ def innermost_cause(error: BaseException) -> BaseException:
 
 
 def message_of(error: BaseException) -> str:
-    """Return an error's message without its number and without control characters, 200 characters at most."""
+    """Return an error's message without its number and control characters, truncated to 200 characters."""
     said = re.sub(r"^\[[^\]]*\] ?", "", str(error)).rstrip(" .")[:200]
     return re.sub(r"[^ -~]+", "?", said) or type(error).__name__

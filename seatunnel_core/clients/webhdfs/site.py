@@ -1,4 +1,4 @@
-"""Hadoop properties from XML files, ``seatunnel.hadoop.*`` and the plugin's own keys."""
+"""Hadoop properties from XML files, ``seatunnel.hadoop.*`` and keys of the plugin."""
 
 import re
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ PROXY_USER = "hadoop.proxy.user"
 _PLAIN_KEYS = (HTTP_ADDRESS, USER, PROXY_USER)
 _REFERENCE = re.compile(r"\$\{([^${}\s]+)\}")
 _MOST_EXPANSIONS = 20
-"""Maximum number of expansions; Hadoop's default."""
+"""Maximum number of variable expansions, as in Hadoop."""
 
 
 def properties(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the cluster's properties from files, prefixed keys and plain keys; later sources override earlier ones."""
+    """Return the cluster's properties from files, prefixed keys and plain keys; the latter override the former."""
     found = _of_files(configuration.get(SITE_PATH) or "")
     found |= {key.removeprefix(PREFIX): value for key, value in configuration.items() if key.startswith(PREFIX)}
     found |= {key: configuration[key] for key in _PLAIN_KEYS if configuration.get(key)}
@@ -53,7 +53,7 @@ def _of_file(file: Path) -> dict[str, str]:
 
 
 def _expanded(value: str, among: Mapping[str, str]) -> str:
-    """Replace ``${name}`` with the property of this name; unknown ones remain unchanged."""
+    """Replace each ``${name}`` by the property with this name; unknown ones remain."""
     for _ in range(_MOST_EXPANSIONS):
         expanded = _REFERENCE.sub(lambda match: among.get(match[1], match[0]), value)
         if expanded == value:
