@@ -1,1 +1,1 @@
-"""Configuration files and options: grammars, types, validation and error messages."""
+"""Configuration files and options: parsers, option types, validation and error messages."""

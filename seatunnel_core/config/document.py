@@ -1,4 +1,4 @@
-"""Content of a configuration file: a tree of values with their positions, the same for all formats."""
+"""Content of a configuration file: a tree of values with their positions, independent of the file format."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from seatunnel_storage_api.secret import Resolved, refers
 
 @frozen
 class Position:
-    """A position in a file, printed as ``job.conf:3:5``, a form that editors and terminals can open."""
+    """A position in a file, printed as ``job.conf:3:5``, which editors and terminals can open."""
 
     file: str
     """Path as given by the user; empty for a job built in Python."""
@@ -31,7 +31,7 @@ class Scalar:
 
     value: Any
     text: str = field(eq=False)
-    """Original text, without quotes and escapes."""
+    """Original text without quotes and escapes."""
 
     position: Position = field(eq=False)
 
@@ -46,7 +46,7 @@ class Items:
 
 @frozen
 class Entry:
-    """A key of a block and its value."""
+    """A key of a block, with its value."""
 
     key: str
     value: "Value"
@@ -56,7 +56,7 @@ class Entry:
 
 @frozen
 class Block:
-    """Keys and values in the order of the text.
+    """Keys with values, in the order of the file.
 
     Keys are unique, except directly in ``source``, ``transform`` and ``sink``, where plugins may repeat.
     """
@@ -68,17 +68,16 @@ class Block:
         return iter(self.entries)
 
     def get(self, key: str) -> "Value | None":
-        """Return the value of the last entry with this key; ``None`` if the key is absent."""
+        """Return the value of the last entry with this key, or ``None``."""
         for entry in reversed(self.entries):
             if entry.key == key:
                 return entry.value
         return None
 
     def merged(self, later: "Block") -> "Block":
-        """Merge two blocks: the later value of a key wins, and nested blocks are merged recursively.
+        """Merge two blocks: later values replace earlier ones, and nested blocks are merged recursively.
 
-        If a key has both a value and a block, both are kept (see ``OWN``): the entries of the later block follow the
-        value.
+        If a key has both a value and a block, both are kept (see ``OWN``), with the entries of the later block last.
         """
         found = {entry.key: entry for entry in self.entries}
         for entry in later.entries:
@@ -92,14 +91,15 @@ class Block:
 Value = Scalar | Items | Block
 
 OWN = "\ud800"
-"""Key of the entry for the value of the block itself, as in ``start_mode = timestamp`` with ``start_mode.timestamp =
-1``. HOCON keeps only the later one, but SeaTunnel jobs use both if both keys are options. The parser does not know the
-options, so it keeps both: the value becomes an entry with this key in the nested block, before the entries that follow
-it in the text. ``validation.py`` uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No
-file can contain this key: it is half of a surrogate pair."""
+"""Key of the entry for a block's own value, as in ``start_mode = timestamp`` with ``start_mode.timestamp = 1``. HOCON
+keeps only the later one, but SeaTunnel jobs use both if both keys are options. The parser does not know the options, so
+it keeps both: the value becomes an entry with this key in the nested block, before the later entries. ``validation.py``
+uses both if both are options, and otherwise applies HOCON's rule, ``by_hocon``. No file can contain this key, because
+it is half of a surrogate pair.
+"""
 
 Warn = Callable[[str, Position, str], None]
-"""Function that reports a warning with its position and a suggestion."""
+"""Function that reports a warning with a position and a suggestion."""
 
 
 def dotted(prefix: str, key: str) -> str:
@@ -113,7 +113,7 @@ def is_null(value: Value) -> bool:
 
 
 def overridden(earlier: Value, later: Value) -> Value:
-    """Return the effective value of a key that was assigned two values in succession."""
+    """Return the effective value of a key to which two values were assigned in succession."""
     if isinstance(later, Block) and not is_null(earlier):
         if not later.entries and (
             not isinstance(earlier, Block) or (earlier.entries[-1:] and earlier.entries[-1].key == OWN)
@@ -129,7 +129,7 @@ def overridden(earlier: Value, later: Value) -> Value:
 
 
 def visible(value: Value) -> Value:
-    """Return the part that HOCON keeps if a key has both a value and nested keys: the later one."""
+    """Return the value that HOCON keeps for a key with both a value and nested keys: the later one."""
     at = _own(value)
     if at is None or not isinstance(value, Block):
         return value
@@ -138,13 +138,13 @@ def visible(value: Value) -> Value:
 
 
 def _own(value: Value) -> int | None:
-    """Return the index of the entry for the own value of a block."""
+    """Return the index of the entry with the block's own value."""
     entries = value.entries if isinstance(value, Block) else ()
     return next((at for at, entry in enumerate(entries) if entry.key == OWN), None)
 
 
 def by_hocon(value: Value, warn: Warn) -> Value:
-    """Apply HOCON's rule to the own values of blocks, and report a warning for each hidden value."""
+    """Apply HOCON's rule to blocks with an own value, and report a warning for each hidden value."""
     if isinstance(value, Items):
         return evolve(value, values=tuple(by_hocon(part, warn) for part in value.values))
     if not isinstance(value, Block):
@@ -167,9 +167,9 @@ def _warn_of_hidden(hidden: Value | Entry, later: Value | Entry, warn: Warn) -> 
 
 
 def plain(value: Value, *, textual: bool = False) -> Any:
-    """Return the value as dicts, lists and scalars; the own value of a block has an empty key.
+    """Return the value as dicts, lists and scalars. A block's own value has an empty key.
 
-    With ``textual``, numbers and booleans are returned as strings, in their original notation.
+    With ``textual``, numbers and booleans are returned as strings in their original notation.
     """
     if isinstance(value, Scalar):
         return value.text if textual and isinstance(value.value, (int, float)) else value.value
@@ -179,11 +179,11 @@ def plain(value: Value, *, textual: bool = False) -> Any:
 
 
 CODE = Position("")
-"""Position of everything that is built in Python; its text is empty."""
+"""Position of values that are built in Python; printed as an empty string."""
 
 
 def from_code(value: Any, position: Position = CODE) -> Value:
-    """Convert plain Python objects to a tree, for jobs that are built in code."""
+    """Convert plain Python objects to a tree, for jobs built in code."""
     if isinstance(value, Mapping):
         entries = (Entry(str(key), from_code(part, position), position) for key, part in value.items())
         return Block(tuple(entries), position)

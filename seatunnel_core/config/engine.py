@@ -1,4 +1,4 @@
-"""The engine's configuration, ``seatunnel.yaml``: file search, parsing and defaults."""
+"""Configuration of the engine in ``seatunnel.yaml``: file search, parsing and defaults."""
 
 import os
 from collections.abc import Mapping
@@ -51,35 +51,35 @@ _NOTED = {
     ),
     "http.log-response-max-size-mb": "logs of any size are sent in pieces",
 }
-"""Prefixes of SeaTunnel's keys for components that this engine lacks."""
+"""Prefixes of SeaTunnel's keys for components that this engine does not have."""
 
 _PLUGIN_KEYS = ("namespace", "storage.type", "fs.defaultFS", "s3.bucket", "oss.bucket", "fs.s3a.endpoint")
-"""Storage keys that are often in the wrong block. Plugins declare their own keys."""
+"""Storage keys that are often put into the wrong block. Plugins declare their own keys."""
 
 
 @frozen(kw_only=True)
 class StorageConfig:
-    """The checkpoint storage and its configuration."""
+    """The configured checkpoint storage."""
 
     type: str
-    """Identifier of the factory."""
+    """Identifier of the storage plugin."""
 
     max_retained: int
     plugin_config: Mapping[str, str] = field(repr=False)
-    """Keys declared by the plugin; may contain secrets."""
+    """Keys for the plugin; may contain secrets."""
 
     origin: str
-    """Origin of the setting: a file and line, or ``built-in defaults``."""
+    """File and line of the setting, or ``built-in defaults``."""
 
     typed: bool = True
     """True if the file sets the type explicitly."""
 
     idle: frozenset[str] = frozenset()
-    """Keys of ``plugin_config`` without effect; each was already reported with its line."""
+    """Keys of ``plugin_config`` that have no effect and were already reported with their lines."""
 
     @property
     def effective(self) -> dict[str, str]:
-        """Plugin's configuration without ineffective keys, which the plugin would report again."""
+        """Configuration of the plugin without the ineffective keys, which the plugin would report again."""
         keys = {key: text for key, text in self.plugin_config.items() if key not in self.idle}
         return {**keys, configuration.MAX_RETAINED: str(self.max_retained)}
 
@@ -99,11 +99,11 @@ class EngineConfig:
 
 
 def find_engine_file(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> Path | None:
-    """Return the path of the engine's file; ``None`` if there is none.
+    """Return the path of the engine's file; ``None`` if none exists.
 
     The first of these is used: ``--engine-config``, ``SEATUNNEL_CONFIG``, and ``seatunnel.yaml`` in
-    ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file given by one of the first two is returned even if it
-    does not exist, so that reading it reports the error.
+    ``$SEATUNNEL_HOME/config/``, ``./config/`` and ``./``. A file specified by one of the first two is returned even if
+    it does not exist, so that reading it reports the error.
     """
     named = explicit or (Path(environment["SEATUNNEL_CONFIG"]) if environment.get("SEATUNNEL_CONFIG") else None)
     if named is not None:
@@ -124,7 +124,7 @@ def load_engine(
 ) -> EngineConfig:
     """Find and read the engine's file, or use the built-in defaults.
 
-    ``strict`` reports unknown keys of ``plugin-config`` as errors. ``of_node`` is True if a cluster node reads the
+    ``strict`` reports unknown keys in ``plugin-config`` as errors. ``of_node`` is True if a cluster node reads the
     file, because some keys affect only nodes.
 
     Raises:
@@ -144,7 +144,7 @@ def load_engine(
 
 
 def idle_client_options(folder: Path) -> str:
-    """Return a warning about ``jvm_client_options`` in a folder, which only SeaTunnel reads; empty if it is absent."""
+    """Return a warning if a folder contains ``jvm_client_options``, which only SeaTunnel reads; empty otherwise."""
     path = folder / "jvm_client_options"
     lines = [line.strip() for line in read_text(path).splitlines()] if path.is_file() else []
     if not any(line and not line.startswith("#") for line in lines):
@@ -156,7 +156,7 @@ def idle_client_options(folder: Path) -> str:
 
 
 def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: Path) -> str:
-    """Return ``mode`` of the engine's file, or ``local`` without a file; raise ``ConfigError`` if it is invalid."""
+    """Return ``mode`` in the engine's file, or ``local`` without a file; raise ``ConfigError`` if it is invalid."""
     path = find_engine_file(explicit, environment, folder)
     if path is None:
         return "local"
@@ -174,7 +174,7 @@ def engine_mode(explicit: Path | None, environment: Mapping[str, str], folder: P
 def read_engine(
     tree: Block, path: Path | None, problems: Problems, declared: tuple[Option[Any], ...] = ENGINE
 ) -> EngineConfig:
-    """Return the configuration that a tree describes."""
+    """Return the engine configuration in a tree."""
     engine = _descend(tree, ("seatunnel", "engine"), problems)
     general, storage = _without_storage(engine)
     rules = BlockRules(what="seatunnel.engine", noted=_NOTED, elsewhere=_ELSEWHERE)
@@ -191,7 +191,7 @@ def default_engine(
 
 
 def default_storage(environment: Mapping[str, str]) -> StorageConfig:
-    """Return the default storage: local files in the user's state directory, which needs no root permission."""
+    """Return the default storage: local files in the user's state directory."""
     return StorageConfig(
         type="hdfs",
         max_retained=MAX_RETAINED.default or 3,
@@ -207,9 +207,9 @@ def _state_folder(environment: Mapping[str, str]) -> str:
 
 
 def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> StorageConfig:
-    """Return the configured storage; if it sets neither a type nor a path, use the path of the built-in default.
+    """Return the storage with the path of the built-in default, if the file sets neither a type nor a path.
 
-    Only root could create the plugin's own default, ``/seatunnel/checkpoint/``.
+    Only root could create the plugin's own default path, ``/seatunnel/checkpoint/``.
     """
     if storage.typed or "namespace" in storage.plugin_config:
         return storage
@@ -217,7 +217,7 @@ def _own_place(storage: StorageConfig, environment: Mapping[str, str]) -> Storag
 
 
 def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None = None) -> StorageConfig:
-    """Return the storage of a ``storage`` block. Missing keys are taken from ``base`` or, without it, the defaults."""
+    """Return the storage in a ``storage`` block. Missing keys are taken from ``base``, or from the defaults."""
     options = validate(block, STORAGE, BlockRules(what="checkpoint.storage"), problems).options
     config = options[PLUGIN_CONFIG] or {}
     kind = options[STORAGE_TYPE] if base is None or options.is_set(STORAGE_TYPE) else base.type
@@ -237,14 +237,14 @@ def read_storage(block: Block, problems: Problems, *, base: StorageConfig | None
 
 
 def override_storage(engine: EngineConfig, written: Value | None, problems: Problems) -> StorageConfig:
-    """Return the storage of a job, which ``checkpoint.storage`` in its ``env`` may override."""
+    """Return the storage of a job; ``checkpoint.storage`` in its ``env`` overrides the engine's."""
     if not isinstance(written, Block):
         return engine.storage
     return read_storage(written, problems, base=engine.storage)
 
 
 def _check_plugin_config(kind: str, written: Block, problems: Problems) -> frozenset[str]:
-    """Report keys without effect and an invalid namespace; return the keys without effect."""
+    """Report an invalid namespace and keys without effect; return the latter."""
     found = _dotted(written, "")
     texts = {key: value.text for key, value, _ in found if isinstance(value, Scalar) and value.value is not None}
     idle = _idle_keys(kind, texts)
@@ -257,7 +257,7 @@ def _check_plugin_config(kind: str, written: Block, problems: Problems) -> froze
 
 
 def _idle_keys(kind: str, configuration: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the plugin's notes about keys without effect; errors of loading it are reported when it is used."""
+    """Return the plugin's notes on keys without effect. If the plugin cannot be loaded, this is reported on its use."""
     try:
         return load_factory(kind).idle_keys(configuration)
     except CheckpointStorageError:
@@ -275,7 +275,7 @@ def _dotted(block: Block, prefix: str) -> "list[tuple[str, Value, Position]]":
 
 
 def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
-    """Return the block at ``path``; report all other keys as unknown."""
+    """Return the block at ``path``, and report all other keys as unknown."""
     for depth, wanted in enumerate(path):
         where = ".".join(path[:depth]) or "the engine's file"
         below: Value | None = None
@@ -303,7 +303,7 @@ def _descend(tree: Block, path: tuple[str, ...], problems: Problems) -> Block:
 
 
 def _without_storage(engine: Block) -> tuple[Block, Block]:
-    """Return the engine's block without ``checkpoint.storage``, and the block ``checkpoint.storage``."""
+    """Return the engine's block without ``checkpoint.storage``, and that block separately."""
     storage = Block((), engine.position)
     general = []
     for entry in engine:

@@ -118,7 +118,7 @@ MAX_RETAINED = Option("max-retained", _COUNT, default=3, doc="Number of checkpoi
 PLUGIN_CONFIG = Option("plugin-config", MAP, doc="Keys of the plugin, passed as strings.", secret=True)
 
 STORAGE: tuple[Option[Any], ...] = (STORAGE_TYPE, MAX_RETAINED, PLUGIN_CONFIG)
-"""Keys below ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
+"""Keys of ``checkpoint.storage``, in ``seatunnel.yaml`` and in a job's ``env``."""
 
 METRIC_ENABLED = Option(
     "telemetry.metric.enabled",
@@ -163,10 +163,10 @@ ENGINE: tuple[Option[Any], ...] = (
     EVENT_HEADERS,
     *CLUSTER,
 )
-"""Keys below ``seatunnel.engine``, except ``checkpoint.storage``."""
+"""Keys of ``seatunnel.engine``, except ``checkpoint.storage``."""
 
 _BY_NODES = (HISTORY_EXPIRE, *HTTP, METRIC_ENABLED, EVENT_URL, EVENT_HEADERS)
 ENGINE_OF_NODES: tuple[Option[Any], ...] = tuple(
     evolve(option, no_effect="") if option in _BY_NODES else option for option in ENGINE
 )
-"""The same keys as interpreted by the nodes of a cluster."""
+"""The same keys with the meaning that they have on cluster nodes."""

@@ -1,4 +1,4 @@
-"""Reading of configuration files into a tree, for all formats."""
+"""Reader of configuration files in all formats."""
 
 import difflib
 import json
@@ -37,7 +37,7 @@ def read_text(path: Path) -> str:
 
 
 def _near(path: Path) -> str:
-    """Return a hint to a similar file name, or else the folder that was searched."""
+    """Return a hint to a file with a similar name, or to the folder that was searched."""
     folder = path.absolute().parent
     close = difflib.get_close_matches(path.name, _names(folder), n=1, cutoff=0.75)
     return f"; did you mean {path.with_name(close[0])}?" if close else f" in {folder}"
@@ -55,9 +55,10 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def load(path: Path, variables: Variables, problems: Problems) -> Block:
-    """Read, parse and resolve a file, or raise ``ConfigError``; its name extension determines the format.
+    """Read, parse and resolve a file; raise ``ConfigError`` if this fails.
 
-    ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL, everything else is HOCON.
+    The file extension determines the format: ``.json`` is JSON, ``.yaml`` and ``.yml`` are YAML, ``.sql`` is SQL,
+    everything else is HOCON.
     """
     return parse(read_text(path), str(path), variables, problems, folder=path.parent)
 

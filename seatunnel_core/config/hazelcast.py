@@ -1,7 +1,7 @@
 """Members of a cluster in ``hazelcast.yaml`` and ``hazelcast-client.yaml``, in SeaTunnel's format.
 
-The nodes and clients of a cluster read them from separate files. In the engine's file, these blocks are checked, with a
-warning that they have no effect there. The ``map:`` block belongs to the map store.
+Nodes and clients of a cluster read these files. In the engine's file, the same blocks are checked, with a warning that
+they have no effect. The ``map:`` block belongs to the map store.
 """
 
 import re
@@ -23,8 +23,7 @@ CLIENT = "hazelcast-client"
 
 DEFAULT_PORT = 5801
 PORTS_TRIED = 3
-"""Number of ports to try for a member without a port, because a process with a port in use takes one of the next
-ports."""
+"""Number of ports to try for a member without a port: if its port is in use, a process takes one of the next ports."""
 
 _PORT = within(1, 65_535)
 _RANGE = re.compile(r"(\d{1,3}\.\d{1,3}\.\d{1,3})\.(\d{1,3})-(\d{1,3})")
@@ -34,11 +33,11 @@ _HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+
 
 @frozen
 class Member:
-    """Address of a process of the cluster."""
+    """Address of a cluster member."""
 
     host: str
     port: int | None = None
-    """Port; ``None`` for the cluster's port and the following ones."""
+    """Port; ``None`` for the cluster's port and those after it."""
 
     def __str__(self) -> str:
         return self.host if self.port is None else f"{self.host}:{self.port}"
@@ -53,7 +52,7 @@ class ClusterConfig:
     """True if the members are listed explicitly, as in SeaTunnel's documentation."""
 
     members: tuple[Member, ...]
-    """Members with ranges expanded, in the order of the file."""
+    """Members in the order of the file, with ranges expanded."""
 
     port: int
     auto_increment: bool
@@ -63,13 +62,13 @@ class ClusterConfig:
     """Maximum number of ports that a process tries."""
 
     public_address: Member | None = None
-    """Address at which others reach this process; ``None`` to detect it."""
+    """Address at which other members reach this process; ``None`` to detect it."""
 
     interfaces: tuple[str, ...] = ()
-    """Address patterns with ``*`` and ranges, from which the process chooses its address."""
+    """Patterns with ``*`` and ranges for the address that the process uses."""
 
     rest_api: bool = False
-    """True if REST v1 is served on the member port."""
+    """True if the member port serves REST v1."""
 
     properties: Mapping[str, str]
 
@@ -94,9 +93,9 @@ def members(written: Any) -> tuple[Member, ...]:
 
 
 def addresses(listed: Iterable[Member], port: int = DEFAULT_PORT, *, auto_increment: bool = True) -> tuple[str, ...]:
-    """Return the addresses at which processes may listen, as ``host:port``, with the first port of each host first.
+    """Return the addresses at which members may listen, as ``host:port``, with the first port of each host first.
 
-    With ``auto_increment``, processes without a configured port may use one of the next ports, which are listed last.
+    With ``auto_increment``, members without a configured port may use one of the next ports, which are listed last.
     """
     listed = tuple(listed)
     found = [f"{each.host}:{each.port or port}" for each in listed]
@@ -143,7 +142,7 @@ _MEMBERS = OptionType(name="list of addresses", parse=members, textual=True)
 
 
 def _attributes(written: Any) -> dict[str, str]:
-    """Return attributes by name, from a block of ``name: {type, value}`` as in Hazelcast, or of ``name: value``."""
+    """Return attributes by name, from blocks ``name: {type, value}`` as in Hazelcast, or from ``name: value``."""
     found: dict[str, str] = {}
     for key, value in MAP.parse(written).items():
         name, _, part = key.rpartition(".")
@@ -252,7 +251,7 @@ def note_cluster(entry: Entry, problems: Problems) -> None:
 
 
 def load_hazelcast(path: Path, problems: Problems) -> ClusterConfig | ClientConfig | None:
-    """Return the cluster in a separate file; ``None`` if it has no cluster block."""
+    """Return the cluster in a file, or ``None`` if the file has no cluster block."""
     entries = [entry for entry in load(path, Variables(by_argument=False), problems) if entry.key in (CLUSTER, CLIENT)]
     return _read(entries[0], problems) if entries else None
 

@@ -1,8 +1,7 @@
-"""Parser for HOCON, following the specification of Lightbend's *config*; JSON is a subset.
+"""Parser for HOCON according to Lightbend's specification; JSON is a subset.
 
-No library is suitable: libraries merge repeated plugins in ``source``, ``transform`` and ``sink``, which must remain
-separate entries in the order of the text, and provide no positions for messages. The parser runs in linear time;
-``substitution.py`` resolves the result.
+Existing libraries merge repeated plugins in ``source``, ``transform`` and ``sink``, which must remain separate entries
+in order, and provide no positions for messages. This parser takes linear time; ``substitution.py`` resolves references.
 
 Not supported: ``include`` of URLs and class paths, and of files outside the job's folder.
 """
@@ -38,7 +37,7 @@ _REPEATED = ("source", "transform", "sink")
 
 
 def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = None) -> Parsed:
-    """Parse the text of a file, or raise ``ConfigError``; without ``folder``, ``include`` is rejected."""
+    """Parse the text of a file, or raise ``ConfigError``. Without ``folder``, ``include`` is rejected."""
     texts = Texts()
     includes = _Includes(texts, problems, folder.resolve() if folder else None)
     root = _Parser(includes.tokens(name, text), includes, ()).root()
@@ -47,7 +46,7 @@ def parse_hocon(text: str, name: str, problems: Problems, folder: Path | None = 
 
 @define(eq=False)
 class _Includes:
-    """Included files of a job file; all of them must be in one folder."""
+    """Files that a job file includes; all must be in one folder."""
 
     texts: Texts
     problems: Problems
@@ -56,7 +55,7 @@ class _Includes:
     count: int = 0
 
     def tokens(self, name: str, text: str) -> list[Token]:
-        """Return the tokens of a text, and count them against the limit."""
+        """Return the tokens of a text and count them against the limit."""
         base, budget = self.texts.add(name, text), self.problems.budget
         return tokens(
             text,
@@ -122,7 +121,7 @@ class _Parser(TokenReader):
         return root
 
     def repeated_root(self) -> Plugins:
-        """Read a file that is included directly in ``source``, ``transform`` or ``sink``."""
+        """Parse a file that is included directly in ``source``, ``transform`` or ``sink``."""
         self.skip()
         found = Plugins([], self.tokens[self.at][2])
         self._plugin_fields(found, closing="", opened=found.offset)
@@ -131,7 +130,7 @@ class _Parser(TokenReader):
     # -- objects ------------------------------------------------------------------------------------------------------
 
     def _fields(self, target: Object, *, top: bool, closing: str, opened: int) -> None:
-        """Read keys and values up to the closing brace, or the end of the text, into ``target``."""
+        """Parse keys and values into ``target``, up to the closing brace or the end of the text."""
         while self._more(closing, opened):
             if self._is_include():
                 self._include(target, top=top)
@@ -185,7 +184,7 @@ class _Parser(TokenReader):
             self._separator(closing)
 
     def _more(self, closing: str, opened: int) -> bool:
-        """Return True if another key follows; otherwise, move past the closing brace."""
+        """Return True if another key follows; otherwise skip the closing brace."""
         self.skip()
         kind, text, offset = self.tokens[self.at]
         if kind == "end":
@@ -201,7 +200,7 @@ class _Parser(TokenReader):
         return True
 
     def _separator(self, closing: str) -> None:
-        """Read a field separator: a comma, a line end, or both."""
+        """Skip a field separator: a comma, a line end, or both."""
         kind, text, offset = self.tokens[self.at]
         line_ended = False
         while kind in ("space", "newline"):
@@ -266,7 +265,7 @@ class _Parser(TokenReader):
     # -- values -------------------------------------------------------------------------------------------------------
 
     def _value(self) -> Node:
-        """Read a concatenated value, up to the end of the line, a comma or a closing bracket."""
+        """Parse a concatenated value, up to the end of the line, a comma or a closing bracket."""
         parts: list[Node] = []
         first = self.tokens[self.at][2]
         while True:

@@ -1,4 +1,4 @@
-"""Reader of the tokens of a HOCON text: keys, quoted strings, and errors with a position."""
+"""Reader for the tokens of a HOCON text: keys, quoted strings, and errors with positions."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class TokenReader:
         """Index of the next token."""
 
     def path(self, *, stop: str) -> list[tuple[str, int]]:
-        """Read a dotted key: unquoted parts are split at dots, quoted parts are not; inner spaces belong to the key."""
+        """Read a dotted key. Unquoted parts are split at dots, quoted parts are not; inner spaces belong to the key."""
         self.skip()
         start = self.tokens[self.at][2]
         elements: list[tuple[str, int]] = []
@@ -59,12 +59,12 @@ class TokenReader:
         return written, began
 
     def skip(self) -> None:
-        """Move past spaces and line ends."""
+        """Skip spaces and line ends."""
         while self.tokens[self.at][0] in ("space", "newline"):
             self.at += 1
 
     def next_significant(self) -> tuple[str, str, int]:
-        """Move past spaces and line ends, and return the next token."""
+        """Skip spaces and line ends, and return the next token."""
         self.skip()
         return self.tokens[self.at]
 
@@ -91,7 +91,7 @@ class TokenReader:
             return self.fail("an unpaired surrogate is not a valid character", offset)
 
     def unexpected(self, text: str, offset: int, wanted: str = "") -> NoReturn:
-        """Raise ``ConfigError`` for invalid text at an offset; ``wanted`` describes the expected text."""
+        """Raise ``ConfigError`` for invalid text at an offset; ``wanted`` describes what was expected."""
         if text.startswith('"'):
             self.fail("this string has no closing quote", offset)
         if text == "$":
@@ -102,7 +102,7 @@ class TokenReader:
         self.fail(f"{found} is not allowed in an unquoted string: quote the string", offset)
 
     def failing(self, offset: int) -> Callable[[str], NoReturn]:
-        """Return a function that raises ``ConfigError`` with a message, at a fixed offset."""
+        """Return a function that raises ``ConfigError`` with a given message at a fixed offset."""
 
         def fail(message: str) -> NoReturn:
             self.fail(message, offset)
@@ -110,7 +110,7 @@ class TokenReader:
         return fail
 
     def fail(self, message: str, offset: int) -> NoReturn:
-        """Raise ``ConfigError`` with a message, at an offset."""
+        """Raise ``ConfigError`` with a message and an offset."""
         raise ConfigError(str(Problem(message, self.texts.position(offset))))
 
 

@@ -1,4 +1,4 @@
-"""Tokens of HOCON, and the values of unquoted tokens."""
+"""Tokenizer for HOCON, and conversion of unquoted values."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -28,7 +28,7 @@ ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r":
 
 
 Token = tuple[str, str, int]
-"""Kind (a named group of the regular expression above, or ``end``), text, and offset."""
+"""Kind (a named group of the regular expression above, or ``end``), text and offset."""
 
 
 Matches = Iterable[re.Match[str]]
@@ -48,7 +48,7 @@ def tokens(
 
 
 def typed(text: str) -> object:
-    """Return the value of an unquoted string; an integer beyond 64 bits remains a string, as in Lightbend's parser."""
+    """Return the value of an unquoted string. As in Lightbend's parser, an integer beyond 64 bits remains a string."""
     if text in ("true", "false"):
         return text == "true"
     if text == "null":

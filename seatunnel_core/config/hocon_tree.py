@@ -1,4 +1,4 @@
-"""Parsed HOCON before resolution: each key with all its values. ``substitution.py`` selects the effective one."""
+"""Parsed HOCON before resolution: each key with all values assigned to it. ``substitution.py`` resolves them."""
 
 import re
 from bisect import bisect_right
@@ -8,12 +8,12 @@ from attrs import define, field
 from seatunnel_core.config.document import Position
 
 SPACE = object()
-"""Value of the white space between two parts of a value."""
+"""White space between two parts of a concatenated value."""
 
 
 @define(eq=False)
 class Literal:
-    """A string, a number, a boolean or ``null``; also the white space between two parts of a value."""
+    """A string, a number, a boolean or ``null``; or white space between two parts of a value."""
 
     value: object
     text: str
@@ -29,7 +29,7 @@ class Substitution:
     default: "Node | None"
     offset: int
     prefix: tuple[str, ...]
-    """Path at which the enclosing file was included; a reference is first resolved relative to this path."""
+    """Path at which the containing file was included. References are first resolved relative to this path."""
 
 
 @define(eq=False)
@@ -72,7 +72,7 @@ class Object:
     fields: dict[str, Field] = field(factory=dict)
 
     def set(self, path: list[tuple[str, int]], value: "Node") -> None:
-        """Add a value at a dotted path; adjacent objects are merged, so that keys keep their order."""
+        """Add a value at a dotted path. Adjacent objects are merged, so keys keep their order."""
         (key, offset), *rest = path
         target = self.fields.setdefault(key, Field(offset))
         last = target.values[-1] if target.values else None
@@ -95,7 +95,7 @@ class Object:
 
 @define(eq=False)
 class Plugins:
-    """Content of ``source { }``, ``transform { }`` or ``sink { }``: entries that may repeat."""
+    """Content of ``source { }``, ``transform { }`` or ``sink { }``, where entries may repeat."""
 
     entries: "list[tuple[str, int, Node]]"
     offset: int
@@ -106,7 +106,7 @@ Node = Literal | Substitution | Concatenation | Array | Append | Object | Plugin
 
 @define(eq=False)
 class Texts:
-    """The job file and its includes, concatenated, so that one offset identifies a position in any of them."""
+    """Texts of the job file and its includes, concatenated, so that one offset identifies a position in any of them."""
 
     starts: list[int] = field(factory=list)
     lines: list[list[int]] = field(factory=list)
@@ -114,7 +114,7 @@ class Texts:
     end: int = 0
 
     def add(self, name: str, text: str) -> int:
-        """Add a text, and return its offset."""
+        """Add a text and return its offset."""
         start = self.end
         self.starts.append(start)
         self.lines.append([0, *(match.end() for match in re.finditer("\n", text))])
@@ -123,7 +123,7 @@ class Texts:
         return start
 
     def position(self, offset: int) -> Position:
-        """Return the file, line and column of an offset."""
+        """Return the file, line and column at an offset."""
         which = bisect_right(self.starts, offset) - 1
         local = offset - self.starts[which]
         line = bisect_right(self.lines[which], local) - 1
@@ -139,5 +139,5 @@ class Parsed:
 
 
 def is_space(node: Node) -> bool:
-    """Return True if a part of a concatenation is white space between two others."""
+    """Return True if the node is white space between two parts of a concatenation."""
     return isinstance(node, Literal) and node.value is SPACE

@@ -1,4 +1,4 @@
-"""Options of ``seatunnel.yaml`` for the REST server of a cluster's nodes: addresses and authentication."""
+"""Options of ``seatunnel.yaml`` for the REST server of cluster nodes: addresses and authentication."""
 
 from enum import Enum
 from typing import Any
@@ -14,21 +14,21 @@ class Permission(Enum):
     """Permissions of a REST user."""
 
     LOOK = "look"
-    """All GET requests: jobs with their options, logs and metrics."""
+    """Send GET requests: show jobs with their options, logs and metrics."""
 
     CHECK = "check"
-    """Encryption of a job; with ``submit``, also checks of a job, which run its plugins as the node's user."""
+    """Encrypt a job file. With ``submit``, also check a job, which runs its plugins as the node's user."""
 
     SUBMIT = "submit"
     RESTORE = "restore"
-    """Submission of a job that resumes from its latest checkpoint."""
+    """Submit a job that resumes from its latest checkpoint."""
 
     STOP = "stop"
     SAVEPOINT = "savepoint"
-    """Savepoints, also when a job is stopped."""
+    """Take savepoints, including when a job is stopped."""
 
     OPERATE = "operate"
-    """Changes of log levels and tags of nodes."""
+    """Change log levels and tags of nodes."""
 
 
 def _http_url(written: Any) -> str:
@@ -107,4 +107,4 @@ HTTP: tuple[Option[Any], ...] = (
     *(ENABLE_BASIC_AUTH, BASIC_AUTH_USERNAME, BASIC_AUTH_PASSWORD, USERS),
     ALLOW_UNAUTHENTICATED,
 )
-"""Options of ``seatunnel.engine`` that apply only to nodes."""
+"""Options of ``seatunnel.engine`` that only nodes use."""

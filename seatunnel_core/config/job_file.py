@@ -20,7 +20,7 @@ from seatunnel_core.errors import UsageError
 
 
 class Kind(enum.Enum):
-    """Kinds of vertices; the value is the name of their section."""
+    """Kind of a vertex; the value is the name of its section."""
 
     SOURCE = "source"
     TRANSFORM = "transform"
@@ -33,7 +33,7 @@ class RawBlock:
 
     kind: Kind
     identifier: str
-    """Name of the plugin in the file."""
+    """Name of the plugin as written."""
 
     block: Block = field(repr=False)
     """Options of the plugin; may contain decrypted secrets."""
@@ -43,7 +43,7 @@ class RawBlock:
 
 @frozen(kw_only=True)
 class RawJob:
-    """A parsed job file, or a job built in code, not yet validated by plugins."""
+    """A job from a file or from code, not yet validated by its plugins."""
 
     origin: str
     """Path of the file; empty for a job built in Python."""
@@ -55,7 +55,7 @@ class RawJob:
 
     blocks: tuple[RawBlock, ...] = field(repr=False)
     problems: Problems = field(repr=False)
-    """Problems found so far; the planner adds its own, so that the user sees all of them together."""
+    """Problems found so far. The planner adds more, so that the user sees all of them together."""
 
 
 _SECTIONS = ("env", *(kind.value for kind in Kind))
@@ -73,10 +73,10 @@ _ENV_RULES = BlockRules(
 
 
 def load_job(path: Path, variables: Variables | None = None, *, strict: bool = False) -> RawJob:
-    """Read a job file; variables may also be set in a file next to it or in a keyring.
+    """Read a job file. Variables may also be set in a file next to it or in a keyring.
 
     Raises:
-        ConfigError: The file cannot be read or parsed. Problems of single keys are in ``problems`` of the result.
+        ConfigError: The file cannot be read or parsed. Problems with single keys are in ``problems`` of the result.
     """
     problems = Problems(strict=strict)
     kept = KeptValues(path.parent, problems)
@@ -87,7 +87,7 @@ def load_job(path: Path, variables: Variables | None = None, *, strict: bool = F
 def job_from_code(
     env: Mapping[str, Any], nodes: Sequence[tuple[Kind, str, Mapping[str, Any]]], *, strict: bool = True
 ) -> RawJob:
-    """Return a job that is built in code: options by name, with Python objects as values."""
+    """Return a job built in code; options are given by name, with Python objects as values."""
     problems = Problems(strict=strict)
     blocks = tuple(Entry("", from_code(options), CODE) for _, _, options in nodes)
     raw = tuple(
@@ -99,7 +99,7 @@ def job_from_code(
 
 
 def read_job(tree: Block, origin: str, problems: Problems) -> RawJob:
-    """Return the job in a tree."""
+    """Return the job described by a tree."""
     env, blocks = read_sections(tree, origin, problems)
     return _raw_job(env, blocks, origin, problems)
 
@@ -151,17 +151,17 @@ def read_env(env: Block, problems: Problems) -> Validated:
 
 
 def read_shading(env: Options) -> Shading | None:
-    """Return the encryption that ``env`` configures, or ``None``; raise the errors of ``shading``."""
+    """Return the encryption configured in ``env``, or ``None``; raises the errors of ``shading``."""
     return shading(env[SHADE_IDENTIFIER], tuple(env[SHADE_OPTIONS] or ()), env[SHADE_PROPERTIES] or {})
 
 
 def shaded(raw: RawBlock) -> bool:
-    """Return True if encryption applies to the block, that is, if it is a source or a sink."""
+    """Return True if the block may have encrypted options, that is, if it is a source or a sink."""
     return raw.kind is not Kind.TRANSFORM
 
 
 def decrypted(blocks: tuple[RawBlock, ...], found: Shading, problems: Problems) -> tuple[RawBlock, ...]:
-    """Return the blocks with encrypted options decrypted."""
+    """Return the blocks with their encrypted options decrypted."""
 
     def problem(key: str, scalar: Scalar) -> None:
         problems.error(
@@ -182,7 +182,7 @@ def _below(block: Block, path: tuple[str, ...]) -> Value | None:
 
 
 def _unknown_section(entry: Entry, problems: Problems) -> None:
-    """Report an unknown section if it looks like a mistake; other keys may define variables for ``${…}``."""
+    """Report an unknown section if it looks like a mistake. Other keys may be referenced by ``${…}``."""
     close = nearest(entry.key, _SECTIONS)
     message = f"a job file has no section {entry.key!r}"
     if any(entry.key == option.key or option.key.startswith(f"{entry.key}.") for option in ENV):
@@ -217,7 +217,7 @@ def _named(kind: Kind, entry: Entry, problems: Problems) -> RawBlock | None:
 
 
 def _listed(kind: Kind, item: Value, problems: Problems) -> RawBlock | None:
-    """Return the plugin of ``{plugin_name: X, …}``, or (in YAML) of ``X: {…}``."""
+    """Return the plugin in ``{plugin_name: X, …}``, or in YAML ``X: {…}``."""
     if not isinstance(item, Block):
         problems.error(f"each entry of the list {kind.value!r} is a block with plugin_name", item.position)
         return None

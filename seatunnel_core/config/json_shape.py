@@ -1,6 +1,6 @@
-"""JSON Schemas of the values of option types, for editors.
+"""JSON Schemas for the values of option types, for editors.
 
-They are as lenient as the parsers: numbers and booleans may be strings, keywords are case-insensitive, and any string
+They are as lenient as the parsers: numbers and booleans may be strings, keywords are not case-sensitive, and any string
 may contain variables, ``${name}``.
 """
 
@@ -26,7 +26,7 @@ MEASURED: Shape = {
         {"type": "string", "pattern": rf"^\s*[0-9]+(\.[0-9]+)? *[A-Za-z]*\s*$|{_VARIABLE}"},
     ]
 }
-"""A whole number, or a number with a unit."""
+"""Schema of an integer, or a number with a unit."""
 
 BLOCK: Shape = {"type": "object"}
 
@@ -39,7 +39,7 @@ def whole(low: int | None = None, high: int | None = None) -> Shape:
 
 
 def words(*known: str) -> Shape:
-    """Return the schema of a keyword; case is ignored, and editors offer the keywords as given here."""
+    """Return the schema of a keyword. Case is ignored; editors suggest the keywords as given here."""
     pattern = f"{'|'.join(map(any_case, known))}|{_VARIABLE}"
     flags = [word.lower() == "true" for word in known if word.lower() in ("true", "false")]
     return {"anyOf": [{"enum": [*known, *flags]}, {"type": "string", "pattern": pattern}]}
@@ -51,6 +51,6 @@ def listed(of: Shape) -> Shape:
 
 
 def any_case(word: str) -> str:
-    """Return a case-insensitive pattern for a keyword; JSON Schema has no flag for this."""
+    """Return a pattern that matches a keyword in any case, because JSON Schema has no flag for this."""
     signs = (f"[{sign.upper()}{sign.lower()}]" if sign.isalpha() else re.escape(sign) for sign in word)
     return f"^{''.join(signs)}$"

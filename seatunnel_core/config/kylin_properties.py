@@ -1,7 +1,7 @@
-"""``kylin.properties``: keys of Apache Kylin for clusters, each equivalent to an option of a node.
+"""``kylin.properties``: keys of Apache Kylin for clusters, each with an equivalent option of a node.
 
-They are read from ``$KYLIN_HOME/conf``, otherwise from the folder of ``seatunnel.yaml``; ``kylin.properties.override``
-there takes precedence.
+The file is read from ``$KYLIN_HOME/conf``, or else from the folder of ``seatunnel.yaml``. Values in
+``kylin.properties.override`` of the same folder take precedence.
 """
 
 import re
@@ -48,7 +48,7 @@ _NOTED = (
     ("gluten", "Spark runs here without Gluten, and there are no internal tables"),
     ("spring.session.", "nodes keep no sessions: each request has a user and password, so any node can serve it"),
 )
-"""Parts of keys for features that this engine lacks, each with an explanation for the warning."""
+"""Parts of keys for features that this engine does not have, with an explanation for the warning."""
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -56,7 +56,7 @@ _ENTRY = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTA
 
 
 def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
-    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``; empty without files."""
+    """Return the settings in the files of a folder, by their keys in ``seatunnel.yaml``."""
     entries: dict[str, Entry] = {}
     for name in FILES:
         if (folder / name).is_file():
@@ -68,7 +68,7 @@ def read_kylin(folder: Path, problems: Problems) -> dict[str, Any]:
 
 
 def kylin_folder(environment: Mapping[str, str], config: Path) -> Path:
-    """Return the folder of ``kylin.properties``: the one in ``KYLIN_HOME``, else the folder of the engine's file."""
+    """Return the folder of ``kylin.properties``: in ``KYLIN_HOME`` if set, else the folder of the engine's file."""
     home = environment.get("KYLIN_HOME")
     return Path(home, "conf") if home else config
 
@@ -104,7 +104,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the entries without comments, with the number of their first line; a final backslash continues the line."""
+    """Yield each entry with the number of its first line. Comments are skipped; a final backslash continues a line."""
     collected, began, goes_on = "", 0, False
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         part = line.lstrip(" \t\f")

@@ -1,7 +1,7 @@
-"""Limits on the cost of parsing a text: a few lines can expand to billions of values, or take hours to parse.
+"""Limits on the cost of parsing: a few lines may expand to billions of values, or take hours to parse.
 
-The parsers count while they work, so that a text is rejected before it exceeds the limits. Submitted texts have tighter
-limits than files of the user who runs a job.
+The parsers count while they work, so they stop before a text exceeds the limits. Submitted jobs have tighter limits
+than files of the user who runs a job.
 """
 
 import time
@@ -16,23 +16,23 @@ from seatunnel_core.errors import ConfigError
 Token = TypeVar("Token")
 
 PIECE = 16
-"""Number of characters of a text that count as one value."""
+"""Number of characters that count as one value."""
 
 _TICKS = 2_048
-"""Number of parser steps between two checks of the time."""
+"""Number of parser steps between two checks of the processor time."""
 
 
 @frozen(kw_only=True)
 class Limits:
-    """Limits on the cost of one text."""
+    """Limits for one text."""
 
     characters: int = 64 * 1024 * 1024
     tokens: int = 50_000_000
-    """Maximum number of tokens, including spaces and line ends; for YAML, of parser events."""
+    """Maximum number of tokens, including spaces and line ends, or of parser events for YAML."""
 
     keys: int = 5_000_000
     substitutions: int = 5_000_000
-    """Maximum number of values and pieces of text added by substitutions, variables, aliases, merges and ``+=``."""
+    """Maximum number of values and text pieces that substitutions, variables, aliases, merges and ``+=`` add."""
 
     seconds: float = 600.0
     """Maximum processor time, in seconds."""
@@ -44,7 +44,7 @@ SUBMITTED = Limits(characters=10 * 1024 * 1024, tokens=3_000_000, keys=500_000, 
 
 @define(eq=False)
 class Budget:
-    """Remaining limits while a text is parsed. Methods raise ``ConfigError`` if a limit is exceeded."""
+    """Remaining limits during the parsing of a text. Methods raise ``ConfigError`` if a limit is exceeded."""
 
     limits: Limits = LOCAL
     _tokens: int = 0
@@ -59,7 +59,7 @@ class Budget:
             self._exceed("bytes", f"the text has more than {self.limits.characters:,} characters", place)
 
     def tokens(self, found: Iterable[Token], place: Callable[[Token], Position]) -> Iterator[Token]:
-        """Yield tokens, or parser events, and count each one as it is consumed."""
+        """Yield tokens or parser events, and count each of them."""
         for each in found:
             self._tokens += 1
             if self._tokens > self.limits.tokens:
@@ -87,7 +87,7 @@ class Budget:
         self.tick(place)
 
     def tick(self, place: Callable[[], Position]) -> None:
-        """Count a step, and check the time periodically."""
+        """Count a parser step, and check the time periodically."""
         self._ticks += 1
         if self._ticks % _TICKS == 0:
             self._look_at_clock(place)
@@ -101,7 +101,7 @@ class Budget:
 
 
 def weight(value: Value, known: dict[int, tuple[Value, int]]) -> int:
-    """Return the number of values and pieces of text in a value; ``known`` is a cache of weights by identity."""
+    """Return the number of values and text pieces in a value; ``known`` caches weights by identity."""
     if isinstance(value, Scalar):
         return 1 + len(value.text) // PIECE
     found = known.get(id(value))
@@ -112,14 +112,14 @@ def weight(value: Value, known: dict[int, tuple[Value, int]]) -> int:
 
 
 def size(value: Value | None) -> int:
-    """Return the number of entries or values copied with a block or a list."""
+    """Return the number of entries or elements to copy for a block or a list."""
     if isinstance(value, Items):
         return len(value.values)
     return len(value.entries) if isinstance(value, Block) else 1
 
 
 def copied(earlier: Value, later: Value) -> int:
-    """Return the number of entries or values copied when two values are joined, including merged nested blocks."""
+    """Return the number of entries or elements to copy when two values are joined, including nested blocks."""
     if not (isinstance(earlier, Block) and isinstance(later, Block)):
         return size(earlier) + size(later)
     own = {entry.key: entry.value for entry in earlier}

@@ -1,4 +1,4 @@
-"""Typed options. Parsing, ``--check``, help and documentation all use the same declaration."""
+"""Typed options. Parsing, ``--check``, help and documentation use the same declarations."""
 
 import importlib
 import re
@@ -16,7 +16,7 @@ from seatunnel_storage_api.secret import Resolved
 T = TypeVar("T")
 
 Keys = Mapping[str, "Keys | None"]
-"""Keys of a block with the keys of their nested blocks; ``None`` allows any value."""
+"""Keys of a block, with the keys of nested blocks; ``None`` allows any value."""
 
 
 @frozen(kw_only=True)
@@ -27,19 +27,19 @@ class OptionType(Generic[T]):
     """Name in messages and documentation: ``"integer"``, ``"one of FAIL, SKIP"``."""
 
     parse: Callable[[Any], T]
-    """Parser; raises ``ValueError`` with a sentence that states the expected value."""
+    """Function that parses a value; raises ``ValueError`` with a sentence that describes the expected value."""
 
     textual: bool = False
-    """True if ``parse`` receives scalars as written: a password ``007`` stays ``"007"``, ``1.10`` stays ``"1.10"``."""
+    """True if ``parse`` receives scalars as written: ``007`` remains ``"007"``, and ``1.10`` remains ``"1.10"``."""
 
     nested: bool = False
-    """True if the value is a separate block whose keys are not options of the surrounding block."""
+    """True if the value is a block with keys that are not options of the surrounding block."""
 
     entries: "tuple[Option[Any], ...]" = ()
-    """Options of each block if the value is a list of blocks; it is converted to a tuple of ``Options``."""
+    """Options of each block if the value is a list of blocks, which is converted to a tuple of ``Options``."""
 
     keys: "Keys | None" = field(default=None, repr=False, eq=False)
-    """Allowed keys of the block, or of the blocks of the list; ``None`` allows any. Others are reported and ignored."""
+    """Allowed keys of the block, or of each block in a list; others are reported and ignored. ``None`` allows all."""
 
     choices: tuple[T, ...] = ()
     """All allowed values, if there are few."""
@@ -48,14 +48,14 @@ class OptionType(Generic[T]):
     """True if an unknown key is an error, because ignoring it would change a result."""
 
     shape: Shape = field(factory=dict, repr=False, eq=False)
-    """JSON Schema of the values in a file, for editors; empty for any value."""
+    """JSON Schema of the values in a file, for editors; empty if any value is valid."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _parsed_elsewhere, (self.name,)
 
 
 def _parsed_elsewhere(name: str) -> OptionType[Any]:
-    """Return a placeholder type for an option of a pickled plugin in a task, where values are already parsed."""
+    """Return a placeholder for the type of an option in a Spark task, which receives parsed values."""
 
     def refuse(_: Any) -> Any:
         raise ValueError(f"a {name} is parsed during planning, not in the tasks")
@@ -65,7 +65,7 @@ def _parsed_elsewhere(name: str) -> OptionType[Any]:
 
 @frozen
 class Option(Generic[T]):
-    """One option of an engine, a job's ``env``, a connector or a transform."""
+    """An option of the engine, a job's ``env``, a connector or a transform."""
 
     key: str
     """Name in configuration files; may contain dots."""
@@ -75,33 +75,33 @@ class Option(Generic[T]):
     default: T | None = field(default=None, kw_only=True)
     required: bool = field(default=False, kw_only=True)
     unless: tuple[str, ...] = field(default=(), kw_only=True)
-    """Options of the same block; if any of them is set, this one is not required."""
+    """Options of the same block that replace this one: if one of them is set, this one is not required."""
 
     doc: str = field(kw_only=True)
     """Description in one or two sentences, shown by ``--check``, help and the generated documentation."""
 
     unit: str = field(default="", kw_only=True)
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
-    """Deprecated names that still work, each with a note."""
+    """Deprecated names that are still accepted, each with a note."""
 
     no_effect: str = field(default="", kw_only=True)
-    """Reason why the option is accepted without effect, logged as a warning if it is set; empty if it has an effect."""
+    """Reason why the option has no effect, which is logged as a warning if it is set; empty if it has an effect."""
 
     secret: bool = field(default=False, kw_only=True)
-    """True if the value is never printed, logged or shown in a ``repr``."""
+    """True to never print, log or show the value in a ``repr``."""
 
     names_columns: bool = field(default=False, kw_only=True)
-    """True if the sink replaces ``${…}`` in the value with columns of a row, unless a variable has that name."""
+    """True if the sink replaces ``${…}`` in the value with column values, unless a variable with that name exists."""
 
     decides_columns: bool = field(default=False, kw_only=True)
-    """True if the tables or columns of the source depend on the value, so that a restored job cannot change it."""
+    """True if the value determines tables or columns of the source, so a restored job cannot change it."""
 
 
 class Options(Mapping[str, Any]):
     """The validated options of one block: ``options[PATH]`` by declaration, or ``options["path"]`` by name.
 
-    Immutable, and its ``repr`` hides secrets. A declared option without a value returns its default. Its pickle is sent
-    to every task, so it contains only the values and the defaults, and no declarations.
+    Immutable; ``repr`` hides secrets. A declared option without a value returns its default. The pickle sent to tasks
+    contains only values and defaults, not the declarations.
     """
 
     def __init__(self, values: Mapping[str, Any], declared: tuple[Option[Any], ...]) -> None:
@@ -147,7 +147,7 @@ def _text(value: Any) -> str:
 
 
 def _found(value: Any) -> str:
-    """Return a description of an invalid value, without printing long or secret content."""
+    """Describe an invalid value without printing long or secret content."""
     if isinstance(value, Mapping):
         return "a block"
     if isinstance(value, (list, tuple)):
@@ -212,7 +212,7 @@ _BYTES = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
 
 
 def _measured(value: Any, units: Mapping[str, int], what: str, *, low: int) -> int:
-    """Parse an integer, or a number with a unit, and return it in the smallest unit."""
+    """Parse an integer, or a number with a unit, into the smallest unit."""
     if isinstance(value, str):
         match = re.fullmatch(r"([+-]?[0-9]{1,18}(?:\.[0-9]{1,9})?) *([A-Za-z]*)", value.strip())
         scale = units.get(match[2].lower()) if match else None
@@ -292,20 +292,20 @@ DURATION_MS: OptionType[int] = OptionType(
     parse=lambda value: _measured(value, _MILLISECONDS, 'milliseconds, or a duration such as "10s"', low=0),
     shape=json_shape.MEASURED,
 )
-"""Whole milliseconds; a string may have a unit: ``"10s"``, ``"5 min"``."""
+"""Duration in whole milliseconds; a string may have a unit: ``"10s"``, ``"5 min"``."""
 
 SIZE: OptionType[int] = OptionType(
     name="size",
     parse=lambda value: _measured(value, _BYTES, 'bytes, or a size such as "128MB"', low=0),
     shape=json_shape.MEASURED,
 )
-"""Whole bytes; units as in HOCON: ``MB`` is 1,000,000 and ``MiB`` or ``M`` is 1,048,576."""
+"""Size in whole bytes, with units as in HOCON: ``MB`` is 1,000,000, and ``MiB`` or ``M`` is 1,048,576."""
 
 FUNCTION: OptionType[Callable[..., Any]] = OptionType(name="function", parse=_function, shape=json_shape.TEXT)
-"""A callable in code; in a file, ``"package.module:name"``."""
+"""A callable in code, or ``"package.module:name"`` in a file."""
 
 OBJECT_NAME: OptionType[str] = OptionType(name="name of an object", parse=_object_name, shape=json_shape.TEXT)
-"""``"package.module:name"`` of an object that is imported later, where it is used."""
+"""``"package.module:name"`` of an object that is imported when it is used."""
 
 MAP: OptionType[dict[str, str]] = OptionType(
     name="block of texts",
@@ -314,7 +314,7 @@ MAP: OptionType[dict[str, str]] = OptionType(
     nested=True,
     shape=json_shape.BLOCK,
 )
-"""Map of keys to strings. Nested blocks become dotted keys, and a key that is ``null`` counts as absent."""
+"""Map of keys to strings. Nested blocks become dotted keys; a key with the value ``null`` counts as absent."""
 
 _CONSTRAINT_COLUMN = dict.fromkeys(("columnName", "sortType", "indexName", "indexType", "metricType"))
 _SCHEMA_KEYS: Keys = {
@@ -336,7 +336,7 @@ NESTED: OptionType[dict[str, Any]] = OptionType(name="block", parse=_mapping, ne
 
 
 def BLOCK(keys: Keys, *, closed: bool = False) -> OptionType[dict[str, Any]]:  # noqa: N802
-    """Return a type like ``NESTED`` with only these keys; with ``closed``, other keys are errors."""
+    """Return a type like ``NESTED`` with only these keys. Other keys are errors if ``closed``."""
     return evolve(NESTED, keys=keys, closed=closed)
 
 
@@ -353,7 +353,7 @@ def within(low: int, high: int) -> OptionType[int]:
 
 
 def ENUM(*words: str) -> OptionType[str]:  # noqa: N802 - it reads as one of the types
-    """Return the type of one of ``words``, ignoring case; the value is the word as given here."""
+    """Return the type of a keyword from ``words``. Case is ignored; the value is the keyword as given here."""
     by_lower = {word.lower(): word for word in words}
     shown = ", ".join(dict.fromkeys(word if word.isprintable() else repr(word)[1:-1] for word in words))
 

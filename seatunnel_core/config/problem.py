@@ -1,4 +1,4 @@
-"""Problems of a configuration, collected so that the user sees all problems of a file together."""
+"""Problems in a configuration, collected to show all of them together."""
 
 import difflib
 import enum
@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError, UsageError
 
 
 class Severity(enum.Enum):
-    """Severity of a problem: only errors reject the file."""
+    """Severity of a problem. Only errors reject the file."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -43,7 +43,7 @@ class Problems:
     """True if ``lenient`` reports errors."""
 
     budget: Budget = field(factory=Budget, repr=False)
-    """Remaining limits of the text that is being parsed."""
+    """Remaining limits for the text that is being parsed."""
 
     _said: set[str] = field(factory=set, init=False, repr=False)
     _known: set[Problem] = field(factory=set, init=False, repr=False)
@@ -62,13 +62,13 @@ class Problems:
             self.found.append(problem)
 
     def warn_once(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Report a warning only at its first occurrence; a job of a thousand tables would repeat it."""
+        """Report a warning once, because a job with a thousand tables would repeat it."""
         if message not in self._said:
             self._said.add(message)
             self.warn(message, position, suggestion)
 
     def lenient(self, message: str, position: Position | None = None, suggestion: str = "") -> None:
-        """Report a problem that existing files may have: a warning, or an error under ``--strict``."""
+        """Report a problem that existing files may have: as a warning, or as an error with ``--strict``."""
         (self.error if self.strict else self.warn)(message, position, suggestion)
 
     @property
@@ -88,7 +88,7 @@ class Problems:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word most similar to ``word``, else ``None``; case, ``-``, ``_`` and ``.`` are ignored."""
+    """Return the known word most similar to ``word``, or ``None``. Case, ``-``, ``_`` and ``.`` are ignored."""
     folded = {_folded(candidate): candidate for candidate in known}
     close = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.75)
     return folded[close[0]] if close else None

@@ -2,12 +2,12 @@
 
 ::
 
-    env { shade.identifier = base64 }      # which shade; `default` is none
+    env { shade.identifier = base64 }      # the shade to use; `default` means none
     env { shade.options = [api_key] }      # options in addition to the usual ones; nested ones with dots
     env { shade.properties { salt = x } }  # the shade's own configuration
 
-A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade``; the entry point
-has the name of its identifier. ``base64`` is built in, because existing files use it; it protects nothing.
+A custom shade is a subclass of ``Shade`` with an entry point in the group ``seatunnel.config_shade`` that has its
+identifier as name. ``base64`` is built in, because existing files use it, but does not protect anything.
 """
 
 import base64
@@ -27,17 +27,17 @@ from seatunnel_storage_api.secret import Resolved, refers
 GROUP = "seatunnel.config_shade"
 NO_SHADE = "default"
 SENSITIVE = ("username", "password", "auth", "token", "access_key", "secret_key")
-"""Options that every shade covers."""
+"""Options that every shade encrypts."""
 
 
 class Shade(ABC):
-    """Encryption of strings, provided by a plugin."""
+    """Encryption of strings; base class for plugins."""
 
     identifier: ClassVar[str]
-    """Value of ``shade.identifier``, equal to the entry point's name."""
+    """Value of ``shade.identifier``, equal to the name of the entry point."""
 
     sensitive_options: ClassVar[tuple[str, ...]] = ()
-    """Options that the shade covers in addition to ``SENSITIVE`` and ``shade.options``."""
+    """Options that the shade encrypts in addition to ``SENSITIVE`` and ``shade.options``."""
 
     def open(self, properties: Mapping[str, str]) -> None:
         """Receive ``shade.properties``; called once, before all other methods.
@@ -61,7 +61,7 @@ class Shade(ABC):
 
 
 class Base64Shade(Shade):
-    """Base64 encoding, for existing files. It protects nothing: anyone who can read the file can decode it."""
+    """Base64 encoding, for existing files. It is no protection: anyone who can read the file can decode it."""
 
     identifier = "base64"
 
@@ -74,13 +74,13 @@ class Base64Shade(Shade):
 
 @frozen(kw_only=True)
 class Shading:
-    """An opened shade, and the options that it covers."""
+    """An opened shade, with the options that it encrypts."""
 
     shade: Shade
     options: frozenset[str]
 
     def encrypted(self, block: Block, left: Callable[[str, Scalar, str], None]) -> Block:
-        """Return a connector's block with the covered options encrypted.
+        """Return a connector's block with its sensitive options encrypted.
 
         ``left`` is called with key, value and reason for each option that is left unchanged.
         """
@@ -97,7 +97,7 @@ class Shading:
         return _changed(block, "", self.options, encrypt)
 
     def decrypted(self, block: Block, problem: Callable[[str, Scalar], None]) -> Block:
-        """Return a connector's block with the covered options decrypted; a variable without a value is left unchanged.
+        """Return a connector's block with its sensitive options decrypted, except variables without a value.
 
         ``problem`` is called with key and value for each option that is not encrypted with this shade.
         """
@@ -123,7 +123,7 @@ class Shading:
 
 
 def shading(identifier: str, options: tuple[str, ...], properties: Mapping[str, str]) -> Shading | None:
-    """Return the opened shade that a job's ``env`` configures, if any; raise ``UsageError`` if this fails."""
+    """Return the opened shade that is configured in a job's ``env``, if any; raise ``UsageError`` if this fails."""
     if identifier.lower() in (NO_SHADE, "null", ""):
         return None
     shade = _find(identifier)()
@@ -168,7 +168,7 @@ def _changed(block: Block, prefix: str, options: frozenset[str], change: Callabl
 
 
 def _each_scalar(value: Value, change: Callable[[Scalar], Scalar]) -> Value:
-    """Apply a function to a string, or to each string of a list; blocks and ``null`` remain unchanged."""
+    """Apply a function to a string, or to each string in a list. Blocks and ``null`` remain unchanged."""
     if isinstance(value, Items):
         return Items(tuple(_each_scalar(part, change) for part in value.values), value.position)
     return change(value) if isinstance(value, Scalar) and value.value is not None else value

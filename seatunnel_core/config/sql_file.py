@@ -1,4 +1,4 @@
-"""Parser of jobs written in SQL; the result is the tree of the same job in HOCON.
+"""Parser for jobs written in SQL. The result is the tree of the equivalent job in HOCON.
 
 ::
 
@@ -11,7 +11,7 @@
     INSERT INTO target SELECT name FROM adults;                      -- another transform, written to the sink
     INSERT INTO target SELECT people;                                -- the whole source, unchanged
 
-A value that starts with ``{`` or ``[`` is HOCON. sqlglot tokenizes the text; the transform parses the queries.
+A value that starts with ``{`` or ``[`` is HOCON. sqlglot tokenizes the text; the ``Sql`` transform parses the queries.
 """
 
 import re
@@ -37,13 +37,13 @@ _STATEMENTS = (
 
 
 def parse_sql(text: str, name: str, variables: Variables, problems: Problems) -> Block:
-    """Return the tree of a job in SQL; raise ``ConfigError`` if it is not such a job or sqlglot is missing."""
+    """Return the tree of a job in SQL; raise ``ConfigError`` if the text is invalid or sqlglot is not installed."""
     return _Job(SqlText(text, name), variables, problems).tree()
 
 
 @define
 class _Table:
-    """A table created by a statement."""
+    """A table that a statement creates."""
 
     kind: str
     """``source``, ``transform`` or ``sink``."""
@@ -69,7 +69,7 @@ class _Job:
         return Block((*config, *(entry for entry in sections if entry is not None)), self._text.at(0))
 
     def _config(self) -> tuple[Block, str]:
-        """Return the content of the comments that start with ``config``, and the text without these comments."""
+        """Return the content of comments that start with ``config``, and the text without these comments."""
         tree = Block((), self._text.at(0))
         rest = self._text.text
         for piece in _PIECES.finditer(self._text.text):
@@ -147,7 +147,7 @@ class _Job:
             statement.expect(",", "',' or ')'")
 
     def _value(self, text: str, begin: int, key: str) -> Value:
-        """Return a string, or the value of HOCON in a string; the option type converts numbers and booleans."""
+        """Return a string, or the HOCON value in it. The option type converts numbers and booleans."""
         place = self._text.at(begin)
         if text.lstrip()[:1] not in ("{", "["):
             return filled_scalar(Scalar(text, text, place), self._variables, self._problems, (key,))

@@ -1,4 +1,4 @@
-"""Statements of a SQL file as tokens of sqlglot."""
+"""Statements of a SQL file as sqlglot tokens."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -13,33 +13,33 @@ from seatunnel_core.installing import install_command
 
 _NAME = re.compile(r"\w[\w$-]*")
 _QUOTED = {"STRING": "a text", "IDENTIFIER": "a quoted name"}
-"""Display names of token types, for messages; no keyword is equal to one of them."""
+"""Names of token types in messages; they differ from all keywords."""
 
 
 @frozen
 class SqlText:
-    """Text of a file with its positions."""
+    """Text of a SQL file, with positions for messages."""
 
     text: str = field(repr=False)
     name: str
 
     def at(self, offset: int) -> Position:
-        """Return the position of an offset."""
+        """Return the position at an offset."""
         line, column = self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
         return Position(self.name, line, column)
 
     def refuse(self, message: str, offset: int, hint: str = "") -> NoReturn:
-        """Raise ``ConfigError`` with a message about an offset."""
+        """Raise ``ConfigError`` with a message and an offset."""
         raise ConfigError(str(Problem(message, self.at(offset), hint)))
 
     def padded(self, begin: int, inner: str, before: str = "") -> str:
-        """Return ``inner``, which starts at ``begin``, padded so that positions have the file's lines and columns."""
+        """Return ``inner``, which starts at ``begin``, padded so that its positions are those in the file."""
         place = self.at(begin)
         return "\n" * (place.line - 1) + before.rjust(place.column - 1) + inner
 
 
 def statements(rest: str, text: SqlText) -> Iterator["Statement"]:
-    """Return the statements of ``rest``: the text, with spaces in place of comments that have been read already."""
+    """Return the statements in ``rest``: the text, with spaces in place of comments that were already read."""
     tokens: list[_Token] = []
     for token in _tokens(rest, text):
         if token.kind != "SEMICOLON":
@@ -57,7 +57,7 @@ class _Token:
     """Token type in sqlglot."""
 
     text: str
-    """Text of the token; without quotes for a string or a quoted name."""
+    """Text of the token, without the quotes of a string or a quoted name."""
 
     start: int
     end: int
@@ -101,7 +101,7 @@ class Statement:
 
     @property
     def offset(self) -> int:
-        """Offset of the next token; after the last token, the offset of the last character."""
+        """Offset of the next token, or of the last character after the last token."""
         return self._tokens[self._next].start if self._left else self._tokens[-1].end - 1
 
     @property
@@ -109,14 +109,14 @@ class Statement:
         return self._next < len(self._tokens)
 
     def word(self) -> str:
-        """Return the next token in capitals; for a string or a quoted name, the display name of its token type."""
+        """Return the next token in capitals, or the name of its type if it is a string or a quoted name."""
         if not self._left:
             return "the end"
         token = self._tokens[self._next]
         return _QUOTED.get(token.kind) or token.text.upper()
 
     def takes(self, *words: str) -> bool:
-        """Consume these keywords if they are next; return True if they were."""
+        """Consume these keywords if they follow, and return True if they did."""
         begin = self._next
         for word in words:
             if self.word() != word:
@@ -126,7 +126,7 @@ class Statement:
         return True
 
     def expect(self, word: str, said: str = "") -> None:
-        """Consume this keyword, or raise ``ConfigError``; ``said`` replaces the keyword in the message."""
+        """Consume this keyword, or raise ``ConfigError``. ``said`` replaces the keyword in the message."""
         if not self.takes(word):
             self._refuse(said or repr(word))
 
@@ -136,7 +136,7 @@ class Statement:
             self._refuse("a semicolon")
 
     def name(self, what: str) -> tuple[str, int]:
-        """Read a name, which may be in double quotes or backticks, and return it with its offset."""
+        """Read a name, possibly in double quotes or backticks, and return it with its offset."""
         return self._token(what, lambda token: token.is_name)
 
     def string(self, what: str) -> tuple[str, int]:
@@ -144,7 +144,7 @@ class Statement:
         return self._token(what, lambda token: token.kind == "STRING")
 
     def query(self) -> tuple[str, int]:
-        """Read the remaining tokens as ``SELECT … FROM table …`` or ``SELECT table``; return table and offset."""
+        """Read the remaining tokens as ``SELECT … FROM table …`` or ``SELECT table``; return the table and offset."""
         self.query_offset = self.offset
         self.query_text = self._text.text[self.query_offset : self._tokens[-1].end]
         self.expect("SELECT")
@@ -155,7 +155,7 @@ class Statement:
         return self.name("the name of a table")
 
     def _to_from(self) -> None:
-        """Move past the FROM of the query; skip a FROM in parentheses, as in EXTRACT."""
+        """Move to the FROM of the query. Skip a FROM in parentheses, as in EXTRACT."""
         depth = 0
         while depth or not self.takes("FROM"):
             depth += {"(": 1, ")": -1}.get(self.word(), 0)

@@ -1,8 +1,8 @@
 """Resolution of a parsed HOCON file: the effective value of each key, and the values of ``${path}``.
 
-A key may be assigned several values. The last one wins; objects are merged; a ``${…}`` that refers to its own key
-returns the key's previous value. Values are resolved lazily, so the order of the text does not matter, and hidden
-values are never resolved.
+A key may have several values. The last one wins, objects are merged, and a ``${…}`` that refers to its own key returns
+the key's previous value. Values are resolved lazily, so their order in the text does not matter, and hidden values are
+never resolved.
 """
 
 from attrs import define, field
@@ -28,15 +28,15 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import Resolved, begins_reference
 
 _MAX_STEPS = 96
-"""Maximum depth: levels of nesting and steps of chained substitutions together."""
+"""Maximum depth of nesting and of chained substitutions together."""
 
 
 _VALIDATED = ("env", "source", "transform", "sink")
-"""Top-level keys with validated options; warnings report values hidden there, including those from other keys."""
+"""Top-level keys that contain validated options. A warning reports each value that is hidden there."""
 
 
 def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
-    """Resolve a parsed file to a tree; missing variables are reported to ``problems``.
+    """Resolve a parsed file to a tree, and report missing variables to ``problems``.
 
     Raises:
         ConfigError: Values refer to each other in a cycle, or cannot be concatenated.
@@ -51,15 +51,15 @@ def resolve(parsed: Parsed, variables: Variables, problems: Problems) -> Block:
 
 @define(eq=False)
 class _Progress:
-    """State of a key during the resolution of its values, one after the other."""
+    """State of a key while its values are resolved one after the other."""
 
     so_far: Value | None = None
     failed: ConfigError | None = None
-    """Error in an earlier value; raised only if a later value needs it."""
+    """Error in an earlier value, raised only if a later value needs that one."""
 
     done: bool = False
     plugins: bool = False
-    """True if the value is a section, in which entries may repeat."""
+    """True if the value is a section with entries that may repeat."""
 
 
 @define(eq=False)
@@ -69,14 +69,14 @@ class _Resolver:
     problems: Problems
     progress: dict[Field, _Progress] = field(factory=dict)
     used: set[Field] = field(factory=set)
-    """Top-level fields that a substitution reads."""
+    """Top-level keys that substitutions refer to."""
 
     steps: int = 0
     keys: list[str] = field(factory=list)
     """Path of the value that is being resolved."""
 
     measures: dict[int, tuple[Value, int, int]] = field(factory=dict)
-    """Weight and depth of values by identity; the values are kept so that their identities are not reused."""
+    """Weight and depth of values, by identity. The values are kept so that their identities are not reused."""
 
     def object(self, node: Object) -> Block:
         entries = []
@@ -89,7 +89,7 @@ class _Resolver:
         return Block(tuple(entries), self.place(node.offset))
 
     def field(self, target: Field) -> Value | None:
-        """Return the value of a key, or ``None`` if it has none; while the key is being resolved, its current value."""
+        """Return the value of a key, or ``None``. While the key is being resolved, return its current value."""
         only = target.values[0] if len(target.values) == 1 else None
         if isinstance(only, Literal):
             return self._literal(only)
@@ -161,7 +161,7 @@ class _Resolver:
         raise AssertionError(node)
 
     def _literal(self, node: Literal) -> Scalar:
-        """Return a literal with its variables replaced; unlike HOCON, SeaTunnel also replaces ``${…}`` in quotes."""
+        """Return a literal with its variables replaced. Unlike HOCON, SeaTunnel also replaces ``${…}`` in quotes."""
         scalar = Scalar(node.value, node.text, self.place(node.offset))
         return filled_scalar(scalar, self.variables, self.problems, self.keys)
 
@@ -207,7 +207,7 @@ class _Resolver:
         return Scalar(Resolved(value), Resolved(value), self.place(node.offset))
 
     def _kept(self, node: Substitution, name: str) -> Scalar:
-        """Return a substitution as an equivalent string in quotes; report ``${?…}``, which has no equivalent."""
+        """Return a substitution as an equivalent quoted string; report ``${?…}``, which has no equivalent."""
         if node.optional:
             self.problems.error(
                 f"${{?{name}}} cannot be printed as JSON", self.place(node.offset), f"Use ${{{name}:default}}"
@@ -241,7 +241,7 @@ class _Resolver:
         return visible(value) if value is not None else None
 
     def _weighed(self, value: Value, offset: int) -> Value:
-        """Return the value, or raise an error if substitutions make it too large or too deep."""
+        """Return the value; raise an error if substitutions make it too large or too deeply nested."""
         weight, depth = self._measured(value)
         self._count(weight, offset)
         if depth > _MAX_STEPS:
@@ -304,15 +304,15 @@ class _Resolver:
 
 
 def _is_reference(scalar: Scalar) -> bool:
-    """Return True if the file contains a secret reference that starts with this string."""
+    """Return True if the string, as written in the file, begins a reference to a secret."""
     return not isinstance(scalar.value, Resolved) and begins_reference(scalar.text)
 
 
 def _that_count(values: list[Node], root: Object) -> list[Node]:
-    """Return the values of a key that later ones do not hide; missing variables in hidden values are not reported.
+    """Return the values of a key without those that later values hide.
 
-    A string or a list hides earlier strings and lists, but not the keys below the key: see ``document.OWN``. Blocks
-    that refer to keys of this file are also hidden, because they may lead back to the key itself.
+    A string or a list hides earlier strings and lists, but not keys below the key (see ``document.OWN``). Blocks that
+    refer to keys of the file are hidden, too, because they may lead back to the key itself.
     """
     kept: list[Node] = []
     hides = False
@@ -326,7 +326,7 @@ def _that_count(values: list[Node], root: Object) -> list[Node]:
 
 
 def _leads_to(node: Node, root: Object) -> bool:
-    """Return True if a value contains a substitution that refers to a key of the file."""
+    """Return True if a value contains a substitution with the path of a key in the file."""
     if isinstance(node, Object):
         return any(_leads_to(value, root) for target in node.fields.values() for value in target.values)
     if isinstance(node, Array):

@@ -15,16 +15,16 @@ from seatunnel_storage_api.secret_store import SCHEME
 
 
 class Unknown(enum.Enum):
-    """Handling of an undeclared key."""
+    """Treatment of undeclared keys."""
 
     ERROR = "error"
     LENIENT = "lenient"
-    """A warning, because existing files contain unused keys; an error under ``--strict``."""
+    """Report a warning, because existing files contain unused keys, or an error with ``--strict``."""
 
 
 @frozen(kw_only=True)
 class BlockRules:
-    """Name of a block, and the keys that it may have in addition to the declared options."""
+    """Name of a block, and keys that are allowed in addition to the declared options."""
 
     what: str
     """Description of the block in messages: ``"env"``, ``"the source LocalFile"``."""
@@ -35,22 +35,22 @@ class BlockRules:
     """Prefixes of keys that are collected unchanged, such as ``spark.``."""
 
     noted: Mapping[str, str] = field(factory=dict)
-    """Prefixes of keys of other engines, with the explanation for a warning."""
+    """Prefixes of keys for other engines, with an explanation for the warning."""
 
     elsewhere: Mapping[str, str] = field(factory=dict)
-    """Keys that belong to another block or file, with the name of that block or file, such as ``"env"``."""
+    """Keys that belong to another block or file, with its name, such as ``"env"``."""
 
 
 @frozen
 class Validated:
-    """Result of a validation: the options of a block, and its mistakes."""
+    """Result of a validation: the valid options of a block, and the invalid keys."""
 
     options: Options
     free: Mapping[str, str]
-    """Collected keys in dotted form, with their values as strings."""
+    """Values of keys with a free prefix, as strings by dotted key."""
 
     wrong: frozenset[str] = frozenset()
-    """Options without a valid value, and undeclared keys that were reported as errors."""
+    """Options without a valid value, and undeclared keys that are errors."""
 
     positions: Mapping[str, Position] = field(factory=dict)
     """Position of each option in the block."""
@@ -64,7 +64,7 @@ class _Found:
 
 
 def validate(block: Block, declared: Sequence[Option[Any]], rules: BlockRules, problems: Problems) -> Validated:
-    """Validate a block: report mistakes to ``problems``, and return the valid options."""
+    """Validate a block: report mistakes to ``problems`` and return the valid options."""
     by_name = {name: option for option in declared for name in (option.key, *option.aliases)}
     values: dict[str, Any] = {}
     written: dict[str, Position] = {}
@@ -97,7 +97,7 @@ def validate(block: Block, declared: Sequence[Option[Any]], rules: BlockRules, p
 
 
 def _prefixes(names: Iterable[str]) -> frozenset[str]:
-    """Return ``a`` and ``a.b`` for ``a.b.c``: the blocks that may contain dotted keys."""
+    """Return ``a`` and ``a.b`` for ``a.b.c``, the blocks that may contain the dotted key."""
     longer = (name for name in names if "." in name)
     return frozenset(name[:at] for name in longer for at, sign in enumerate(name) if sign == ".")
 
@@ -124,7 +124,7 @@ def _take(
     rules: BlockRules,
     problems: Problems,
 ) -> bool:
-    """Read the value of an option into ``values``, and return True if it is valid."""
+    """Parse the value of an option into ``values``, and return True if it is valid."""
     if option.type is not MAP and not option.type.entries:
         found = evolve(found, value=by_hocon(found.value, problems.warn))
     if isinstance(found.value, Scalar) and found.value.value is None:
@@ -158,7 +158,7 @@ def _take(
 def _report_keys(
     path: str, value: Value, kind: OptionType[Any], keys: Keys, rules: BlockRules, problems: Problems
 ) -> bool:
-    """Report unknown keys in an option's blocks; return False if the option is ``closed``, so they are errors."""
+    """Report unknown keys in the blocks of an option; return False if they are errors because it is ``closed``."""
     right = True
     report = problems.error if kind.closed else problems.lenient
     if isinstance(value, Items):
@@ -180,7 +180,7 @@ def _report_keys(
 def _take_entries(
     option: Option[Any], found: _Found, values: dict[str, Any], rules: BlockRules, problems: Problems
 ) -> bool:
-    """Read a list of blocks like ``_take``; each block is validated with its own problems."""
+    """Parse a list of blocks as ``_take`` does. Each block is validated with its own problems."""
     blocks = found.value.values if isinstance(found.value, Items) else (found.value,)
     entries, right = [], True
     for number, block in enumerate(blocks, 1):
@@ -196,7 +196,7 @@ def _take_entries(
 
 
 def _written(option: Option[Any], found: _Found) -> Any:
-    """Return the value of an option; if it is a secret reference whose value is needed, read it from its store."""
+    """Return the value of an option. If it is a secret reference to be resolved, read the secret from its store."""
     value = plain(found.value, textual=option.type.textual)
     if not option.secret and isinstance(value, str) and value.startswith(SCHEME) and refers(value):
         raise StorageConfigurationError(
@@ -207,7 +207,7 @@ def _written(option: Option[Any], found: _Found) -> Any:
 
 
 def _fetched(key: str, value: Any) -> Any:
-    """Return a secret, or a block of strings with its references to secret stores resolved."""
+    """Return a secret, or a block of strings with its secret references resolved."""
     if isinstance(value, str):
         return resolve(key, value, secret=True)
     if isinstance(value, dict):
@@ -233,7 +233,7 @@ def _collect(found: _Found, free: dict[str, str], problems: Problems) -> None:
 def _report_missing(
     option: Option[Any], block: Block, unknown: list[_Found], rules: BlockRules, problems: Problems
 ) -> None:
-    """Report a missing option; if a misspelt key was probably meant as this option, report both as one mistake."""
+    """Report a missing option. If a misspelt key was probably meant, report both as one mistake."""
     close = nearest(option.key, [found.key for found in unknown])
     message = f"{rules.what} needs the option {option.key!r} ({option.type.name})"
     if close is None:

@@ -1,4 +1,4 @@
-"""Variables of a job file: ``${name}`` and ``${name:default}``, from ``-i``, the environment and files."""
+"""Variables in a job file: ``${name}`` and ``${name:default}``, set by ``-i``, the environment and files."""
 
 import os
 import re
@@ -25,23 +25,23 @@ RESERVED = frozenset(
         *("primary_key", "unique_key", "field_names"),
     }
 )
-"""Placeholders that sinks fill in for each table; they are never variables of the job file."""
+"""Placeholders that sinks replace for each table; they are never variables of the job file."""
 
 _FILLED_BY_SINKS = re.compile(r"[kv]([0-9]+|n)|now|uuid|transactionId|comment")
-"""Placeholders of file names, partition folders and templates."""
+"""Placeholders in file names, partition folders and templates."""
 
 _OF_REQUESTS = frozenset({"page", "model", "input", "prompt"})
-"""Placeholders in requests to services, unless a variable has that name; SeaTunnel jobs write them in quotes."""
+"""Placeholders in requests to services, unless a variable has that name. SeaTunnel jobs have them in quotes."""
 
 SINKS = "seatunnel.sink"
 """Entry-point group of sinks."""
 
 _NAMES_OF_PAGES = re.compile(r"""\b(?:page_field|cursor_field)["']?\s*[:=]\s*["']?([\w.-]+)""")
 _OF_PLACES = re.compile(r"(^|[._-])(url|uri|endpoint|host|header|address|servers?|jaas)", re.IGNORECASE)
-"""Keys of addresses and headers, in which an unresolved ``${NAME}`` is always an error."""
+"""Keys for addresses and headers, where an unresolved ``${NAME}`` is always an error."""
 
 _HOLDING_SECRETS = re.compile(r"^headers?$|webhook|cookie", re.IGNORECASE)
-"""Keys with secrets in their values, although the key names do not suggest it."""
+"""Keys with secret values, although their names do not suggest it."""
 
 _SALT = re.compile(r"(\bwith\.salt\.).*", re.DOTALL | re.IGNORECASE)
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*:(//|\w+:)", re.IGNORECASE)
@@ -50,7 +50,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^:{}$\n]+)(?::([^{}\n]*))?\}")
 
 @frozen
 class Variables:
-    """Sources of variable values, in order of precedence: ``-i``, the environment, values stored elsewhere."""
+    """Values of variables, in order of precedence: from ``-i``, from the environment, and from ``elsewhere``."""
 
     given: Mapping[str, str] = field(factory=dict, repr=False)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
@@ -58,23 +58,24 @@ class Variables:
     """Function that returns the value of a variable from the file next to the job file, or from the user's keyring."""
 
     by_argument: bool = field(default=True, kw_only=True)
-    """True if ``-i`` may set variables, as for job files, but not for the engine's file."""
+    """True if ``-i`` can set the variables, as in job files but not in the engine's file."""
 
     of_node: bool = field(default=False, kw_only=True)
-    """True if a cluster node resolves them; then ``-i`` must not contain secrets."""
+    """True if a cluster node resolves them. In this case ``-i`` must not contain secrets."""
 
     kept: bool = field(default=False, kw_only=True)
-    """True to keep variables unchanged, for a file that is printed again."""
+    """True to leave variables unchanged, for a file that is printed again."""
 
     loads_sinks: bool = field(default=True, kw_only=True)
-    """True to load sinks to determine which of their options may contain column names. If false, placeholders without a
-    value are kept in all options of sinks; this is only for texts that were parsed before."""
+    """True to load sinks to find their options with column names. If False, placeholders without a value are kept in
+    all options of sinks, which is only for texts that were parsed before.
+    """
 
     placeholders: frozenset[str] = field(default=_OF_REQUESTS, kw_only=True)
     """Placeholders that are kept if they have no value, because connectors replace them."""
 
     def of_file(self, text: str) -> "Variables":
-        """Return these variables with the placeholders that a file declares, such as those of pages and cursors."""
+        """Return these variables with the placeholders that a file declares, for example for pages and cursors."""
         return evolve(self, placeholders=self.placeholders | set(_NAMES_OF_PAGES.findall(text)))
 
     @classmethod
@@ -89,17 +90,17 @@ class Variables:
         return cls(given) if environment is None else cls(given, environment)
 
     def value(self, name: str) -> str | None:
-        """Return the value of a variable; ``None`` if it has none."""
+        """Return the value of a variable, or ``None``."""
         found = self.given.get(name)
         return self.around(name) if found is None else found
 
     def around(self, name: str) -> str | None:
-        """Return the value of a variable set outside of the command, in the environment or stored elsewhere."""
+        """Return the value of a variable from the environment or from ``elsewhere``."""
         found = self.environment.get(name)
         return self.elsewhere(name) if found is None else found
 
     def missing(self, name: str, keys: Sequence[str] = ()) -> tuple[str, str]:
-        """Return the message and suggestion for a variable without a value; ``keys`` is the path where it is used."""
+        """Return the message and the suggestion for a variable without a value; ``keys`` is the path of its use."""
         close = nearest(name, self.given)
         hint = f"Did you mean ${{{close}}}? " if close else ""
         by_argument = self.by_argument and not (self.of_node and is_secret_place(keys))
@@ -120,22 +121,22 @@ def is_place(key: str) -> bool:
 
 
 def is_secret_place(keys: Sequence[str]) -> bool:
-    """Return True if the value at this path is a secret, or is treated like one when shown and stored."""
+    """Return True if the value at this path is secret, or must be displayed and stored like a secret."""
     return any(holds_secret(key) or _HOLDING_SECRETS.search(key) for key in keys)
 
 
 def without_salt(key: str) -> str:
-    """Return a key without the salt that a property of Debezium has in its name."""
+    """Return the key without the salt that a Debezium property contains in its name."""
     return _SALT.sub(rf"\1{HIDDEN}", key)
 
 
 def has_variable(text: str) -> bool:
-    """Return True if a string has a variable that must be replaced before the job starts."""
+    """Return True if a string contains a variable that must be replaced before the job starts."""
     return any(not stays(match[1].strip()) for match in _PLACEHOLDER.finditer(text))
 
 
 def filled(value: Value, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Value:
-    """Return the tree of a YAML file with the variables in its strings replaced; ``keys`` is its path."""
+    """Return the tree of a YAML file with the variables in strings replaced; ``keys`` is the path of the tree."""
     if isinstance(value, Block):
         entries = (
             Entry(each.key, filled(each.value, variables, problems, (*keys, each.key)), each.position)
@@ -148,12 +149,11 @@ def filled(value: Value, variables: Variables, problems: Problems, keys: Sequenc
 
 
 def filled_scalar(scalar: Scalar, variables: Variables, problems: Problems, keys: Sequence[str] = ()) -> Scalar:
-    """Return a value of a file with its variables replaced, each only once.
+    """Return a value with its variables replaced; ``keys`` is its path, outermost key first.
 
-    The value of a variable is not resolved again, neither here nor later: a password may contain ``${`` or begin with
-    ``secret://``. An unknown variable is an error if it is the whole value, or if the value is a secret, an address or
-    a header. Any other value that contains ``${…}`` is kept, with a warning, because the system that reads it may use
-    it. ``keys`` is the path of the value, outermost key first.
+    The values of variables are not resolved again, because a password may contain ``${`` or begin with ``secret://``.
+    An unknown variable is an error if it is the whole value, or if the value is a secret, an address or a header. Other
+    values keep ``${…}`` with a warning, because the system that reads them may use it.
     """
     if isinstance(scalar.value, str) and "${" in scalar.value:
         text = _text_filled(scalar.value, scalar.position, variables, problems, keys)
@@ -167,9 +167,9 @@ def _goes_to_a_service(text: str, keys: Sequence[str]) -> bool:
 
 
 def _may_be_columns(keys: Sequence[str], *, loads_sinks: bool) -> bool:
-    """Return True if placeholders in the value at this path of a job file may refer to columns.
+    """Return True if placeholders in the value at this path may refer to columns.
 
-    In a list of sinks, the path does not contain the plugin's name, so the options of all sinks are considered.
+    The path does not contain the names of plugins in a list of sinks, so the options of all sinks are considered.
     """
     if len(keys) not in (2, 3) or keys[0].lower() != "sink":
         return False
@@ -181,7 +181,7 @@ def _may_be_columns(keys: Sequence[str], *, loads_sinks: bool) -> bool:
 
 @cache
 def _sinks() -> Mapping[str, Sequence[EntryPoint]]:
-    """Return the installed sinks by name in lower case; cached, because it reads the metadata of all packages."""
+    """Return the installed sinks by name in lower case. Cached, because it reads the metadata of all packages."""
     found: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=SINKS):
         found.setdefault(point.name.lower(), []).append(point)
@@ -189,7 +189,7 @@ def _sinks() -> Mapping[str, Sequence[EntryPoint]]:
 
 
 def _options_with_columns(point: EntryPoint) -> Collection[str]:
-    """Return the keys of such options; empty if the sink cannot be loaded, which is reported when it is used."""
+    """Return the options with column names; empty if the sink cannot be loaded, which is reported on its use."""
     try:
         return _declared_with_columns(point)
     except Exception:
@@ -238,28 +238,28 @@ def _text_filled(text: str, position: Position, variables: Variables, problems: 
 ENVIRONMENT = ".env"
 SECRETS = "secrets.toml"
 SERVICE = "seatunnel"
-"""Service name under which a keyring stores variables for this engine."""
+"""Service name under which keyrings store variables of this engine."""
 
 _OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 
 @define(eq=False)
 class KeptValues:
-    """Values stored outside of the job files of a folder.
+    """Values stored next to the job file or in a keyring.
 
     After ``-i`` and the environment, these are searched in order: ``.env`` and ``secrets.toml`` in the folder, and the
-    operating system's keyring, where each variable is a password of the service ``seatunnel``. They are read only when
+    operating system's keyring, where each variable is a password of the service ``seatunnel``. They are read only if
     a variable needs them.
     """
 
     folder: Path
     problems: Problems = field(repr=False)
-    """Receives errors in the files, and a warning if other users may read a file that is used."""
+    """Problems to which errors in the files are reported, and a warning if other users may read a file that is used."""
 
     _read: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
 
     def value(self, name: str) -> str | None:
-        """Return the stored value of a variable; ``None`` if there is none."""
+        """Return the stored value of a variable, or ``None``."""
         for file in (ENVIRONMENT, SECRETS):
             found = self._values(file).get(name)
             if found is not None:
@@ -300,7 +300,7 @@ def _secrets(path: Path) -> dict[str, str]:
 
 
 def _flat(block: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
-    """Return the strings of a TOML file by dotted name: ``password`` below ``[db]`` is ``db.password``."""
+    """Return the strings in a TOML file by dotted name: ``password`` in ``[db]`` is ``db.password``."""
     found: list[tuple[str, str]] = []
     for name, value in block.items():
         if isinstance(value, dict):

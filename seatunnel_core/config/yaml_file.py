@@ -1,4 +1,4 @@
-"""YAML files as a tree with positions, read iteratively from parser events without constructing objects."""
+"""Parser for YAML files as a tree with positions. It reads parser events iteratively and constructs no objects."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @define(eq=False)
 class _Open:
-    """An open block or list."""
+    """A block or a list that is not complete yet."""
 
     position: Position
     is_block: bool
@@ -46,7 +46,7 @@ class _Open:
     key: Scalar | None = None
     keys: set[str] = field(factory=set)
     merged: list[Block] = field(factory=list)
-    """Blocks merged by ``<<``; for each key the first one wins, and the block's own keys override all of them."""
+    """Blocks merged by ``<<``. For each key the first block wins, and the block's own keys override all of them."""
 
     def closed(self) -> Value:
         if not self.is_block:
@@ -59,16 +59,16 @@ class _Open:
 
 
 def parse_yaml(text: str, name: str, problems: Problems) -> Value:
-    """Parse the text of a file, or raise ``ConfigError``; an empty file is an empty block.
+    """Parse the text of a file, or raise ``ConfigError``. An empty file is an empty block.
 
-    Keys that start with ``//`` and a code fence around the text are treated as comments, with a warning, because
-    SeaTunnel's documentation of the engine configuration contains both. Tags and several documents are errors.
+    Keys that start with ``//`` and a code fence around the text are ignored with a warning, because SeaTunnel's
+    documentation of the engine configuration contains both. Tags and several documents are errors.
     """
     return _Reader(name, problems).read(_unfenced(text, name, problems))
 
 
 def _unfenced(text: str, name: str, problems: Problems) -> str:
-    """Replace the code fences around the text with empty lines, so that line numbers do not change."""
+    """Replace a code fence around the text with empty lines, so that line numbers do not change."""
     if "```" not in text:
         return text
     lines = text.split("\n")
@@ -130,7 +130,7 @@ class _Reader:
             self._fail(f"this is not YAML: {error.reason}", Position(self.name))
 
     def _refuse_tab(self, error: yaml.MarkedYAMLError, text: str) -> None:
-        """Raise an error if a tab indents the line at which the parser stopped, which the parser does not report."""
+        """Raise an error if the line at which the parser stopped is indented with a tab."""
         if not error.problem_mark or not str(error.problem).startswith(_AT_A_TAB):
             return
         line, lines = error.problem_mark.line, text.splitlines()
@@ -212,7 +212,7 @@ class _Reader:
 
 
 def _typed(text: str) -> Any:
-    """Return the value of a plain scalar; only unambiguous numbers are converted, not ``12:30`` or ``0x1F``."""
+    """Return the value of a plain scalar. Only unambiguous numbers are converted, not ``12:30`` or ``0x1F``."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _INTEGER.fullmatch(text):
