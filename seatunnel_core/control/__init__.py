@@ -1,1 +1,1 @@
-"""Requests to a job in another process of the same user on the same machine."""
+"""Requests to running jobs of the same user on this machine, and clients for clusters."""

@@ -1,4 +1,4 @@
-"""Threading servers with limits on connections and request times, and without busy loops."""
+"""Threading servers with limits on connections and request times."""
 
 import contextlib
 import errno
@@ -13,17 +13,16 @@ from typing import Any
 logger = logging.getLogger("seatunnel.job")
 
 PAUSE_S = 0.2
-"""Pause after a connection could not be accepted because no descriptor was free, in seconds."""
+"""Seconds to pause if a connection could not be accepted because no file descriptor was free."""
 
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _LOG_EACH_S = 60.0
 
 
 class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """Threading server. A connection is untrusted until its handler calls ``trust``.
+    """Threading server with a limit on untrusted connections: those for which the handler has not called ``trust``.
 
-    Beyond ``most_untrusted`` untrusted connections, the oldest one is closed, so that idle connections neither block
-    others nor occupy many threads.
+    Beyond ``most_untrusted`` of them, the oldest one is closed, so that idle connections do not block others.
     """
 
     most_untrusted = 64
@@ -35,7 +34,7 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().__init__(*arguments, **more)
 
     def get_request(self) -> Any:
-        """Accept a connection; pause if no descriptor is free, because the caller retries at once."""
+        """Accept a connection. Pause if no file descriptor is free, because the caller retries at once."""
         try:
             return super().get_request()
         except OSError as error:
@@ -47,7 +46,7 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Register a connection as untrusted, and serve it in a thread."""
+        """Register a connection as untrusted and serve it in a thread."""
         with self._changing:
             if len(self._untrusted) >= self.most_untrusted:
                 oldest = next(iter(self._untrusted))
@@ -58,7 +57,7 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         super().process_request(request, client_address)
 
     def trust(self, request: socket.socket) -> None:
-        """Mark a connection as trusted, so that it is not closed for a new one."""
+        """Mark a connection as trusted, so that it is never closed in favour of a new one."""
         with self._changing:
             self._untrusted.pop(request, None)
 
@@ -69,14 +68,14 @@ class BoundedServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
 
 class DeadlineReader(io.RawIOBase):
-    """Reader of a connection with a deadline for the whole request, however slowly bytes arrive."""
+    """Reader of a connection with a deadline for the whole request."""
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self._connection = connection
         self._until = time.monotonic() + seconds
 
     def extend(self, seconds: float | None) -> None:
-        """Set the deadline; ``None`` for none."""
+        """Set the deadline; ``None`` for no deadline."""
         self._until = float("inf") if seconds is None else time.monotonic() + seconds
 
     def readable(self) -> bool:

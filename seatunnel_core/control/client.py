@@ -16,11 +16,11 @@ _CONNECT_S = 5
 
 
 Status = dict[str, Any]
-"""Status of a running job; ``seatunnel_core.runtime.control_requests`` defines its keys."""
+"""Status of a running job, with the keys that ``seatunnel_core.runtime.control_requests`` defines."""
 
 
 def running(environment: Mapping[str, str] = os.environ, job_id: str | None = None) -> tuple[Status, ...]:
-    """Return the status of each job running in a process of this user on this machine, in order of start.
+    """Return the status of each running job of this user on this machine, in order of start.
 
     Processes that do not respond are omitted; sockets of dead processes are removed.
     """
@@ -29,10 +29,10 @@ def running(environment: Mapping[str, str] = os.environ, job_id: str | None = No
 
 
 def ask(job_id: str, request: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Any:
-    """Send a request to the process that runs the job (the last one that claimed it), and return its response.
+    """Send a request to the process that runs the job, the last one that claimed it, and return its response.
 
     Raises:
-        UsageError: No process of this user runs the job on this machine, it ended before it responded, or it rejected
+        UsageError: No process of this user on this machine runs the job, it ended before it responded, or it rejected
             the request; the message states the reason.
     """
     found = _listening(control_folder(environment), job_id)
@@ -55,7 +55,7 @@ def _listening(folder: Path, job_id: str | None) -> dict[Path, Status]:
 
 
 def _ask(path: Path, request: Mapping[str, Any], timeout_s: float | None) -> dict[str, Any] | None:
-    """Return the complete response, or ``None`` if the process does not listen or respond in time."""
+    """Return the complete response, or ``None`` if the process does not listen or does not respond in time."""
     try:
         return _exchange(path, request, timeout_s)
     except ConnectionRefusedError:

@@ -1,4 +1,4 @@
-"""Signed requests to the member ports of a cluster, sent by its nodes and by clients that know its secret."""
+"""Signed requests to the members of a cluster, from nodes and from clients that have its secret."""
 
 import hmac
 import http.client
@@ -14,18 +14,18 @@ from seatunnel_core.errors import PlatformError
 
 
 class UnsignedAnswerError(PlatformError):
-    """The responding process does not have the cluster's secret."""
+    """The responding process does not have the secret of the cluster."""
 
 
 class UnsignedError(http.client.HTTPException):
-    """A response is not signed with the cluster's secret."""
+    """A response is not signed with the secret of the cluster."""
 
 
 class Signer:
-    """Signer of one sender's requests, which also checks the signatures of the responses.
+    """Signer of requests from one sender. It also checks the signatures of the responses.
 
-    Nonces must arrive in order, so a sender has one request in flight to each member. Requests are signed for the last
-    known boot id of the member in ``boots``, which several senders may share.
+    Nonces must arrive in order, so a sender may have one request in flight to each member. Requests are signed for the
+    last known boot ID of the member, in ``boots``, which several senders may share.
     """
 
     def __init__(self, cluster: str, secret: Secret | None, boots: dict[str, str] | None = None) -> None:
@@ -36,7 +36,7 @@ class Signer:
         self._boots = {} if boots is None else boots
 
     def signed(self, member: str, method: str, target: str, body: bytes) -> tuple[str, dict[str, str]]:
-        """Return the nonce of a new request and its headers."""
+        """Return the nonce and the headers of a new request."""
         boot, nonce = self._boots.get(member, ""), f"{self._sender}-{next(self._numbers)}"
         if self._secret is None:
             return nonce, {CLUSTER: self._cluster}
@@ -47,7 +47,7 @@ class Signer:
         return nonce, {CLUSTER: self._cluster, BOOT: boot, DIGEST: digest, AUTHORIZATION: f"{nonce} {signature}"}
 
     def is_to_repeat(self, member: str, sent: Mapping[str, str], answer: Answer, boot: str) -> bool:
-        """Return True if a request must be repeated because it was signed for an earlier boot id of the member."""
+        """Return True if a request must be repeated, because it was signed for an earlier boot ID of the member."""
         if answer.status != 401 or self._secret is None or boot in ("", sent.get(BOOT)):
             return False
         self._boots[member] = boot
@@ -99,12 +99,12 @@ class ClusterClient(NodeClient):
 
 
 def called(cluster: str) -> str:
-    """Return the name of a cluster in messages."""
+    """Return the name of a cluster for messages."""
     return f"the cluster {cluster!r}"
 
 
 def unreachable(error: PlatformError, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
-    """Return the error for a cluster that did not respond, from the failures of its members."""
+    """Return the error for a cluster that does not respond, with the failures of its members."""
     unsigned = any(isinstance(failure, UnsignedError) for _, failure in failures)
     return UnsignedAnswerError(str(error)) if unsigned else error
 

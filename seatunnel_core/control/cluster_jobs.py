@@ -1,8 +1,8 @@
-"""Jobs of a cluster, for orchestrators: programs that start a job and wait for its end, and may be killed meanwhile.
+"""Client for orchestrators: programs that start a job in a cluster, wait for its end, and may be killed meanwhile.
 
 Such a program assigns a reproducible ID to a job. After a restart it calls ``take`` with the same ID, which performs
-only the remaining steps. So a job is submitted once, even if the program, the node or the leader fails in between.
-Only the standard library and ``attrs`` are imported here, to keep imports cheap in other programs.
+only the remaining steps. So a job is submitted once, even if the program, a node or the leader fails in between. Only
+the standard library and ``attrs`` are imported, to keep the import cheap.
 """
 
 import enum
@@ -26,7 +26,7 @@ from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 Value = TypeVar("Value")
 
 PATIENCE_S = 60.0
-"""Time without a response or a leader of the cluster until an error is raised, in seconds; longer than an election."""
+"""Seconds without a response or a leader after which an error is raised; longer than a leader election."""
 
 POLL_S = 1.0
 _AGAIN_S = 0.5
@@ -39,12 +39,12 @@ _NOT_IN_HEADERS = {**dict.fromkeys(range(32)), ord('"'): "_", ord("\\"): "_"}
 
 
 def format_of(name: str) -> str:
-    """Return the format of a job, determined by its file name; HOCON, a superset of JSON, for an unknown extension."""
+    """Return the format of a job by its file extension; HOCON, a superset of JSON, for an unknown one."""
     return _FORMATS.get(PurePath(name).suffix.lower(), "hocon")
 
 
 def stable_job_id(*parts: str) -> str:
-    """Return a job ID that depends only on the parts: equal parts give equal IDs, different parts different ones."""
+    """Return a job ID that depends only on the given parts: equal parts have equal IDs."""
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(parts))[: _LONGEST_ID - 17].strip("-.")
     return f"{readable}-{digest}" if readable else digest
@@ -65,10 +65,10 @@ class Submission:
     """Values for ``${…}`` in the text; may contain secrets."""
 
     name: str = ""
-    """Name that replaces the name in the job's text, unless empty."""
+    """Name of the job; if empty, the name in the text is used."""
 
     file: str = field(default="", repr=False)
-    """Name of the job's file, for messages; empty if it has none."""
+    """File name for messages; empty if the job has no file."""
 
 
 def _texts(given: Iterable[str]) -> tuple[str, ...]:
@@ -77,11 +77,11 @@ def _texts(given: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class JobView:
-    """State of a job, as a node returned it."""
+    """State of a job, as returned by a node."""
 
     job_id: str
     state: str
-    """SeaTunnel's name of the state; empty if the cluster has no such job."""
+    """State with SeaTunnel's name; empty if the cluster has no such job."""
 
     name: str = ""
     error: str = ""
@@ -93,20 +93,20 @@ class JobView:
     rows_written: int | None = None
     rows_committed: int | None = None
     checkpoint: int | None = None
-    """Highest ID of a completed checkpoint of its pipelines; ``None`` if there is none or it is unknown."""
+    """Highest ID of a completed checkpoint of its pipelines, or ``None``."""
 
     created: str = ""
-    """Time of submission, ``yyyy-MM-dd HH:mm:ss`` in the node's time zone."""
+    """Time of submission as ``yyyy-MM-dd HH:mm:ss`` in the node's time zone."""
 
     finished: str = ""
-    """Time at which the job ended, in the same format; empty until then."""
+    """End of the job in the same format; empty until then."""
 
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
-    """Warnings about rows and files, raised while the job ran."""
+    """Warnings about rows and files while the job ran."""
 
     @classmethod
     def of(cls, block: Any) -> "JobView":
-        """Return the job in a response to ``/job-info``."""
+        """Return the job in a response of ``/job-info``."""
         job_id = stored.text(block, "jobId")
         if "jobStatus" not in block:
             return cls(job_id=job_id, state="")
@@ -135,7 +135,7 @@ class JobView:
 
     @property
     def duration_s(self) -> int | None:
-        """Time from submission to end, in seconds; ``None`` before the end, or if a time cannot be parsed."""
+        """Seconds from submission to the end; ``None`` before the end, or if a time cannot be parsed."""
         try:
             return int((_moment(self.finished) - _moment(self.created)).total_seconds())
         except ValueError:
@@ -158,14 +158,14 @@ class JobView:
         return {name: value for name, value in named.items() if value not in (None, "")}
 
     def line(self) -> str:
-        """Return the state on one line, with the reason for waiting or the row counts."""
+        """Describe the state in one line, with the reason for waiting or the row counts."""
         counts = ((self.rows_read, "read"), (self.rows_written, "written"), (self.rows_committed, "committed"))
         known = ((count, done) for count, done in counts if count is not None)
         rows = ", ".join(f"{count} row{'' if count == 1 else 's'} {done}" for count, done in known)
         return ": ".join(filter(None, (self.state, self.waits_for or rows)))
 
     def failure(self) -> str:
-        """Return the reason why an ended job did not finish; empty if it finished."""
+        """Return why an ended job did not finish; empty if it finished."""
         how = {
             "FINISHED": "",
             "FAILED": f"failed: {self.error or 'no reason is available; see the log of the job'}",
@@ -175,12 +175,12 @@ class JobView:
         return f"the job {self.job_id} {how}" if how else ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the view as a JSON value, which ``JobView(**value)`` restores."""
+        """Return the JSON value from which ``JobView(**value)`` restores this view."""
         return asdict(self)
 
 
 def warnings_of_job(block: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the warnings in a response to ``/job-info``, prefixed with the pipeline if the job has several."""
+    """Return the warnings in a response of ``/job-info``, prefixed with the pipeline if the job has several."""
     pipelines = [each for each in block.get("pipelines") or () if isinstance(each, Mapping)]
     several = len(pipelines) > 1
     return tuple(
@@ -202,10 +202,10 @@ def _moment(text: str) -> datetime:
 
 
 class Taken(enum.Enum):
-    """Result of ``take``: the action that it performed."""
+    """Action that ``take`` performed."""
 
     SUBMITTED = "is submitted"
-    """The cluster had no such job."""
+    """The cluster had no job with this ID."""
 
     FOLLOWED = "already exists and is followed"
     RESTORED = "ended before it was complete, and resumes from its last checkpoint"
@@ -213,7 +213,7 @@ class Taken(enum.Enum):
 
 
 class ClusterJobs:
-    """The jobs of a cluster. Requests are retried for ``patience_s`` while it does not respond or has no leader."""
+    """Jobs of a cluster. Requests are retried for ``patience_s`` if it does not respond or has no leader."""
 
     def __init__(
         self, client: NodeClient, *, patience_s: float = PATIENCE_S, sleep: Callable[[float], None] = time.sleep
@@ -238,15 +238,13 @@ class ClusterJobs:
             raise PlatformError(f"the response about the job {job_id} is not from a node: {error}") from error
 
     def take(self, submission: Submission) -> Taken:
-        """Ensure that a job runs or has finished; it may have been submitted before under the same ID.
+        """Ensure that a job runs or has finished. It may already have been submitted with the same ID.
 
-        A running job is left alone, if it is the same job. A failed or stopped one is submitted again and resumes from
-        its last checkpoint. While a job is stopping, wait for it and then resume it. The result is durable when this
-        returns.
+        The same job is left alone if it is running. If it failed or was stopped, it is submitted again and resumes from
+        its last checkpoint; if it is stopping, the method first waits. The result is durable when this returns.
 
         Raises:
-            UsageError: The cluster rejects the job, for example because another one with its id is active; the message
-                states why.
+            UsageError: The cluster rejects the job, for example because another job with its ID is active.
             PlatformError: The cluster has not responded for ``patience_s``.
         """
         refused: UsageError | None = None
@@ -267,7 +265,7 @@ class ClusterJobs:
         raise refused or UsageError(f"the job {submission.job_id} ends each time it is submitted")
 
     def _settled(self, job_id: str) -> JobView:
-        """Return the state of a job; wait while it is stopping."""
+        """Return the state of a job; wait until it has stopped if it is stopping."""
         while (found := self._patiently(lambda: self.view(job_id))).state in _STOPPING:
             self._sleep(_AGAIN_S)
         return found
@@ -291,7 +289,7 @@ class ClusterJobs:
         self.warnings = tuple(map(str, found)) if isinstance(found, list) else ()
 
     def cancel(self, job_id: str) -> None:
-        """Request the cancellation of a job after a last checkpoint; no effect on a job that is not running.
+        """Request to stop a job after a last checkpoint; no effect if it is not running.
 
         Raises:
             UsageError: The cluster rejects the request.
@@ -311,7 +309,7 @@ class ClusterJobs:
 
 
 def _form(submission: Submission) -> tuple[bytes, str]:
-    """Return a submission as a form, and its content type. Variables in a query would be logged by proxies."""
+    """Return a submission as a form, and its content type. Proxies would log variables in a query string."""
     endings = {"json": ".json", "yaml": ".yaml", "sql": ".sql"}
     file = PurePath(submission.file or "job").name.translate(_NOT_IN_HEADERS)
     if format_of(file) != submission.format or not PurePath(file).suffix:
@@ -333,7 +331,7 @@ def _form(submission: Submission) -> tuple[bytes, str]:
 
 
 class Following:
-    """Polling of a job until its end, which tolerates failures of nodes.
+    """Polls a job until it ends, and tolerates failures of nodes.
 
     If only row counts change, ``news`` returns a line every ``news_s`` seconds.
     """
@@ -349,7 +347,7 @@ class Following:
         """State of the job in the last response of the cluster."""
 
     def look(self) -> JobView:
-        """Return the current state of the job, or the last known one while the cluster does not respond.
+        """Return the current state of the job; while the cluster does not respond, the last known one.
 
         Raises:
             UsageError: The job no longer exists in the cluster, or the cluster rejects the request.
@@ -369,7 +367,7 @@ class Following:
         return self.view
 
     def news(self) -> str:
-        """Return a line with the state if it has changed or the line is due, else an empty string."""
+        """Return a line with the state if it has changed or the next line is due, else ``""``."""
         line, now = self.view.line(), time.monotonic()
         state_is_told = bool(self._told) and self._told.partition(":")[0] == self.view.state
         if not self.view.state or line == self._told or (state_is_told and now - self._told_at < self._news_s):

@@ -1,4 +1,4 @@
-"""Connection to the first responding address of several, as in RFC 8305 ("happy eyeballs")."""
+"""Connections to the first responding of several addresses, as in RFC 8305 ("happy eyeballs")."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from attrs import frozen
 
 NEXT_S = 0.2
-"""Delay before the next address is tried in parallel, in seconds."""
+"""Seconds before the next address is tried in parallel."""
 
 _UNDER_WAY = (0, errno.EINPROGRESS, errno.EWOULDBLOCK)
 
@@ -25,10 +25,10 @@ class _Door:
 def knock(
     members: Sequence[str], connect_s: float, failures: list[tuple[str, Exception]]
 ) -> Generator[tuple[str, socket.socket], None, None]:
-    """Yield connected sockets with their members (``host:port``) in the order of connection; the caller closes them.
+    """Yield members (``host:port``) with connected sockets, in the order of connection. The caller closes the sockets.
 
-    Members are tried in order; the next one is tried after a refusal, or after ``NEXT_S`` of silence. ``failures``
-    receives each member that could not be reached, with the reason.
+    Members are tried in order; the next one is tried after a failure, or after ``NEXT_S`` without a response. Members
+    that could not be reached are added to ``failures`` with the reason.
     """
     waiting = deque(members)
     next_at = 0.0
@@ -57,7 +57,7 @@ def knock(
 
 
 def _begin(doors: selectors.BaseSelector, member: str, until: float, failures: list[tuple[str, Exception]]) -> bool:
-    """Start connecting to all addresses of a member; return True if it has one."""
+    """Start connecting to all addresses of a member; return True if the member has an address."""
     host, _, port = member.rpartition(":")
     began = False
     try:

@@ -1,4 +1,4 @@
-"""HTTP client that tries the nodes of a cluster until one responds, with any kind of authentication."""
+"""HTTP client that tries the nodes of a cluster until one responds. Subclasses add authentication."""
 
 import contextlib
 import errno
@@ -19,30 +19,30 @@ from seatunnel_core.control.knocking import knock
 from seatunnel_core.errors import PlatformError, StoredValueError, UsageError
 
 READ_S = 5.0
-"""Time limit for the response to a read-only request, in seconds; then the request is sent to the next node."""
+"""Seconds to wait for the response to a read-only request before it is sent to the next node."""
 
 
 LIVING_S = 2.5
-"""Time limit for a node's response to the test request before a request with effects is sent to it, in seconds."""
+"""Seconds to wait for the response to a test request, which precedes a request with side effects."""
 
 _LIVING = "/internal/v1/members"
-"""Path of the test request. Each node responds to it directly, on any port; any status is accepted."""
+"""Path of the test request. Every node serves it on any port; any status is accepted."""
 
 
 class NoLeaderError(PlatformError):
-    """Nodes of the cluster respond, but the cluster has no leader."""
+    """The nodes respond, but the cluster has no leader."""
 
 
 @frozen
 class Answer:
-    """The response of a node."""
+    """Response of a node."""
 
     status: int
     body: bytes
     content_type: str
 
     def json(self) -> Any:
-        """Return the JSON value of the response; raise ``PlatformError`` if it was not sent by a node."""
+        """Return the JSON value of the response; raise ``PlatformError`` if a different server sent it."""
         try:
             return stored.parse(self.body)
         except StoredValueError as error:
@@ -57,7 +57,7 @@ class Answer:
 
 
 class NodeClient(ABC):
-    """Client that tries the nodes of a cluster until one responds, in parallel, so that dead ones cause no delay."""
+    """Client that connects to the nodes of a cluster in parallel, so that dead nodes cause no delay."""
 
     def __init__(self, members: Sequence[str], called: str, *, connect_s: float, answer_s: float) -> None:
         self._members = tuple(members)
@@ -69,22 +69,22 @@ class NodeClient(ABC):
         self._answer_s = answer_s
 
     def ask(self, method: str, target: str, body: Any = None) -> Any:
-        """Send a request, and return the JSON value of the first node's response.
+        """Send a request and return the JSON value of the response.
 
         Raises:
             UsageError: The request is rejected; the message states why.
-            NoLeaderError: Nodes respond, but the cluster has no leader.
-            PlatformError: No node responds, or the response does not come from a node.
+            NoLeaderError: The nodes respond, but the cluster has no leader.
+            PlatformError: No node responds, or a different server responds.
         """
         encoded = b"" if body is None else json.dumps(body).encode()
         return self.accepted(self.exchange(method, target, encoded, "application/json"))
 
     def accepted(self, answer: Answer) -> Any:
-        """Return the JSON value of a successful response, or raise the error of another one (see ``ask``)."""
+        """Return the JSON value of a successful response; otherwise raise the errors of ``ask``."""
         return accepted(answer, self._called)
 
     def exchange(self, method: str, target: str, body: bytes, content_type: str) -> Answer:
-        """Return the first response with any status, if possible not 503 (no leader), or raise ``PlatformError``."""
+        """Return the first response, preferably without status 503 (no leader); raise ``PlatformError`` without one."""
         if method != "GET" and len(self._members) > 1 and not self._answered:
             self._find_living()
         last: Answer | None = None
@@ -108,18 +108,18 @@ class NodeClient(ABC):
         raise self._unreachable(failures) from (failures[-1][1] if failures else None)
 
     def _limits(self, method: str) -> tuple[float, ...]:
-        """Return the time limit of a node's response in each round over all nodes, in seconds.
+        """Return the seconds to wait for a node's response in each round over all nodes.
 
-        A hanging node accepts connections but does not respond. So a read-only request is soon sent to the next node.
-        If all nodes are slow, each of them has the full time in a second round.
+        A hanging node accepts connections but does not respond, so a read-only request is soon sent to the next node.
+        In a second round, slow nodes have the full time.
         """
         is_short = method == "GET" and len(self._members) > 1 and self._answer_s > READ_S
         return (READ_S, self._answer_s) if is_short else (self._answer_s,)
 
     def _find_living(self) -> None:
-        """Find a responsive node before sending a request with effects, which has no short time limit.
+        """Find a responsive node before a request with side effects, which has a long time limit.
 
-        Otherwise, a hanging node at the head of the list would delay the first request of a client.
+        Otherwise a hanging node that is first in the list would delay the first request of a client.
         """
         with contextlib.closing(knock(self._ordered(), min(self._connect_s, LIVING_S), [])) as open_doors:
             for member, connected in open_doors:
@@ -129,15 +129,15 @@ class NodeClient(ABC):
                     return
 
     def learn(self, members: Iterable[str]) -> None:
-        """Add members, which are tried if the known members do not respond."""
+        """Add members to try if the known members do not respond."""
         self._members = tuple(dict.fromkeys((*self._members, *filter(None, members))))
 
     def _ordered(self) -> tuple[str, ...]:
-        """Return the members, starting with the one that responded last."""
+        """Return the members, with the one that responded last first."""
         return tuple(dict.fromkeys((*filter(None, [self._answered]), *self._members)))
 
     def _unreachable(self, failures: Sequence[tuple[str, Exception]]) -> PlatformError:
-        """Return the error for a cluster without a responding member."""
+        """Return the error for a cluster with no responding member."""
         reasons = [
             f"{member}: {getattr(error, 'strerror', None) or error or type(error).__name__}"
             for member, error in failures
@@ -148,20 +148,20 @@ class NodeClient(ABC):
     def _exchanged(
         self, member: str, connected: socket.socket, answer_s: float, method: str, target: str, body: bytes, kind: str
     ) -> Answer:
-        """Send a request over a connected socket, return the member's response, and close the socket.
+        """Send a request over a connected socket, return the response, and close the socket.
 
         Raises:
-            OSError, http.client.HTTPException: There was no valid response within ``answer_s``.
+            OSError, http.client.HTTPException: No valid response arrived within ``answer_s``.
         """
 
 
 def accepted(answer: Answer, called: str) -> Any:
-    """Return the JSON value of a successful response; ``called`` is the name of the cluster in messages.
+    """Return the JSON value of a successful response; ``called`` is the name of the cluster for messages.
 
     Raises:
         UsageError: The request was rejected; the message states why.
         NoLeaderError: The cluster has no leader.
-        PlatformError: The response is not that of a node.
+        PlatformError: The response was not sent by a node.
     """
     if answer.status == 503:
         raise NoLeaderError(f"{called} has no leader now: {answer.message()}")
@@ -171,10 +171,10 @@ def accepted(answer: Answer, called: str) -> Any:
 
 
 class Connection(http.client.HTTPConnection):
-    """HTTP connection over an already connected socket, with a deadline for the whole exchange.
+    """HTTP connection over a connected socket, with a deadline for the whole exchange.
 
-    A socket timeout only limits single reads: a node that sends a byte from time to time would block the caller
-    forever.
+    A socket timeout is not sufficient: it limits single reads, so a node that sends a byte from time to time would
+    block the caller forever.
     """
 
     def __init__(self, member: str, connected: socket.socket, answer_s: float) -> None:
@@ -184,7 +184,7 @@ class Connection(http.client.HTTPConnection):
         self.use(connected, time.monotonic() + answer_s)
 
     def use(self, connected: socket.socket, until: float) -> None:
-        """Use a socket until a deadline, in monotonic seconds."""
+        """Use a socket until a deadline in monotonic seconds."""
         self._until = until
         self.sock = _TimedSocket(connected, until)
 
@@ -194,7 +194,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class _TimedSocket:
-    """Socket for ``http.client`` that limits each operation to the remaining time."""
+    """Socket for ``http.client`` that limits each operation to the time left."""
 
     def __init__(self, connected: socket.socket, until: float) -> None:
         self._connected = connected

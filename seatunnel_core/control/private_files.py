@@ -1,4 +1,4 @@
-"""Owner-only files and folders, regardless of the umask: logs, and the files of nodes."""
+"""Owner-only files and folders, independent of the umask, for logs and files of nodes."""
 
 import contextlib
 import os
@@ -13,10 +13,10 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def private_folder(folder: Path) -> None:
-    """Create a folder with mode 700, and missing parents with mode 755; do not change an existing folder.
+    """Create a folder with mode 700, and missing parents with mode 755. An existing folder is not changed.
 
     Raises:
-        OSError: The folder cannot be created, or its path contains a symbolic link owned by another user.
+        OSError: The folder cannot be created, or its path contains a symbolic link of another user.
     """
     require_own_links(str(folder))
     for above in reversed(folder.parents):
@@ -27,7 +27,7 @@ def private_folder(folder: Path) -> None:
 
 
 def open_private(path: Path, mode: str = "ab", **more: Any) -> Any:
-    """Open a file as ``open`` does; a new file is created with mode 600.
+    """Open a file like ``open``; a new file is created with mode 600.
 
     Raises:
         OSError: The file cannot be opened, belongs to another user, or its path contains another user's symbolic link.
@@ -36,7 +36,7 @@ def open_private(path: Path, mode: str = "ab", **more: Any) -> Any:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of a file that belongs to this user or root.
+    """Return the text of a file of this user or of root.
 
     Raises:
         OSError: The file cannot be read, belongs to another user, or its path contains another user's symbolic link.
@@ -47,7 +47,7 @@ def read_private(path: Path) -> str:
 
 
 def accessible_to_others(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths that the group or others may access."""
+    """Return the paths that the group or other users may access."""
     found = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -57,7 +57,7 @@ def accessible_to_others(paths: Iterable[Path]) -> list[Path]:
 
 
 def is_changeable_by_others(folder: Path) -> bool:
-    """Return True if users other than this one and root can replace the entries of a folder."""
+    """Return True if users other than this one and root can replace the content of a folder."""
     found = folder.stat()
     writes = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
     return bool(writes) or found.st_uid not in (0, os.geteuid())

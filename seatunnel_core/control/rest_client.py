@@ -18,28 +18,28 @@ DEFAULT_PORT, DEFAULT_TLS_PORT = 8080, 8443
 
 @frozen(kw_only=True)
 class RestAddress:
-    """Addresses and connection settings of a cluster's REST v2 API."""
+    """Nodes of a cluster and how to connect to their REST v2 API."""
 
     nodes: tuple[str, ...]
-    """Nodes as ``host:port``; if one does not respond, the others are tried."""
+    """Nodes as ``host:port``. If one does not respond, the next one is tried."""
 
     user: str = ""
     password: str = field(default="", repr=False)
     context_path: str = ""
-    """Prefix of all paths, as in ``http.context-path``: starts with "/", or is empty."""
+    """Prefix of all paths, as in ``http.context-path``; empty, or starts with ``/``."""
 
     https: bool = False
     ca_file: Path | None = None
-    """File of certificate authorities for the nodes' certificate; ``None`` for those trusted by this machine."""
+    """File with certificate authorities for the nodes; ``None`` for those that this machine trusts."""
 
     certificate: Path | None = None
-    """Certificate of this client with its key, for nodes that require one."""
+    """Client certificate with its key, for nodes that require one."""
 
     @classmethod
     def of(cls, nodes: str | Sequence[str], *, port: int | None = None, **more: Any) -> "RestAddress":
         """Parse the addresses of nodes: hosts, ``host:port`` or URLs, as a list or separated by commas.
 
-        ``port`` is for addresses without a port. ``more`` are other fields; a URL with ``https`` also sets ``https``.
+        ``port`` is the default port. ``more`` are other fields; a URL with ``https`` also sets ``https``.
         """
         words = nodes.split(",") if isinstance(nodes, str) else nodes
         own_port = DEFAULT_TLS_PORT if more.get("https") else DEFAULT_PORT
@@ -59,7 +59,7 @@ class RestAddress:
 
 
 def _node(word: str, port: int | None, own_port: int) -> tuple[str, str]:
-    """Return the scheme, empty if there is none, and ``host:port``."""
+    """Return the scheme (empty without one) and ``host:port``."""
     scheme, separator, rest = word.partition("://")
     port = port or (DEFAULT_TLS_PORT if separator and scheme == "https" else own_port)
     try:

@@ -1,4 +1,4 @@
-"""Job side of the control socket. Each request and each response is one line of JSON.
+"""Server side of the control socket of a job. A request and its response are one line of JSON each.
 
 ::
 
@@ -25,7 +25,7 @@ from seatunnel_core.errors import SeaTunnelError, StoredValueError
 
 LONGEST_REQUEST = 64 * 1024
 PATIENCE_S = 3
-"""Maximum time for a request to arrive, in seconds."""
+"""Maximum seconds until a request has arrived."""
 
 Verb = Callable[[Mapping[str, Any]], Any]
 """Request handler that returns a JSON value. A ``SeaTunnelError`` becomes the ``error`` of the response."""
@@ -34,7 +34,7 @@ logger = logging.getLogger("seatunnel.job")
 
 
 class ControlServer:
-    """Control server of one job, which listens from ``start`` to ``close``."""
+    """Control server of one job. It listens from ``start`` to ``close``."""
 
     def __init__(self, job_id: str, verbs: Mapping[str, Verb], environment: Mapping[str, str] = os.environ) -> None:
         self._job_id = job_id
@@ -45,7 +45,7 @@ class ControlServer:
         self._listener: threading.Thread | None = None
 
     def start(self) -> None:
-        """Listen for requests in a separate thread; if that fails, log a warning and let the job run."""
+        """Listen for requests in a separate thread. If this fails, log a warning, and the job continues."""
         try:
             path = socket_of(control_folder(self._environment), self._job_id, os.getpid())
             with contextlib.suppress(FileNotFoundError):
@@ -60,7 +60,7 @@ class ControlServer:
         self._listener.start()
 
     def close(self) -> None:
-        """Stop listening after all pending requests have been processed. Idempotent."""
+        """Stop listening once all pending requests are processed. Idempotent."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -77,7 +77,7 @@ class _Server(BoundedServer):
     address_family = socket.AF_UNIX
     daemon_threads = False
     block_on_close = True
-    """True, so that the process ends only after the client that requested the stop has received its response."""
+    """True, because the client that requested a stop must receive its response before the process ends."""
 
     def __init__(self, path: str, verbs: Mapping[str, Verb]) -> None:
         self.verbs = verbs
@@ -85,7 +85,7 @@ class _Server(BoundedServer):
         self._left, self._leaving = socket.socketpair()
 
     def listen(self) -> None:
-        """Handle requests until ``leave``. ``serve_forever`` would delay the end of every job by half a second."""
+        """Serve requests until ``leave``. ``serve_forever`` would delay the end of every job by half a second."""
         with selectors.DefaultSelector() as ready, self._left:
             ready.register(self, selectors.EVENT_READ)
             ready.register(self._left, selectors.EVENT_READ)
@@ -112,7 +112,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    """Return the response to a request, valid or not: ``{"answer": …}`` or ``{"error": MESSAGE}``."""
+    """Return the response to a request: ``{"answer": …}``, or ``{"error": MESSAGE}`` also for an invalid request."""
     try:
         request = stored.parse(line)
         verb = stored.text(request, "do")

@@ -1,10 +1,10 @@
-"""Signatures of requests between nodes and clients of a cluster, with their shared secret.
+"""Signatures of requests between nodes and clients of a cluster with their shared secret.
 
-The signature covers the receiver's *boot* id, which is random for each start, and a *nonce*, which consists of a random
-sender name and an increasing number. So a replayed request is rejected by the same process, because its number is not
-new, and by the next one, because of its boot id. No clocks are compared. Only the digest of the body is signed, also as
-a header, so that unauthenticated bodies are never received. A response is signed with the nonce of its request, so that
-it can be neither forged nor replayed.
+A signature covers the *boot* ID of the receiver, which is random for each start, and a *nonce*: a random sender name
+with an increasing number. A replayed request is rejected because its number is not new, and by a restarted process
+because of the boot ID. No clocks are compared. Only the digest of the body, which is also a header, is signed, so an
+unauthenticated body is never received. A response is signed with the nonce of its request, so that it cannot be forged
+or replayed.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ DIGEST, ANSWER = "x-seatunnel-digest", "x-seatunnel-answer"
 
 SECRET_FILE = "cluster.secret"
 OLD_SECRET_FILE = "cluster.secret.old"
-"""File with the previous secret. The state may still be encrypted with it; requests are never signed with it."""
+"""File with the previous secret, which may still decrypt the state but never signs requests."""
 
 LEAST_SECRET = 32
 """Minimum number of characters of a secret."""
@@ -41,11 +41,11 @@ class Secret:
     value: bytes
 
     def sign(self, *, boot: str, nonce: str, cluster: str, method: str, target: str, digest: str) -> str:
-        """Return the signature of a request as a hexadecimal string; ``digest`` is the digest of the body."""
+        """Return the hexadecimal signature of a request; ``digest`` is the digest of its body."""
         return self._signature("request", boot, nonce, cluster, method, target, digest)
 
     def sign_answer(self, *, nonce: str, status: int, body: bytes) -> str:
-        """Return the signature of the response to the request with this nonce, as a hexadecimal string."""
+        """Return the hexadecimal signature of the response to the request with this nonce."""
         return self._signature("answer", nonce, str(status), digest_of(body))
 
     def _signature(self, *parts: str) -> str:
@@ -53,15 +53,15 @@ class Secret:
 
 
 def digest_of(body: bytes) -> str:
-    """Return the digest of a body as a hexadecimal string."""
+    """Return the hexadecimal digest of a body."""
     return hashlib.sha256(body).hexdigest()
 
 
 def read_secret(path: Path) -> Secret | None:
-    """Return the secret in a file; ``None`` if the file does not exist.
+    """Return the secret in a file, or ``None`` if the file does not exist.
 
     Raises:
-        UsageError: Other users can read the file, another user placed it, or the secret is too short.
+        UsageError: Other users can read the file, another user created it, or the secret is too short.
     """
     try:
         found = path.stat()
@@ -94,7 +94,7 @@ def write_secret(path: Path) -> None:
 
 
 class Authenticator:
-    """Verifier of the signatures of requests to one process. Without a secret, all requests are accepted."""
+    """Verifier of signatures for one process. Without a secret, it accepts all requests."""
 
     def __init__(self, secret: Secret | None, cluster: str) -> None:
         self._secret = secret
@@ -106,7 +106,7 @@ class Authenticator:
     def refusal(self, headers: Mapping[str, str], method: str, target: str) -> str | None:
         """Return the reason for rejecting a request; ``None`` if it is accepted. Header names must be in lower case.
 
-        The body is not checked and need not be received yet; check it later with ``owns``.
+        The body need not be received yet. Check it later with ``owns``.
         """
         cluster = headers.get(CLUSTER)
         if cluster is not None and cluster != self._cluster:
@@ -131,11 +131,11 @@ class Authenticator:
         return self._repetition(nonce)
 
     def owns(self, headers: Mapping[str, str], body: bytes) -> bool:
-        """Return True if a body belongs to an accepted request."""
+        """Return True if the body belongs to an accepted request."""
         return self._secret is None or headers.get(DIGEST) == digest_of(body)
 
     def answered(self, headers: Mapping[str, str], status: int, body: bytes) -> dict[str, str]:
-        """Return the headers of a response: its signature, if there is a secret."""
+        """Return the headers of a response: its signature if there is a secret."""
         if self._secret is None:
             return {}
         nonce = headers.get(AUTHORIZATION, "").partition(" ")[0]

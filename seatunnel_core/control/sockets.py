@@ -1,4 +1,4 @@
-"""Sockets of running jobs: one for each process and job, in an owner-only folder."""
+"""Sockets of running jobs, one for each process and job, in an owner-only folder."""
 
 import hashlib
 import os
@@ -11,21 +11,20 @@ from seatunnel_core.errors import PlatformError
 from seatunnel_storage_api.links import require_own_links
 
 _LONGEST = 100
-"""Maximum length of a socket's path, in bytes. Linux allows 107, macOS 103."""
+"""Maximum length of a socket path in bytes. Linux allows 107, macOS 103."""
 
 _NAME_LENGTH = len("0123456789abcdef-4194304.sock")
 
 
 def control_folder(environment: Mapping[str, str]) -> Path:
-    """Return the user's folder for sockets, created if missing.
+    """Return the user's folder for sockets, and create it if it is missing.
 
-    Socket paths have a small maximum length. If the paths of the user's directories are too long, the folder is created
-    in the directory for temporary files, or in ``/tmp`` if that path is too long as well. Its owner and permissions are
-    always checked.
+    If the paths of the user's directories are too long for sockets, the folder is in the directory for temporary files,
+    or else in ``/tmp``. Its owner and permissions are always checked.
 
     Raises:
         PlatformError: The folder belongs to another user, others may access it, or its path contains a symbolic link
-            owned by another user.
+            of another user.
     """
     runtime, state = environment.get("XDG_RUNTIME_DIR", ""), environment.get("XDG_STATE_HOME", "")
     state = state if os.path.isabs(state) else os.path.join(environment.get("HOME") or str(Path.home()), ".local/state")
@@ -54,7 +53,7 @@ def socket_of(folder: Path, job_id: str, pid: int) -> Path:
 
 
 def sockets(folder: Path, job_id: str | None = None) -> tuple[Path, ...]:
-    """Return the existing sockets of one job or of all jobs; some may have been left by killed processes."""
+    """Return the existing sockets of one job or of all jobs, including those that killed processes have left."""
     return tuple(sorted(folder.glob(f"{'*' if job_id is None else _hashed(job_id)}-*.sock")))
 
 

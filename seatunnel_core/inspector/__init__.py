@@ -8,7 +8,7 @@
         for job in inspector.survey(storage):
             print(job.job_id, job.state.value, len(job.checkpoints), inspector.verify(storage, [job]).sound)
 
-It needs no Spark, no Arrow and no running job. Only ``copy_job`` and ``remove`` write.
+It requires no Spark, no Arrow and no running job. Only ``copy_job`` and ``remove`` write.
 """
 
 from seatunnel_core.errors import CopyError

@@ -1,7 +1,6 @@
-"""A storage in one portable file: a ZIP whose entries are the objects of a namespace, in their stored form.
+"""A storage in one portable file: a ZIP file with the objects of a namespace in their stored form.
 
-Any ZIP program can open it. It is written once and atomically: its content is collected in a temporary folder, which
-becomes the file when complete.
+Any ZIP program can open it. The file is created atomically from a temporary folder when it is complete.
 """
 
 import os
@@ -20,13 +19,13 @@ from seatunnel_storage_api.storage import CheckpointStorage
 ENDING = ".zip"
 
 KEEP_ALL = 999_999_999
-"""``max-retained`` of a copy's destination: it keeps all checkpoints until the engine itself stores some there."""
+"""``max-retained`` for the destination of a copy: keeps all checkpoints until the engine itself stores some there."""
 
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
 class ArchiveStorage(BlobStorage):
-    """An archive that is being written, until ``publish``, or that is read."""
+    """An archive that is being written (until ``publish``) or read."""
 
     def __init__(self, path: Path, *, unpacked: Path | None = None, packed: zipfile.ZipFile | None = None) -> None:
         super().__init__(backend="archive", namespace=f"{path}/", max_retained=KEEP_ALL)
@@ -37,7 +36,7 @@ class ArchiveStorage(BlobStorage):
 
     @classmethod
     def create(cls, path: Path) -> "ArchiveStorage":
-        """Return a new, empty archive, or raise ``UsageError``; ``publish`` creates its file."""
+        """Return a new, empty archive, or raise ``UsageError``. ``publish`` creates its file."""
         path = path.expanduser().absolute()
         if path.exists():
             raise UsageError(f"{path} exists already: choose another file; nothing is overwritten")
@@ -53,7 +52,7 @@ class ArchiveStorage(BlobStorage):
 
     @classmethod
     def read_from(cls, path: Path) -> "ArchiveStorage":
-        """Return a published archive, opened for reading; raise ``UsageError`` if the file is not an archive."""
+        """Open a published archive for reading; raise ``UsageError`` if the file is not an archive."""
         path = path.expanduser().absolute()
         try:
             packed = zipfile.ZipFile(path)
@@ -68,7 +67,7 @@ class ArchiveStorage(BlobStorage):
         return cls(path, packed=packed)
 
     def publish(self) -> None:
-        """Create the file, atomically and durably; raise ``UsageError`` if it has been created meanwhile."""
+        """Create the file atomically and durably; raise ``UsageError`` if it exists."""
         unpacked = self._writable()
         partial = unpacked / "archive.part"
         with open(partial, "xb") as file:
@@ -130,7 +129,7 @@ class ArchiveStorage(BlobStorage):
             (objects / key).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the archive; without ``publish``, no file remains."""
+        """Close the archive. Without ``publish``, no file remains."""
         if self._packed is not None:
             self._packed.close()
         if self._unpacked is not None:
@@ -146,7 +145,7 @@ class ArchiveStorage(BlobStorage):
 
 
 def publish(storage: CheckpointStorage) -> None:
-    """Complete a copy's destination: publish an archive; do nothing for other storages."""
+    """Complete the destination of a copy: publish an archive, and do nothing for other storages."""
     if isinstance(storage, ArchiveStorage):
         storage.publish()
 

@@ -1,4 +1,4 @@
-"""Content of a checkpoint by vertex, as text and as values."""
+"""Content of a checkpoint by vertex, as text and as JSON values."""
 
 import json
 import os
@@ -36,26 +36,26 @@ _LONGEST_TEXT = 120
 
 @frozen(kw_only=True)
 class Part:
-    """Part of a vertex's state: a unit in flight or a committable."""
+    """Part of a vertex state: a unit in flight or a committable."""
 
     words: str
     details: tuple[str, ...] = ()
-    """Further lines: the staged files of a committable, with their targets."""
+    """Further lines, such as the staged files of a committable with their targets."""
 
 
 @frozen(kw_only=True)
 class VertexContent:
-    """State of one vertex."""
+    """Content of the state of one vertex."""
 
     kind: str
-    """Kind of vertex: ``source``, ``task`` or ``sink``."""
+    """Kind of the vertex: ``source``, ``task`` or ``sink``."""
 
     name: str
     words: tuple[str, ...]
-    """Text for display, one sentence per line."""
+    """Description for users, one sentence per line."""
 
     facts: Mapping[str, Scalar]
-    """Values for programs, by name."""
+    """Values by name, for programs."""
 
     parts: Mapping[str, Part] = field(factory=dict)
     """Parts by name, such as ``unit 7`` or ``committable 0-100000-7``."""
@@ -79,7 +79,7 @@ class CheckpointContent:
 def content_of(
     storage: CheckpointStorage, job: JobSurvey, pipeline: PipelineSurvey, info: CheckpointInfo
 ) -> CheckpointContent:
-    """Read a checkpoint and its enumerations; return its content as a restore would use it.
+    """Read a checkpoint with its enumerations, and return its content as a restore would use it.
 
     Raises:
         CheckpointCorruptedError: The checkpoint is damaged.
@@ -114,7 +114,7 @@ def loaded(storage: CheckpointStorage, info: CheckpointInfo) -> PipelineState:
 
 
 def attachments_of(states: VertexStates) -> frozenset[str]:
-    """Return the digests of enumerations and source cursors that a state references."""
+    """Return the digests of the enumerations and source cursors that the states refer to."""
     enumerations = (source.attachment for source in states.sources.values() if source.attachment is not None)
     parts = (digest for source in states.sources.values() for digest in named_parts(source.memory))
     return frozenset((*enumerations, *parts))
@@ -157,7 +157,7 @@ def _next_split(storage: CheckpointStorage, job_id: str, attachment: str, cursor
 
 
 def split_text(split: Split) -> str:
-    """Return a split as a string, such as ``/data/a.csv, bytes 0 to 1,048,576``; unknown ones as truncated JSON."""
+    """Describe a split, for example as ``/data/a.csv, bytes 0 to 1,048,576``; an unknown one as truncated JSON."""
     body = split.body
     match body:
         case {"path": str(path), "start": int(start), "end": int(end)}:
@@ -244,7 +244,7 @@ def _staged(committable: Committable) -> str:
 
 
 def _files(committable: Committable, info: CheckpointInfo, folder: str | None) -> tuple[str, ...]:
-    """Return the staged files with their targets for a file sink's body, otherwise the body."""
+    """Return the staged files with their targets if a file sink staged the committable, otherwise its body."""
     files = committable.body.get("files")
     if not _names_files(files):
         return (_short(json.dumps(dict(committable.body), ensure_ascii=False)),)
@@ -271,7 +271,7 @@ def _names_files(files: object) -> bool:
 
 
 def _span(numbers: Sequence[int]) -> str:
-    """Return numbers as a string: ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps; a long list is truncated."""
+    """Format numbers as ``4``, ``4 to 9``, or ``4, 7, 9`` if there are gaps. A long list is truncated."""
     if len(numbers) > 1 and all(after == before + 1 for before, after in pairwise(numbers)):
         return f"{numbers[0]:,} to {numbers[-1]:,}"
     shown = ", ".join(f"{number:,}" for number in numbers[:5])

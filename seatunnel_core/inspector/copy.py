@@ -1,8 +1,8 @@
-"""Copying of jobs between storages, which preserves epochs, IDs and the bytes of all states.
+"""Copies of jobs in other storages, with the same epochs, IDs and bytes of all states.
 
-A copy contains everything that can be restored: live checkpoints, savepoints, their enumerations, and the newest
-manifest, which is written last. So a job exists at the destination only when it is complete. An interrupted copy can be
-repeated: existing objects are compared, not stored again.
+A copy contains everything that can be restored: live checkpoints, savepoints, their enumerations and the newest
+manifest, which is written last. So the job exists at the destination only if it is complete. An interrupted copy can be
+repeated: existing objects are compared and not stored again.
 """
 
 import time
@@ -27,10 +27,10 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef, PipelineS
 from seatunnel_storage_api.storage import CheckpointStorage
 
 RECENT_S = 600
-"""Maximum age of the newest object of a job that seems to run, in seconds: twice the default checkpoint interval."""
+"""Age of a job's newest object, in seconds, up to which the job seems to run: twice the default checkpoint interval."""
 
 Progress = Callable[[str], object]
-"""Function that is called with a short message for each copied object."""
+"""Function that receives a short message for each copied object."""
 
 
 @frozen(kw_only=True)
@@ -49,7 +49,7 @@ class Copied:
     """True if the destination already had the complete job with identical bytes."""
 
     left_behind: tuple[str, ...] = ()
-    """Damaged checkpoints, except the latest ones of pipelines, each with its problem."""
+    """Damaged checkpoints that were not copied, each with its problem. The latest of a pipeline is never among them."""
 
     warnings: tuple[str, ...] = ()
 
@@ -57,12 +57,12 @@ class Copied:
 def copy_job(
     source: CheckpointStorage, destination: CheckpointStorage, job_id: str, progress: Progress = lambda _: None
 ) -> Copied:
-    """Copy one job, verify everything that was written, and call ``progress`` with a message for each object.
+    """Copy one job and verify everything that was written; ``progress`` receives a message for each object.
 
     The destination must be opened with ``to_write``, so that its retention removes nothing.
 
     Raises:
-        UsageError: The source has no such job, or the destination has another or a newer job with this id.
+        UsageError: The source has no such job, or the destination has a different or newer job with this ID.
         CopyError: The manifest, the latest checkpoint of a pipeline or an enumeration is damaged or missing. The job
             does not exist at the destination then.
     """
@@ -76,7 +76,7 @@ def copy_job(
 
 
 def seems_to_run(job: JobSurvey, now: float | None = None) -> str:
-    """Return a warning if the job seems to be running, else ``""``."""
+    """Return a warning if the job seems to be running, otherwise ``""``."""
     if job.state is not JobState.OPEN or job.active_at is None:
         return ""
     age_s = (time.time() if now is None else now) - job.active_at
@@ -99,7 +99,7 @@ class _Copy:
     attachments: set[str] = field(factory=set)
     left_behind: list[str] = field(factory=list)
     claimed: dict[int, int] = field(factory=dict)
-    """Newest epoch at the destination, by pipeline."""
+    """Newest epoch that was claimed at the destination, by pipeline."""
 
     def run(self) -> Copied:
         was_there = self._is_there()
@@ -119,7 +119,7 @@ class _Copy:
         )
 
     def _is_there(self) -> bool:
-        """Return True if the destination has the job; raise an error if its objects there differ or are newer."""
+        """Return True if the destination has the job; raise an error if its objects there are different or newer."""
         job_id = self.job.job_id
         there = self.destination.get_manifest(job_id)
         here = self.source.get_manifest(job_id)
@@ -188,7 +188,7 @@ class _Copy:
             ) from error
 
     def _store(self, info: CheckpointInfo, state: PipelineState) -> None:
-        """Store a checkpoint after claiming its epoch, as the fence requires. Call this in the order of epochs."""
+        """Claim the epoch of a checkpoint and store the checkpoint. Must be called in the order of epochs."""
         known = self.destination.load(info)
         if known is None:
             self._claim(state.pipeline_id, state.epoch)

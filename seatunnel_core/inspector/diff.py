@@ -13,17 +13,17 @@ class Change:
     """Kind and name, such as ``sink flights_out``."""
 
     what: str
-    """Changed part: the name of a value, ``unit 7``, ``committable 0-100000-7``, or empty for the vertex itself."""
+    """Changed part: name of a value, ``unit 7``, ``committable 0-100000-7``, or empty for the vertex itself."""
 
     before: Scalar
-    """Earlier value; ``None`` if there was none."""
+    """Earlier value, or ``None``."""
 
     after: Scalar
-    """Later value; ``None`` if there is none."""
+    """Later value, or ``None``."""
 
     @property
     def words(self) -> str:
-        """The change for display, such as ``rows_committed: 4,000 -> 6,000 (+2,000)``."""
+        """Description for users, such as ``rows_committed: 4,000 -> 6,000 (+2,000)``."""
         if _is_number(self.before) and _is_number(self.after):
             assert isinstance(self.before, int)
             assert isinstance(self.after, int)
@@ -36,7 +36,7 @@ class Change:
 
 
 def changes(before: CheckpointContent, after: CheckpointContent) -> tuple[Change, ...]:
-    """Return every difference between the states of two checkpoints, by vertex; empty if they are equal."""
+    """Return all differences between the states in two checkpoints, by vertex."""
     old = {vertex.title: vertex for vertex in before.vertices}
     new = {vertex.title: vertex for vertex in after.vertices}
     found: list[Change] = []

@@ -1,11 +1,11 @@
 """Garbage collection of checkpoint storages.
 
-Objects are garbage if no restorable checkpoint needs them. All live checkpoints and savepoints are restorable. All of
-them are read; if one is unreadable, no object of its job is removed (protocol rule R9). Objects younger than
+Objects are garbage if no restorable checkpoint needs them. All live checkpoints and savepoints are restorable, and all
+are read: if one cannot be read, no object of its job is removed (protocol rule R9). Objects younger than
 ``older_than_s`` are kept, because a process may be using them.
 
-These are never removed: the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest
-marker of a pipeline, and foreign objects.
+Never removed are the newest epoch of a job that is not recorded as ended, savepoints, manifests, the newest marker of a
+pipeline, and foreign objects.
 """
 
 import errno
@@ -35,12 +35,12 @@ DAY_S = 86_400
 
 PROBE_PREFIX = "probe-"
 PROBE_ID = re.compile(PROBE_PREFIX + r"[0-9a-f]{32}")
-"""Pattern of the IDs of probe objects, with which nodes check that they share a storage; they are not job IDs."""
+"""Pattern of the IDs of probe objects, which nodes write to check that they share a storage. They are not jobs."""
 
 
 @frozen(kw_only=True)
 class Garbage:
-    """An object, file or folder that is not needed."""
+    """An unneeded object, file or folder."""
 
     what: str
     """Kind of garbage: ``void checkpoint``, ``old marker``, ``attachment``, ``staged file``, ``staging folder``,
@@ -51,23 +51,23 @@ class Garbage:
     path: str
     size_bytes: int
     age_s: float | None
-    """Seconds since the last write; ``None`` if unknown."""
+    """Seconds since the last write, or ``None``."""
 
     holding: Holding | None = field(default=None, repr=False)
     staged: StagedFile | None = field(default=None, repr=False)
-    """Staged file to remove, instead of ``holding``; both are ``None`` if the garbage is a whole job."""
+    """Staged file to remove instead of ``holding``. If both are ``None``, the garbage is a whole job."""
 
 
 @frozen(kw_only=True)
 class Findings:
-    """Garbage, and reasons why other objects were kept."""
+    """Garbage that was found, and reasons for keeping other objects."""
 
     garbage: tuple[Garbage, ...]
     spared: tuple[str, ...]
-    """Messages about objects that were not checked, or kept because something was unreadable."""
+    """Messages about objects that were not checked, or that were kept because something could not be read."""
 
     damaged: bool
-    """True if an object was kept because of damage."""
+    """True if objects were kept because of damage."""
 
     @property
     def size_bytes(self) -> int:
@@ -77,7 +77,7 @@ class Findings:
 
 @frozen(kw_only=True)
 class Needs:
-    """Objects needed by the restorable checkpoints of one pipeline."""
+    """Objects that the restorable checkpoints of one pipeline need."""
 
     committables: frozenset[str]
     epochs: frozenset[int]
@@ -85,7 +85,7 @@ class Needs:
 
     attachments: frozenset[str]
     frozen: bool
-    """True if the latest state references the enumerations of all sources, so that no further ones will appear."""
+    """True if the latest state refers to the enumerations of all sources, so no others will be stored."""
 
 
 def find_garbage(
@@ -103,7 +103,7 @@ def find_garbage(
     Args:
         storage: The storage of the jobs.
         jobs: Surveys of all or some jobs.
-        whole: True if ``jobs`` contains all jobs, so that objects without a job are searched, too.
+        whole: True if ``jobs`` contains all jobs, to search objects without a job, too.
         targets: Target folders of sinks, in addition to those in the manifests.
         older_than_s: Minimum age of garbage, in seconds; objects of unknown age are kept unless this is 0.
         ended_jobs: True if jobs that are recorded as ended are garbage.
@@ -238,9 +238,9 @@ class _Search:
         return file.committable not in need.committables
 
     def _was_deleted(self, job_id: str) -> bool:
-        """Return True if the job belonged to this storage and was deleted: only its markers remain.
+        """Return True if the job was deleted from this storage, so that only its markers remain.
 
-        Checked after listing its files, so a job that has started meanwhile has a manifest.
+        Call it after listing the job's files: a job that has started meanwhile then has a manifest.
         """
         if job_id not in self._deleted:
             self._deleted[job_id] = _was_deleted(self.storage, job_id)
@@ -265,14 +265,14 @@ class _Search:
     def _add(
         self, what: str, found: JobSurvey | Holding | StagedFile, *, path: str, at: float | None, **more: Any
     ) -> None:
-        """Add garbage with the time of its last write, in seconds since 1970."""
+        """Record garbage; ``at`` is the time of its last write in seconds since 1970."""
         age_s = None if at is None else self.now - at
         values = {"pipeline": None, **more, "size_bytes": found.size_bytes, "age_s": age_s}
         self.garbage.append(Garbage(what=what, job_id=found.job_id, path=path, **values))
 
 
 def _is_probe(job: JobSurvey) -> bool:
-    """Return True if this is not a job but probe objects, which nodes write to check that they share a storage."""
+    """Return True if the job consists of probe objects, which nodes write to check that they share a storage."""
     kinds = {holding.kind for holding in job.holdings}
     return PROBE_ID.fullmatch(job.job_id) is not None and kinds <= {HoldingKind.ATTACHMENT, HoldingKind.UNFINISHED}
 
@@ -283,7 +283,7 @@ def _prepared_in(states: Mapping[CheckpointRef, VertexStates]) -> frozenset[int]
 
 
 def _no_longer_needed(job: JobSurvey, holding: Holding, needs: Mapping[int, Needs]) -> str:
-    """Return the kind of garbage of a holding that no restorable checkpoint needs, otherwise ``""``."""
+    """Return the kind of garbage, or ``""`` if a restorable checkpoint needs the object."""
     pipeline = job.pipelines[holding.pipeline_id] if holding.pipeline_id is not None else None
     if holding.checkpoint is not None and pipeline is not None:
         return "void checkpoint" if not pipeline.needs(holding.checkpoint) else ""
@@ -321,7 +321,7 @@ def remove(storage: CheckpointStorage, garbage: Sequence[Garbage]) -> tuple[str,
 
 
 def _remove_staged(file: StagedFile) -> str:
-    """Remove a staged file, or an empty folder and its empty parents; return why it failed, or ``""``."""
+    """Remove a staged file, or an empty folder with its empty parents; return why this failed, or ``""``."""
     try:
         if not file.is_folder:
             os.unlink(file.path)

@@ -1,4 +1,4 @@
-"""Detection of a wrong folder without checkpoints, because its verification would report no damage."""
+"""Detection of wrong folders. A folder without checkpoints has no damage, so its verification would succeed."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _THEIR_NAMESPACE = "use the namespace in which the jobs store checkpoints, or th
 
 
 def misplaced(storage: CheckpointStorage) -> str | None:
-    """Return a message about the folder's contents if it has no checkpoints, else ``None``."""
+    """Return a message about the content of a folder without checkpoints; ``None`` if it has some."""
     holdings = inventory_of(storage).holdings()
     keys = [holding.key for holding in holdings if holding.kind is HoldingKind.FOREIGN]
     maps = next((found for found in map(_MAP.fullmatch, keys) if found), None)

@@ -1,4 +1,4 @@
-"""Results of the inspector as JSON values, for programs.
+"""Results of the inspector as JSON values.
 
 The keys are stable and documented in ``docs/guides/inspector.md``; new ones may be added. Times are seconds since 1970,
 sizes are bytes, checkpoints are ``EPOCH-ID``.

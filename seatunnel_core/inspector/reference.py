@@ -1,4 +1,4 @@
-"""Reference to a storage: an engine file, a folder, an archive, or a plugin."""
+"""Reference to a storage by an engine file, a folder, an archive or a plugin."""
 
 import stat
 from collections.abc import Mapping
@@ -21,25 +21,25 @@ class StorageReference:
     """Reference to a checkpoint storage, which need not exist."""
 
     storage: str | None = None
-    """Storage: ``FILE.yaml`` for an engine file, ``FILE.zip`` for an archive, a path with a ``/`` for a namespace of
-    local files, or the ``type`` of a plugin. ``None`` for the storage that a job would use: that of the default engine
-    file, or the built-in default."""
+    """``FILE.yaml`` for an engine file, ``FILE.zip`` for an archive, a path with ``/`` for a namespace of local files,
+    or the ``type`` of a plugin. ``None`` for the storage of the default engine file, or else the built-in default.
+    """
 
     engine_file: Path | None = None
-    """Engine file with any name, instead of ``storage``."""
+    """Engine file with any name, as an alternative to ``storage``."""
 
     properties: Mapping[str, str] = field(factory=dict, repr=False)
-    """Keys of ``plugin-config``, which extend and override the configured ones. May contain secrets."""
+    """Keys of ``plugin-config``, which override the configured ones. May contain secrets."""
 
     namespace: str | None = None
     """Namespace that overrides the configured one."""
 
     def open(self, *, to_write: bool = False, to_remove: bool = False) -> CheckpointStorage:
-        """Open the storage, which the caller closes; by default for reading only, without a test write.
+        """Open the storage, by default only for reading. The caller closes it.
 
         Args:
             to_write: True for the destination of a copy: a folder or archive may be new, and retention removes nothing.
-            to_remove: True if garbage will be removed.
+            to_remove: True to remove garbage.
 
         Raises:
             UsageError: The storage does not exist, or the reference is invalid.

@@ -1,4 +1,4 @@
-"""Files in the staging folders of file sinks, and the checkpoints that reference them (protocol rule R9)."""
+"""Files in the staging folders of file sinks, and the committables that refer to them (protocol rule R9)."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ class StagedFile:
     """A staged file of a sink, or a folder that contains only its marker file.
 
     Its path is below ``<target>/.seatunnel/<job>/<pipeline>/<epoch>/``, below ``<target>/.seatunnel/<job>/replacing/``,
-    or below the fence of a save mode of the epoch, which contains the files that the save mode removes.
+    or below the fence of a save mode in the epoch's folder, which contains files that the save mode removes.
     """
 
     path: str
@@ -37,11 +37,11 @@ class StagedFile:
     size_bytes: int
     modified_at: float
     committable: str | None = None
-    """Id of the committable that would reference it; ``None`` for a probe, a foreign file or a folder."""
+    """ID of the committable that may refer to the file; ``None`` for a probe, a foreign file or a folder."""
 
     is_folder: bool = False
     is_foreign: bool = False
-    """True if no sink creates files of this name."""
+    """True if no sink creates files with this name."""
 
     is_committed: bool = False
     """True if its rows are committed and will replace existing ones: the job needs it regardless of checkpoints."""
@@ -63,7 +63,7 @@ def targets_of(jobs: Iterable[JobSurvey]) -> tuple[str, ...]:
 
 
 def staged(target: str) -> Iterator[StagedFile]:
-    """Yield all staged files of all jobs below one target; a missing target has none."""
+    """Yield all staged files of all jobs in a target folder. A missing folder has none."""
     root = Path(target, STAGING)
     for job_folder in _folders(root):
         for pipeline_folder in _numbered(job_folder):
@@ -77,12 +77,12 @@ def staged(target: str) -> Iterator[StagedFile]:
 
 
 def _of(job_folder: Path, pipeline: str, epoch: str) -> Make:
-    """Return a constructor of the files of an epoch, which takes the remaining attributes."""
+    """Return a constructor for the files of an epoch, which takes the remaining attributes."""
     return partial(StagedFile, job_id=job_folder.name, pipeline=int(pipeline), epoch=int(epoch))
 
 
 def _replacing(job_folder: Path) -> Iterator[StagedFile]:
-    """Yield the files of a pending replacement, and replaced files that are not removed yet."""
+    """Yield the files of a pending replacement, and replaced files that were not removed yet."""
     folder = job_folder / REPLACING
     for each in _all_below(folder, _of(job_folder, "0", "0")):
         found = REPLACED.match(os.path.relpath(each.path, folder))

@@ -1,6 +1,6 @@
-"""Survey of the jobs of a storage, from one listing of its objects and the newest manifest of each job.
+"""Survey of the jobs in a storage, from one listing of its objects and the newest manifest of each job.
 
-Damage never makes a survey fail: it is reported, together with all other jobs.
+Damage does not make the survey fail; it is reported with all other jobs.
 """
 
 import enum
@@ -34,10 +34,10 @@ _OF_A_JOB = frozenset(
 """Kinds of objects that are removed when their job is deleted."""
 
 _CLUSTER = "cluster"
-"""Folder of a cluster's state, next to the folders of jobs."""
+"""Folder with the state of a cluster, next to the folders of jobs."""
 
 NOT_OURS = frozenset((HoldingKind.FOREIGN, HoldingKind.UNFINISHED))
-"""Kinds of objects that are not read. A folder with only such objects may be foreign."""
+"""Kinds of objects that are not read. A folder that contains only such objects may be foreign."""
 
 
 class JobState(enum.Enum):
@@ -47,16 +47,16 @@ class JobState(enum.Enum):
     """The job is not recorded as ended: it is running or can be resumed."""
 
     ENDED = "ended"
-    """The manifest contains the closing table: the job will not be restored again."""
+    """The manifest contains the final report: the job will not be restored again."""
 
     NO_MANIFEST = "no manifest"
-    """The job cannot be resumed: its deletion, or a copy to this storage, was interrupted."""
+    """The job cannot be resumed, because its deletion or a copy to this storage was interrupted."""
 
     DELETED = "deleted"
-    """Only markers remain, which fence off an engine that may still run the job."""
+    """Only epoch markers remain. They stop an engine that may still run the job."""
 
     UNREADABLE = "unreadable"
-    """The manifest is damaged or of a newer version, or this user cannot read the job's folder."""
+    """The manifest is damaged or has a newer version, or this user cannot read the job's folder."""
 
 
 @frozen(kw_only=True)
@@ -69,7 +69,7 @@ class PipelineSurvey:
     sources: tuple[str, ...] = ()
     sinks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    """Reasons why its listing is not reliable."""
+    """Reasons why the listing is not reliable."""
 
     _alive: frozenset[CheckpointRef] = field(init=False, repr=False, eq=False)
 
@@ -84,20 +84,20 @@ class PipelineSurvey:
 
     @property
     def live(self) -> tuple[CheckpointInfo, ...]:
-        """Live checkpoints, oldest first; the last one is the latest."""
+        """Live checkpoints, from the oldest to the latest."""
         return tuple(info for info in self.listing.checkpoints if self.is_live(info))
 
     @property
     def latest(self) -> CheckpointInfo | None:
-        """Checkpoint with the largest (epoch, id); ``None`` without checkpoints."""
+        """Checkpoint with the largest (epoch, ID), or ``None``."""
         return lineage.latest(self.listing.checkpoints)
 
     def is_live(self, info: CheckpointInfo) -> bool:
-        """Return True if a checkpoint of this pipeline is live."""
+        """Return True if the checkpoint is live."""
         return info.ref in self._alive
 
     def needs(self, info: CheckpointInfo) -> bool:
-        """Return True if a checkpoint may be restored, because it is live or a savepoint."""
+        """Return True if the checkpoint may be restored, because it is live or a savepoint."""
         return self.is_live(info) or info.checkpoint_type is CheckpointType.SAVEPOINT
 
     @property
@@ -106,7 +106,7 @@ class PipelineSurvey:
         return tuple(info for info in self.listing.checkpoints if self.needs(info))
 
     def find(self, ref: CheckpointRef) -> CheckpointInfo:
-        """Return the checkpoint of this epoch and id; raise ``UsageError`` if it does not exist."""
+        """Return the checkpoint with this epoch and ID; raise ``UsageError`` if it does not exist."""
         found = next((info for info in self.listing.checkpoints if info.ref == ref), None)
         if found is None:
             known = ", ".join(str(info.ref) for info in self.listing.checkpoints) or "none"
@@ -124,17 +124,17 @@ class JobSurvey:
     job_id: str
     state: JobState
     pipelines: Mapping[int, PipelineSurvey]
-    """Pipelines with a checkpoint or a marker, and those in the manifest."""
+    """Pipelines that have a checkpoint or a marker, or are in the manifest."""
 
     holdings: tuple[Holding, ...] = field(repr=False)
     manifest: Manifest | None = None
     manifest_version: int | None = None
     problems: tuple[str, ...] = ()
-    """Problems of the job itself, without its pipelines' problems."""
+    """Problems of the job, without those of its pipelines."""
 
     @property
     def name(self) -> str:
-        """Name of the job in its manifest; empty without one."""
+        """Name in the manifest; empty without a manifest."""
         return self.manifest.job_name if self.manifest is not None else ""
 
     @property
@@ -149,7 +149,7 @@ class JobSurvey:
 
     @property
     def active_at(self) -> float | None:
-        """Time of its newest checkpoint or marker, in seconds since 1970, by the storage's clock."""
+        """Time of the newest checkpoint or marker, in seconds since 1970, by the clock of the storage."""
         kinds = (HoldingKind.CHECKPOINT, HoldingKind.EPOCH)
         return max(
             (h.modified_at for h in self.holdings if h.kind in kinds and h.modified_at is not None), default=None
@@ -157,11 +157,11 @@ class JobSurvey:
 
     @property
     def ended(self) -> Mapping[str, Any] | None:
-        """Closing table in the manifest; ``None`` if the job is not recorded as ended."""
+        """Final report in the manifest; ``None`` if the job is not recorded as ended."""
         return self.manifest.ended if self.manifest is not None else None
 
     def is_published(self, info: CheckpointInfo) -> bool:
-        """Return True if the contents of a checkpoint are committed, because the job was recorded as ended after it."""
+        """Return True if the output of a checkpoint is published, because the job was recorded as ended after it."""
         manifest = self.manifest
         return manifest is not None and (manifest.ended is not None or info.epoch < manifest.settled_below)
 
@@ -184,7 +184,7 @@ class JobSurvey:
 
 
 def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSurvey, ...]:
-    """Return a survey of every job of a storage, sorted by id; ``deleted`` includes the remains of deleted jobs."""
+    """Return a survey of every job in a storage, sorted by ID; ``deleted`` includes the remains of deleted jobs."""
     by_job: dict[str, list[Holding]] = {}
     for holding in inventory_of(storage).holdings():
         if holding.job_id is not None and not holding.job_id.startswith(PREFIX):
@@ -196,7 +196,7 @@ def survey(storage: CheckpointStorage, *, deleted: bool = False) -> tuple[JobSur
 
 
 def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
-    """Return the survey of one job; raise ``UsageError``, which lists the existing jobs, if there is none."""
+    """Return the survey of one job; raise ``UsageError`` with the existing jobs if it does not exist."""
     held = list(inventory_of(storage).holdings(job_id))
     if _is_foreign(held):
         known = storage.list_jobs()
@@ -206,7 +206,7 @@ def survey_job(storage: CheckpointStorage, job_id: str) -> JobSurvey:
 
 
 def inventory_of(storage: CheckpointStorage) -> Inventory:
-    """Return the storage as an ``Inventory``, which lists its objects; raise ``UsageError`` if it cannot."""
+    """Return the storage as an ``Inventory``; raise ``UsageError`` if it cannot list its objects."""
     if not isinstance(storage, Inventory):
         raise UsageError(
             f"a storage of type {type(storage).__name__} cannot list its objects: its plugin has to "
@@ -216,7 +216,7 @@ def inventory_of(storage: CheckpointStorage) -> Inventory:
 
 
 def _is_foreign(held: list[Holding]) -> bool:
-    """Return True for a folder without objects of a job, such as ``cluster`` with a cluster's state."""
+    """Return True if a folder has no objects of a job, such as ``cluster`` with the state of a cluster."""
     return all(each.kind is HoldingKind.FOREIGN for each in held)
 
 
@@ -283,7 +283,7 @@ def _seated(seats: Mapping[str, Seat], kind: Kind, number: int) -> tuple[str, ..
 
 
 def _misnamed(storage: CheckpointStorage, holding: Holding) -> str:
-    """Return the storage's message about an object with an invalid name."""
+    """Return the message of the storage about an object with an invalid name."""
     try:
         inventory_of(storage).verify(holding)
     except (CheckpointCorruptedError, UnsupportedFormatError, StorageAccessError) as error:

@@ -1,4 +1,4 @@
-"""Verification of all bytes of a storage: damage, and checkpoints that can still be restored."""
+"""Verification of all bytes in a storage: finds damage, and the checkpoints that can still be restored."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,7 +23,7 @@ from seatunnel_storage_api.state import CheckpointInfo, CheckpointRef
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Progress = Callable[[Holding], object]
-"""Function that is called for each object after reading it."""
+"""Function that is called after each object was read."""
 
 _UNREADABLE = (CheckpointCorruptedError, UnsupportedFormatError, StateFormatError, StorageAccessError, InvalidIdError)
 
@@ -42,7 +42,7 @@ class Damage:
 
 @frozen(kw_only=True)
 class Verdict:
-    """Result for a pipeline, with the checkpoint from which it can be restored."""
+    """Result for one pipeline, with the newest checkpoint that can be restored."""
 
     job_id: str
     pipeline: int
@@ -67,7 +67,7 @@ class Verification:
     size_bytes: int
     damaged: tuple[Damage, ...]
     problems: tuple[str, ...]
-    """Problems that do not concern a single object: of a manifest, a listing or a missing enumeration."""
+    """Problems that do not concern a single object: those of manifests and listings, and missing enumerations."""
 
     verdicts: tuple[Verdict, ...]
     foreign: int
@@ -76,7 +76,7 @@ class Verification:
     unfinished: int
 
     passed_over: tuple[str, ...] = ()
-    """Locations of objects that were not read."""
+    """Paths of objects that were not read."""
 
     @property
     def sound(self) -> bool:
@@ -85,7 +85,7 @@ class Verification:
 
 
 def verify(storage: CheckpointStorage, jobs: Sequence[JobSurvey], progress: Progress = lambda _: None) -> Verification:
-    """Read and check all objects of the surveys; objects removed meanwhile do not count as damage."""
+    """Read and check all objects of the surveyed jobs. Objects that were removed meanwhile are not damage."""
     reading = _Reading(storage, progress)
     verdicts = []
     for job in jobs:
