@@ -1,1 +1,1 @@
-"""Graph of a job, and its stored state except checkpoints: manifest, pipelines, sink bindings, savepoints."""
+"""Graph of a job, and its stored data apart from checkpoints: manifest, pipelines, sink bindings and savepoints."""

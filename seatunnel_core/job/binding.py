@@ -1,7 +1,7 @@
 """Sink options that determine the target of committables, stored in the manifest.
 
-A process with different options must not publish them (protocol rules R7 and R8), nor search for published output under
-the current names (R10).
+A process with different options must not publish the committables (protocol rules R7 and R8), and must search for
+published output with the earlier options (R10).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,35 +11,35 @@ from attrs import evolve, frozen
 from seatunnel_core.stored_fields import Stored, added, required
 
 Terms = Mapping[str, str]
-"""Options with displayable values; without an entry, an option has its default."""
+"""Options with values for display. A missing option has its default."""
 
 
 @frozen(kw_only=True)
 class Binding(Stored):
-    """Options of a sink, valid from an epoch on."""
+    """Options of a sink that are valid from an epoch on."""
 
     terms: Terms = required(path=True)
-    """Options that define the target and meaning of the committables."""
+    """Options that define the target and the meaning of committables."""
 
     tracks: Terms = added(factory=dict, omitted=True, path=True)
-    """Further options by which the sink finds its published output."""
+    """Further options that identify published output."""
 
     place: str = added("", omitted=True, path=True)
-    """Target of its save mode: ``SaveMode.target``."""
+    """Target of the save mode: ``SaveMode.target``."""
 
     since: int = 0
-    """First epoch of the process with these options."""
+    """First epoch of the first process with these options."""
 
 
 def followed(bindings: Sequence[Binding], by: Binding) -> tuple[Binding, ...]:
-    """Append the binding of a process that starts now, unless its options equal the last ones."""
+    """Append the binding of a process that starts now, unless it equals the last one."""
     if bindings and evolve(by, since=bindings[-1].since) == bindings[-1]:
         return tuple(bindings)
     return (*bindings, by)
 
 
 def in_epoch(bindings: Sequence[Binding], epoch: int) -> Binding | None:
-    """Return the binding of an epoch; ``None`` if it was not recorded, as in older versions."""
+    """Return the binding in an epoch; ``None`` if an older version did not record it."""
     return next((each for each in reversed(bindings) if each.since <= epoch), None)
 
 
@@ -50,7 +50,7 @@ def from_epoch(bindings: Sequence[Binding], epoch: int) -> Iterator[Binding]:
 
 
 def differences(then: Terms, now: Terms) -> list[str]:
-    """Return a phrase for each option that differs, such as ``path was '/a' and is '/b'``."""
+    """Return a phrase for each different option, such as ``path was '/a' and is '/b'``."""
     keys = [*then, *(key for key in now if key not in then)]
     return [
         f"{key} was {_shown(then.get(key))} and is {_shown(now.get(key))}"

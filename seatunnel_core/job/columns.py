@@ -1,6 +1,6 @@
 """Options that define the columns of a source, stored in the manifest.
 
-Columns are frozen when the source is first read, so later changes of these options are rejected.
+The columns are fixed when the source is first read, so later changes of these options are rejected.
 """
 
 import json
@@ -12,11 +12,11 @@ from seatunnel_core.config.option import SCHEMA, Options
 _BESIDE_SCHEMAS = ("read_columns", "file_format_type")
 
 Columns = Mapping[str, str]
-"""Options with their values as JSON, in the order of the job file."""
+"""Options with their JSON values, in the order of the job file."""
 
 
 def column_options(options: Options) -> Columns:
-    """Return the options on which the columns of a source depend, if they are set."""
+    """Return the options that determine the columns of a source and are set."""
     deciding = [
         option
         for option in options.declared

@@ -12,11 +12,11 @@ from seatunnel_core.job.node import Node
 
 @frozen(kw_only=True)
 class Vertex:
-    """Node of the job with its final name and its inputs."""
+    """Node of a job with its unique name and its inputs."""
 
     node: Node
     name: str
-    """Unique name in the job; it changes only if names in the job file change."""
+    """Unique name in the job. It changes only if names in the job file change."""
 
     inputs: tuple[int, ...]
     """Indexes of the distinct input vertices."""
@@ -32,7 +32,7 @@ class Graph:
 def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = True) -> Graph:
     """Connect the nodes, and report duplicate names, dangling inputs, unused nodes and cycles to ``problems``.
 
-    Without ``complete``, only some nodes of the job are given, and unused ones are not reported.
+    If ``complete`` is False, only some nodes of the job are given, and unused ones are not reported.
     """
     outputs = _outputs(nodes, problems)
     inputs = [_inputs(index, nodes, outputs, problems) for index in range(len(nodes))]
@@ -45,9 +45,9 @@ def build_graph(nodes: Sequence[Node], problems: Problems, *, complete: bool = T
 
 
 def right_part(graph: Graph, is_right: Sequence[bool]) -> Graph:
-    """Return the graph of the valid vertices that have only valid inputs, in topological order.
+    """Return the graph of the valid vertices with only valid inputs, in topological order.
 
-    ``is_right`` contains, for each vertex, whether it is valid by itself. ``graph`` may have dangling inputs, duplicate
+    ``is_right`` states for each vertex whether it is valid by itself. ``graph`` may have dangling inputs, duplicate
     names and cycles.
     """
     names = Counter(vertex.name for vertex in graph.vertices)
@@ -119,19 +119,19 @@ def _inputs(index: int, nodes: Sequence[Node], outputs: dict[str, int], problems
 
 
 def _is_small(nodes: Sequence[Node]) -> bool:
-    """Return True for a job of one source and one sink, in which a wrong name cannot refer to another node."""
+    """Return True for a job with one source and one sink, where a wrong name cannot refer to another node."""
     kinds = [node.kind for node in nodes]
     return kinds.count(Kind.SOURCE) == 1 and kinds.count(Kind.SINK) == 1
 
 
 def _before(index: int, nodes: Sequence[Node]) -> tuple[int, ...]:
-    """Return the last preceding node with output."""
+    """Return the closest preceding node that has output."""
     before = (each for each in range(index - 1, -1, -1) if nodes[each].kind is not Kind.SINK)
     return tuple(each for each, _ in zip(before, range(1), strict=False))
 
 
 def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
-    """Return the names of all nodes. If possible, a generated name does not depend on other nodes."""
+    """Return the names of all nodes. Generated names depend on other nodes only if necessary."""
     names: list[str] = []
     taken: dict[str, Node] = {}
     given = {node.given_name or node.output for node in nodes}
@@ -152,7 +152,7 @@ def _names(nodes: Sequence[Node], problems: Problems) -> list[str]:
 
 
 def _made(node: Node, counts: dict[str, int], given: Container[str | None], taken: Container[str]) -> str:
-    """Return a generated name: ``LocalFile-sink-orders`` after the input, or ``LocalFile-source-1`` without inputs."""
+    """Return a generated name: ``LocalFile-sink-orders`` with the input, or ``LocalFile-source-1`` without one."""
     base = f"{node.identifier}-{node.kind.value}"
     name = f"{base}-{'+'.join(node.inputs)}" if node.inputs else f"{base}-1"
     if node.inputs:
@@ -179,9 +179,9 @@ def _refuse_unused(
 def _refuse_circles(
     nodes: Sequence[Node], names: Sequence[str], inputs: Sequence[tuple[int, ...]], problems: Problems
 ) -> None:
-    """Report the cycles, which remain after nodes without open inputs are removed repeatedly.
+    """Report cycles: the nodes that remain when nodes without open inputs are removed repeatedly.
 
-    A duplicate output name may refer to the other node, and is not counted as a cycle.
+    With duplicate output names, an input may refer to the other node, so that this is not reported as a cycle.
     """
     times = Counter(node.output for node in nodes)
     doubled = {name for name in times if name is not None and times[name] > 1}
@@ -207,7 +207,7 @@ def _refuse_circles(
 
 
 def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int, Sequence[int]]) -> None:
-    """Remove nodes from ``waiting``, and then all nodes without remaining inputs."""
+    """Remove nodes from ``waiting``, and repeatedly all nodes that have no inputs left."""
     for each in gone:
         del waiting[each]
     while gone:
@@ -221,7 +221,7 @@ def _take_away(gone: list[int], waiting: dict[int, set[int]], below: Mapping[int
 
 
 def _circle(waiting: Mapping[int, set[int]]) -> Iterator[int]:
-    """Return a cycle among the remaining nodes, in downstream order; its last node equals the first."""
+    """Return a cycle among the remaining nodes in downstream order. The last node equals the first."""
     seen: list[int] = []
     at = min(waiting)
     while at not in seen:

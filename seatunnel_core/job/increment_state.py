@@ -1,4 +1,4 @@
-"""Named state of incremental reads: cursors of the sources, and the latest job. Stored like the manifest of a job."""
+"""Named state of incremental reads: cursors of the sources, and the latest job. Stored like a manifest."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from seatunnel_core.stored_fields import Stored, added
 from seatunnel_core.work.window import Cursor, Window
 
 PREFIX = ".state."
-"""Prefix of the IDs of states in the list of jobs."""
+"""Prefix of the IDs of such states in the list of jobs."""
 
 FORMAT = 1
 _LONGEST = 128 - len(PREFIX)
@@ -21,24 +21,24 @@ _LONGEST = 128 - len(PREFIX)
 
 @frozen(kw_only=True)
 class SourceState(Stored):
-    """Progress of one source."""
+    """Position up to which one source was read."""
 
     reads: Mapping[str, str] | None = added(None, omitted=True, path=True)
-    """Data to which the cursor belongs; ``None`` after ``seatunnel state set``: the next job then determines it."""
+    """Description of the data that the cursor belongs to; ``None`` if the user set it, until the next job."""
 
     cursor: Cursor | None = added(None, omitted=True)
 
 
 @frozen(kw_only=True)
 class IncrementState:
-    """Version of the record of a named state."""
+    """One version of the record of a named state."""
 
     name: str
     version: int = 0
     """Version of the record; 0 if nothing is stored."""
 
     sources: Mapping[str, SourceState] = field(factory=dict)
-    """Progress by source name, before the job ``job_id`` or, with ``is_done``, after it."""
+    """Cursors by source name: before the job ``job_id``, or after it if ``is_done``."""
 
     job_id: str | None = None
     """Latest job with this state name."""
@@ -50,7 +50,7 @@ class IncrementState:
         """Return the cursor of a source; ``None`` to read from the beginning.
 
         Raises:
-            UsageError: The cursor belongs to data that differs from ``reads``.
+            UsageError: The cursor belongs to data other than ``reads``.
         """
         same = [each.cursor for each in self.sources.values() if each.reads == reads]
         known = self.sources.get(source)
@@ -66,7 +66,7 @@ class IncrementState:
         )
 
     def after(self, windows: Mapping[str, Window]) -> "IncrementState":
-        """Return the state after the end of a job with these windows."""
+        """Return the state after a job with these windows."""
         read = {name: SourceState(reads=each.reads, cursor=each.end) for name, each in windows.items()}
         moved = [each.reads for each in windows.values()]
         kept = {name: each for name, each in self.sources.items() if each.reads not in moved}
@@ -82,7 +82,7 @@ class IncrementState:
 
     @classmethod
     def from_bytes(cls, encoded: bytes, version: int) -> "IncrementState":
-        """Return the state that ``to_bytes`` wrote; raise ``JobError`` for other bytes and newer formats."""
+        """Decode a state; raise ``JobError`` if it is invalid or has a newer format."""
         try:
             content = stored.parse(encoded)
             if stored.number(content, "format") > FORMAT:
@@ -100,7 +100,7 @@ class IncrementState:
 
 
 def record_id(name: str) -> str:
-    """Return the ID of the record of a named state; raise ``UsageError`` if the name is too long."""
+    """Return the ID under which a named state is stored; raise ``UsageError`` if the name is too long."""
     written = re.sub(r"[^A-Za-z0-9-]", lambda found: "".join(f"_{byte:02x}" for byte in found[0].encode()), name)
     if not name or len(written) > _LONGEST:
         raise UsageError(f"state.name = {name[:40]!r} is empty or too long; set a shorter name")

@@ -1,7 +1,7 @@
 """Manifest of a job (protocol rule R7): the assignment of vertices to pipelines for the lifetime of the job.
 
-Numbers and ordinals are part of the names of checkpoints and staged files, so they are never reused: adding a table
-does not renumber the others, and a dropped table keeps its number.
+Pipeline numbers and ordinals are part of the names of checkpoints and staged files, so they are never reused: adding a
+table does not renumber the others, and a dropped table keeps its number.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -22,12 +22,12 @@ from seatunnel_core.stored_fields import Stored, added, required
 from seatunnel_core.work.window import Window
 
 FORMAT = 3
-"""Newest format. Formats 2 and 3 are written only for content that older versions would misinterpret."""
+"""Newest format. Formats 2 and 3 are only written for content that older versions would misinterpret."""
 
 
 @frozen
 class Seat(Stored):
-    """Assignment of a source or sink vertex."""
+    """Assignment of a source or sink to a pipeline."""
 
     pipeline: int = required(least=1)
     """Number of the pipeline, from 1."""
@@ -37,19 +37,19 @@ class Seat(Stored):
     """Index among the vertices of its kind in its pipeline, from 0."""
 
     targets: tuple[str, ...] = added((), omitted=True, path=True)
-    """Folders in which a sink has staged output, newest last; output of a dead job may remain in them."""
+    """Folders in which the sink has staged output, newest last. Output of a killed job may remain there."""
 
     dropped: bool = added(False, omitted=True)
-    """True if the user removed the vertex from the job; it gets its assignment back if it is added again."""
+    """True if the user removed the vertex from the job. If it is added again, it keeps its assignment."""
 
     reads: str | None = added(None, omitted=True, path=True)
-    """Location that a source read when it was first planned; later options do not change its frozen enumeration."""
+    """Location that the source read when it was first planned; later options do not change its enumeration."""
 
     bindings: tuple[Binding, ...] = added((), omitted=True)
-    """Bindings of a sink's committables, newest last."""
+    """Options of the sink in each epoch, newest last."""
 
     columns: Columns | None = added(None, omitted=True)
-    """Column options of a source when it was first planned; ``None`` if unknown."""
+    """Column options of the source when it was first planned; ``None`` if unknown."""
 
     @classmethod
     def from_record(cls, block: Any) -> Self:
@@ -61,29 +61,28 @@ class Seat(Stored):
 
 @frozen(kw_only=True)
 class Manifest:
-    """Version of a job's manifest; the storage numbers the versions."""
+    """One version of a job's manifest. The storage numbers the versions."""
 
     job_name: str
     seats: Mapping[str, Seat] = field(factory=dict)
-    """Source and sink vertices that the job has ever had, by name."""
+    """All sources and sinks that the job has ever had, by name."""
 
     savepoints: tuple[JobSavepoint, ...] = ()
     """Savepoints with unique names, oldest first."""
 
     ended: Mapping[str, Any] | None = None
-    """Final report as JSON values, after all pipelines have finished."""
+    """Final report as JSON values; ``None`` until all pipelines have finished."""
 
     asked: Mapping[int, Asked] = field(factory=dict)
     moved_to: str | None = None
     """ID of the job that continues this one. If set, this job never starts again."""
 
     settled_below: int = 0
-    """Epoch below which all committables are published, because the job ended after them and removed its staging
-    folders."""
+    """Epoch below which all committables are published: the job had ended and removed its staging folders."""
 
     windows: Mapping[str, Window] = field(factory=dict, repr=False)
     state_name: str = ""
-    """Name of the state that stores the cursors after the windows; empty without windows."""
+    """Name of the state to store the cursors after the windows in; empty without windows."""
 
     _by_pipeline: Mapping[int, list[Seat]] = field(init=False, repr=False, eq=False)
 
@@ -95,7 +94,7 @@ class Manifest:
         return grouped
 
     def extended(self, pipelines: Sequence[PipelineShape]) -> "tuple[Manifest, tuple[int, ...]]":
-        """Assign the new vertices, and return the manifest and the number of each pipeline.
+        """Assign the new vertices to pipelines; return the manifest and the number of each pipeline.
 
         Raises:
             JobError: A vertex changed its kind, or pipelines of the stored job were split or merged.
@@ -125,7 +124,7 @@ class Manifest:
                 free[kind] += 1
 
     def _number(self, members: Sequence[Vertex], taken: Container[int]) -> int | None:
-        """Return the stored pipeline number of these vertices; ``None`` if all vertices are new."""
+        """Return the stored pipeline number of these vertices; ``None`` if all of them are new."""
         known: dict[int, str] = {}
         for vertex in members:
             seat = self.seats.get(vertex.name)
@@ -152,7 +151,7 @@ class Manifest:
         return next(iter(known), None)
 
     def dropped(self, pipelines: Sequence[PipelineShape]) -> tuple[str, ...]:
-        """Return the vertices that only the stored job has, sorted by name, except those dropped earlier."""
+        """Return the vertices that the job no longer has, sorted by name, except those dropped earlier."""
         present = {vertex.name for shape in pipelines for vertex in shape.vertices}
         return tuple(sorted(name for name, seat in self.seats.items() if name not in present and not seat.dropped))
 
@@ -162,7 +161,7 @@ class Manifest:
         return evolve(self, seats=seats)
 
     def placed(self, targets: Mapping[str, str]) -> "Manifest":
-        """Add the sinks' current staging folders, by vertex."""
+        """Return the manifest with the current staging folders of sinks."""
         seats = {
             name: evolve(self.seats[name], targets=(*(t for t in self.seats[name].targets if t != folder), folder))
             for name, folder in targets.items()
@@ -170,12 +169,12 @@ class Manifest:
         return evolve(self, seats={**self.seats, **seats})
 
     def reading(self, paths: Mapping[str, str]) -> "Manifest":
-        """Add the paths that sources read, by vertex; known paths are kept."""
+        """Return the manifest with the paths that sources read; existing entries are kept."""
         seats = {name: evolve(self.seats[name], reads=self.seats[name].reads or path) for name, path in paths.items()}
         return evolve(self, seats={**self.seats, **seats})
 
     def declaring(self, columns: Mapping[str, Columns]) -> "Manifest":
-        """Add the column options of sources, by vertex; known ones are kept."""
+        """Return the manifest with the column options of sources; existing entries are kept."""
         seats = {
             name: evolve(seat, columns=columns[name]) if name in columns and seat.columns is None else seat
             for name, seat in self.seats.items()
@@ -183,7 +182,7 @@ class Manifest:
         return evolve(self, seats=seats)
 
     def bound(self, bindings: Mapping[str, Binding], *, since: int) -> "Manifest":
-        """Add the bindings of sinks from the epoch ``since`` on, by vertex."""
+        """Return the manifest with the bindings of sinks from epoch ``since`` on."""
         seats = {
             name: evolve(self.seats[name], bindings=followed(self.seats[name].bindings, evolve(each, since=since)))
             for name, each in bindings.items()
@@ -192,11 +191,11 @@ class Manifest:
 
     @property
     def tracks(self) -> Mapping[str, tuple[Terms, ...]]:
-        """Return the ``tracks`` of each sink's bindings."""
+        """Return the ``tracks`` of all bindings, by sink."""
         return {name: tuple(each.tracks for each in seat.bindings) for name, seat in self.seats.items()}
 
     def savepoint(self, name: str, *, job_id: str) -> JobSavepoint:
-        """Return the savepoint with this name, or raise ``UsageError`` with the existing names."""
+        """Return the savepoint with this name; raise ``UsageError`` with the existing names if there is none."""
         for each in self.savepoints:
             if each.name == name:
                 return each
@@ -204,11 +203,11 @@ class Manifest:
         raise UsageError(f"the job {job_id} has no savepoint {name}; it has {known}")
 
     def with_savepoint(self, taken: JobSavepoint) -> "Manifest":
-        """Add a complete savepoint."""
+        """Return the manifest with a complete savepoint added."""
         return evolve(self, savepoints=(*self.savepoints, taken))
 
     def closed(self, table: Mapping[str, Any]) -> "Manifest":
-        """Add the final report, after all pipelines have finished."""
+        """Return the manifest with the final report."""
         return evolve(self, ended=dict(table))
 
     def to_bytes(self) -> bytes:
@@ -235,7 +234,7 @@ class Manifest:
 
     @classmethod
     def from_bytes(cls, encoded: bytes) -> "Manifest":
-        """Return the manifest that ``to_bytes`` wrote; raise ``JobError`` for other bytes and newer formats."""
+        """Decode a manifest; raise ``JobError`` if it is invalid or has a newer format."""
         try:
             content = stored.parse(encoded)
             format_version = stored.number(content, "format")

@@ -83,18 +83,18 @@ COMMON: dict[Kind, tuple[Option[Any], ...]] = {
     Kind.TRANSFORM: (INPUT, OUTPUT, NAME, FOLLOWS, ROW_ERRORS, TABLE_MATCH, TABLE_TRANSFORM, RULE_MATCH),
     Kind.SINK: (INPUT, NAME, FOLLOWS, BAD_ROWS, EXACTLY_ONCE, REPLICA),
 }
-"""Options of all plugins of a kind; connectors do not declare them."""
+"""Options of all plugins of a kind, which connectors do not declare."""
 
 
 @frozen(kw_only=True)
 class Node:
-    """Source, transform or sink in the graph of a job."""
+    """Source, transform or sink of a job."""
 
     kind: Kind
     identifier: str
     given_name: str | None = None
     output: str | None = None
     inputs: tuple[str, ...] = ()
-    """Names of the outputs that the node reads; if empty, it reads the output of the previous node."""
+    """Names of the outputs that the node reads. If empty, it reads the output of the previous node."""
 
     position: Position = field(eq=False)

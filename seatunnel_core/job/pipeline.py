@@ -1,4 +1,4 @@
-"""Pipelines: the connected components of a job's graph, scheduled and checkpointed independently."""
+"""Pipelines: connected components of a job's graph, which are scheduled and checkpointed independently."""
 
 from attrs import frozen
 
@@ -8,13 +8,13 @@ from seatunnel_core.job.graph import Graph, Vertex
 
 @frozen(kw_only=True)
 class PipelineShape:
-    """Connected component of the graph."""
+    """Connected component of a job's graph."""
 
     vertices: tuple[Vertex, ...]
-    """Vertices in the order of the job file, with transforms after their inputs."""
+    """Vertices in the order of the job file, with each transform after its inputs."""
 
     inputs: dict[str, tuple[str, ...]]
-    """Names of each vertex's inputs, by vertex name."""
+    """Names of the inputs, by vertex name."""
 
     def of(self, kind: Kind) -> tuple[Vertex, ...]:
         """Return the vertices of one kind, in the order of the graph."""
@@ -31,7 +31,7 @@ def connected(graph: Graph) -> tuple[PipelineShape, ...]:
 
 
 def _roots(graph: Graph) -> list[int]:
-    """Return a representative of each vertex's component."""
+    """Return a representative vertex of each vertex's component."""
     parent = list(range(len(graph.vertices)))
 
     def find(index: int) -> int:
@@ -53,7 +53,7 @@ def _shape(graph: Graph, part: list[int]) -> PipelineShape:
 
 
 def _ordered(graph: Graph, part: list[int]) -> list[int]:
-    """Return the vertices in the order of the job file, except that each follows its inputs."""
+    """Return the vertices in the order of the job file, moved after their inputs where necessary."""
     ordered: list[int] = []
     placed: set[int] = set()
     for start in part:

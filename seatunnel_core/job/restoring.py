@@ -1,4 +1,4 @@
-"""Request to restore a job, and the part of it that is kept in the manifest until it is executed."""
+"""Request to restore a job, and its part that is kept in the manifest until a process has executed it."""
 
 import re
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ _CHECKPOINT = re.compile(r"(?:(?P<pipeline>[0-9]{1,6}):)?(?:(?P<epoch>[0-9]{1,10
 
 @frozen(kw_only=True)
 class ChosenCheckpoint:
-    """Checkpoint that the user requests as ``[PIPELINE:][EPOCH-]ID``."""
+    """Checkpoint requested by the user as ``[PIPELINE:][EPOCH-]ID``."""
 
     written: str
     pipeline: int | None
-    """Pipeline number; ``None`` for the job's only one."""
+    """Pipeline number; ``None`` if the job has only one pipeline."""
 
     epoch: int | None
     """Epoch; ``None`` for the newest checkpoint with this ID."""
@@ -85,7 +85,7 @@ def _named(savepoint: str | SavepointName | None) -> SavepointName | None:
 
 @frozen
 class Restore:
-    """State from which a job is restored. By default each pipeline resumes from its latest checkpoint."""
+    """State from which a job is restored. By default, each pipeline resumes from its latest checkpoint."""
 
     job_id: str | None = None
     """ID of a stopped or killed job to resume; ``None`` with ``from_savepoint``, which starts a new job."""
@@ -95,25 +95,25 @@ class Restore:
     Other pipelines resume from their latest checkpoint."""
 
     savepoint: str | None = field(default=None, kw_only=True)
-    """Name of a savepoint of the job to restore."""
+    """Name of a savepoint of the job."""
 
     from_savepoint: SavepointName | None = field(default=None, kw_only=True, converter=_named)
-    """Savepoint of another job that a new job starts from: ``"JOB_ID/NAME"``."""
+    """Savepoint of another job from which a new job starts: ``"JOB_ID/NAME"``."""
 
     from_storage: str | None = field(default=None, kw_only=True)
-    """Storage of ``from_savepoint``: an engine file, a folder or an exported archive; ``None`` for the job's own."""
+    """Storage of ``from_savepoint``: an engine file, folder or exported archive; ``None`` for the job's own storage."""
 
     retract: bool = field(default=False, kw_only=True)
-    """Roll back the output that was published after the checkpoint or savepoint."""
+    """True to roll back the output that was published after the checkpoint or savepoint."""
 
     accept_duplicates: bool = field(default=False, kw_only=True)
-    """Keep the output that was published after the checkpoint or savepoint, and publish its rows a second time."""
+    """True to keep the output published after the checkpoint or savepoint, and publish its rows a second time."""
 
     allow_non_restored_state: bool = field(default=False, kw_only=True)
-    """Discard the state of sources and sinks that the job no longer has."""
+    """True to discard the state of sources and sinks that were removed from the job."""
 
     take_over: bool = field(default=False, kw_only=True)
-    """Resume the job even if another process on this machine runs it; that process then ends with an error."""
+    """True to resume the job even if another process on this machine runs it. That process ends with an error."""
 
     def __attrs_post_init__(self) -> None:
         if self.checkpoints and self.savepoint is not None:
@@ -139,7 +139,7 @@ class Restore:
 
     @property
     def goes_back(self) -> bool:
-        """True if a specific checkpoint or savepoint of the job is requested."""
+        """True if a checkpoint or savepoint of the job is specified."""
         return bool(self.checkpoints) or self.savepoint is not None
 
     @property
@@ -150,7 +150,7 @@ class Restore:
 
 @frozen(kw_only=True)
 class Asked:
-    """Requested rewind of a pipeline to a checkpoint.
+    """Request to restore a pipeline from a checkpoint.
 
     It is stored in the manifest, so that the next process executes it if this one is killed.
     """
@@ -158,7 +158,7 @@ class Asked:
     ref: CheckpointRef
     rewind: str
     since: int
-    """First epoch that may execute the rewind: it was executed if this epoch or a later one has a checkpoint."""
+    """First epoch that may execute the request. It was executed if this epoch or a later one has a checkpoint."""
 
     def record(self) -> dict[str, Any]:
         """Return the request as JSON values."""
@@ -166,7 +166,7 @@ class Asked:
 
     @classmethod
     def from_record(cls, record: Any) -> "Asked":
-        """Return the request in a record; raise ``StoredValueError`` if it is not a valid one."""
+        """Decode a request; raise ``StoredValueError`` if it is invalid."""
         pair = stored.items(record, "ref")
         rewind = stored.text(record, "rewind")
         if len(pair) != 2 or rewind not in REWINDS:

@@ -1,6 +1,6 @@
-"""Savepoint of a job: one checkpoint of each of its pipelines, which never expires.
+"""Savepoint of a job: one checkpoint of each pipeline, which never expires.
 
-The manifest that refers to it is written last, so every savepoint in a manifest is complete.
+The manifest that refers to the savepoint is written last, so every savepoint in a manifest is complete.
 """
 
 import re
@@ -28,10 +28,10 @@ class JobSavepoint:
     """True if the job stopped with the savepoint, so that no later rows were published."""
 
     pipelines: Mapping[int, CheckpointRef]
-    """Checkpoints by pipeline number: of the savepoint, or the final one of a finished pipeline."""
+    """Checkpoints by pipeline number. For a finished pipeline, its final checkpoint."""
 
     finished: frozenset[int] = frozenset()
-    """Finished pipelines, with final checkpoints that a later start may replace with equivalent ones."""
+    """Numbers of finished pipelines. A later start may replace their final checkpoints with equivalent ones."""
 
     def record(self) -> dict[str, Any]:
         """Return the savepoint as JSON values."""
@@ -41,7 +41,7 @@ class JobSavepoint:
 
     @classmethod
     def from_record(cls, name: str, record: Any) -> "JobSavepoint":
-        """Return the savepoint in a record; raise ``StoredValueError`` if it is not a valid one."""
+        """Decode a savepoint; raise ``StoredValueError`` if it is invalid."""
         refs = stored.below(record, "pipelines")
         return cls(
             name=name,
@@ -62,7 +62,7 @@ def require_savepoint_name(name: str) -> str:
 
 
 def pipeline_number(written: str) -> int:
-    """Return the pipeline number in a key of stored JSON; raise ``StoredValueError`` if it is not a number."""
+    """Parse the pipeline number in a key of stored JSON; raise ``StoredValueError`` if it is not a number."""
     if re.fullmatch(r"[1-9][0-9]{0,5}", written) is None:
         raise StoredValueError(f"{ascii(written)[:60]} is not a pipeline number")
     return int(written)

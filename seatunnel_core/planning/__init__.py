@@ -1,4 +1,4 @@
-"""Planning: from the blocks of a job file to options, schemas, guarantees and operator chains; ``--check``.
+"""Planning of a job: options, schemas, guarantees, operator chains, and ``--check``.
 
-Nothing here moves rows or writes checkpoints.
+Planning moves no rows and writes no checkpoints.
 """

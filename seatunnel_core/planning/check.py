@@ -1,6 +1,6 @@
-"""Output of ``seatunnel --check`` for a valid job, without moving rows.
+"""Output of ``seatunnel --check`` for a valid job.
 
-Spark is started only for jobs with columns that only Spark can determine: it plans frames without rows.
+Spark is started only for jobs with columns that only Spark can determine, and then plans frames without rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _DEPRECATED = "localfile"
 
 _INSPECTED = 10
-"""Number of inspected objects per source, such as files or parts of files."""
+"""Number of objects, such as files or parts of files, that are inspected per source."""
 
 
 @contextmanager
 def spark_to_ask(job: PlannedJob, *, master: str | None = None) -> "Iterator[SparkBackend | None]":
-    """Yield a Spark backend if the job reads or transforms rows with Spark and Spark runs on this machine, or ``None``.
+    """Yield a Spark backend if the job needs Spark for its plan and Spark runs on this machine, else ``None``.
 
     Raises:
         PlatformError: Spark does not start, so the job would not either; or the job requires Spark Connect.
@@ -75,7 +75,7 @@ def check_report(
     spark: "SparkBackend | None" = None,
     verbose: bool = False,
 ) -> str:
-    """Return the output of a check as plain text: the pipelines, the effective configuration and the warnings.
+    """Return the pipelines, the effective configuration and the warnings as plain text.
 
     Each pipeline is shown with its schemas, its guarantee and the state of its targets.
 
@@ -89,7 +89,7 @@ def check_report(
     Raises:
         JobError: A transform or a sink does not fit its input, a source is unreadable, or a target denies access or
             cannot store the columns.
-        StorageConfigurationError: The checkpoint storage's configuration is contradictory or refers to a missing
+        StorageConfigurationError: The configuration of the checkpoint storage is contradictory or refers to a missing
             secret.
         UnknownStorageError, StoragePluginError: The checkpoint storage is not installed, or its plugin is broken.
         PlatformError: The job requires Spark Connect.
@@ -114,7 +114,7 @@ def check_report(
 
 
 def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[str]:
-    """Return the lines about the effective options of the job, Spark, the checkpoint storage and the engine."""
+    """Return lines with the effective options of the job, Spark, the checkpoint storage and the engine."""
     lines = _block(f"job {job.name!r}", _settings(job.env, verbose=verbose))
     if job.spark_options:
         lines += _block("spark", (f"{key} = {shown(key, value)}" for key, value in sorted(job.spark_options.items())))
@@ -125,7 +125,7 @@ def _in_force(job: PlannedJob, engine: EngineConfig, *, verbose: bool) -> list[s
 
 
 def _looks(job: PlannedJob, schemas: Mapping[str, Schemas], problems: Problems) -> Mapping[str, Sequence[str]]:
-    """Return the dry-run results of the sinks, by name; report problems that would prevent the start of the job."""
+    """Return the dry-run results of the sinks by name; report problems that would prevent the job from starting."""
     found: dict[str, Sequence[str]] = {}
     for sink in (sink for pipeline in job.pipelines for sink in pipeline.sinks):
         if not isinstance(sink.sink, SupportsDryRun):
@@ -160,7 +160,7 @@ def _warnings(job: PlannedJob) -> list[str]:
 
 
 def _inspect(job: PlannedJob, problems: Problems) -> None:
-    """Inspect the first objects of each source as tasks will; report those that cannot be read."""
+    """Inspect the first objects of each source as tasks do, and report those that cannot be read."""
     for source in (source for pipeline in job.pipelines for source in pipeline.sources):
         planning = PlanningContext(
             parallelism=source.parallelism,
@@ -189,7 +189,7 @@ def _all_schemas(
 
 
 def _block(title: str, lines: Iterator[str]) -> list[str]:
-    """Return a title with indented lines below it; nothing if there are no lines."""
+    """Return a title with indented lines; nothing without lines."""
     below = [f"  {line}" for line in lines]
     return [title, *below] if below else []
 
@@ -218,7 +218,7 @@ def _storage(storage: StorageConfig) -> Iterator[str]:
 
 
 def _instead_of_localfile(storage: StorageConfig) -> str:
-    """Return the warning about a deprecated storage, which it would log in its constructor."""
+    """Return the warning about a deprecated storage, which the storage itself logs only when it is opened."""
     namespace = storage.plugin_config.get("namespace")
     place = f", namespace: {namespace}" if namespace else ""
     return (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check_record(
     job: PlannedJob, engine: EngineConfig, *, master: str | None = None, spark: "SparkBackend | None" = None
 ) -> dict[str, Any]:
-    """Return the result of ``check_report`` as JSON values and as its text; arguments and errors are the same."""
+    """Return the result of ``check_report`` as JSON values and as text. Arguments and errors are the same."""
     report = check_report(job, engine, master=master, spark=spark)
     return {
         "name": job.name,
@@ -30,7 +30,7 @@ def check_record(
 
 
 def problem_record(problem: Problem) -> dict[str, Any]:
-    """Return a problem, with its position if known."""
+    """Return a problem as JSON values, with its position if known."""
     place = problem.position
     return {
         "message": problem.message,

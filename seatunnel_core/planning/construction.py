@@ -1,7 +1,7 @@
-"""Construction of plugins from validated options; all mistakes found are reported.
+"""Construction of plugins from validated options, with a report of all mistakes.
 
-A constructor raises an error for its first invalid option. To find the others for the same report, the plugin is
-constructed again without the rejected options.
+A constructor raises an error for its first invalid option. To find further ones, the plugin is constructed again
+without the rejected options.
 """
 
 import re
@@ -28,12 +28,12 @@ from seatunnel_core.transforms.tables import transform_of
 
 _NAMED = re.compile(r"option '([^']+)'")
 _MOST_CHOICES = 64
-"""Maximum number of tried combinations of replacement values for rejected options."""
+"""Maximum number of combinations of values that are tried in place of rejected options."""
 
 
 @frozen
 class Mistake:
-    """A finding about the options of a plugin."""
+    """A mistake in the options of a plugin."""
 
     option: str | None
     """Key of the option; ``None`` if the message concerns several options or none."""
@@ -50,7 +50,7 @@ def construct(
     streaming: bool,
     rejected: frozenset[str],
 ) -> Plugin | None:
-    """Return the plugin of a block, or report mistakes in its options, except those ``rejected`` before."""
+    """Return the plugin of a block, or report the mistakes in its options except those already ``rejected``."""
     made: Plugin | None = None
 
     def make(options: Options) -> None:
@@ -71,10 +71,10 @@ def construct(
 
 
 def mistakes(make: Callable[[Options], object], options: Options, rejected: frozenset[str]) -> list[Mistake]:
-    """Return the mistakes in options that are not ``rejected``, in the order in which the constructor reports them.
+    """Return the mistakes in options other than ``rejected``, in the order in which the constructor reports them.
 
-    A rejected option is omitted, or tried with each of its values if it has few. A further mistake counts only if it
-    occurs with all of these values and concerns a given option, so that it is not a consequence.
+    A rejected option is omitted, or replaced with each of its values if it has few. A further mistake counts only if it
+    occurs with all of these values and concerns an option that is set; otherwise it may be a consequence.
     """
     found: list[Mistake] | None = None
     for values in _instead(options, rejected):
@@ -121,7 +121,7 @@ def _one_by_one(make: Callable[[Options], object], options: Options, rejected: f
 
 
 def _concerned(make: Callable[[Options], object], options: Options, messages: tuple[str, ...]) -> str | None:
-    """Return the option to which the messages refer, or else the option without which the error changes."""
+    """Return the option that the messages refer to, or else an option without which the error changes."""
     named = _NAMED.match(messages[0])
     if named:
         return named[1]
@@ -140,13 +140,13 @@ def _concerned(make: Callable[[Options], object], options: Options, messages: tu
 
 
 def _mentions(messages: tuple[str, ...], rejected: Iterable[str]) -> bool:
-    """Return True if a message mentions an omitted option, and so may be a consequence of the omission."""
+    """Return True if a message mentions an omitted option, so that it may be a consequence of the omission."""
     texts = [_NAMED.sub("", message, count=1) for message in messages]
     return any(re.search(rf"(?<![\w.]){re.escape(key)}(?![\w.])", text) for key in rejected for text in texts)
 
 
 def _instead(options: Options, rejected: frozenset[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield replacement values for rejected options, one combination at a time; most options have none."""
+    """Yield values to use in place of rejected options, one combination at a time."""
     few = {option.key: option.type.choices for option in options.declared if option.key in rejected}
     few = {key: choices for key, choices in few.items() if choices}
     for number, chosen in enumerate(product(*few.values())):
@@ -161,11 +161,11 @@ def _without(options: Options, keys: Iterable[str], instead: Mapping[str, Any]) 
 
 
 _SOME_DIMENSIONS = dict.fromkeys(VECTORS, 8)
-"""Assumed dimension of vectors without one. The plugin itself checks whether it may be missing."""
+"""Dimension that is assumed for vectors without one. The plugin itself checks whether it may be missing."""
 
 
 def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, problems: Problems) -> frozenset[str]:
-    """Report each invalid column of a schema; return the keys of their options. ``what`` describes the block."""
+    """Report each invalid column of a schema, and return the keys of their options. ``what`` describes the block."""
     wrong: set[str] = set()
     for option in declared:
         schema = written.get(option.key) if option.type is SCHEMA else None
@@ -179,7 +179,7 @@ def refuse_columns(written: Block, declared: Sequence[Option[Any]], what: str, p
 
 
 def _columns(schema: Block) -> Iterator[tuple[dict[str, object], Position]]:
-    """Yield a schema of one column, and its position, for each column with a name and a type."""
+    """Yield each column with a name and a type, as a schema with only this column, and its position."""
     fields, columns = schema.get("fields"), schema.get("columns")
     if isinstance(fields, Block):
         for entry in fields:

@@ -1,6 +1,6 @@
-"""Jobs as JSON values, with secrets encrypted or decrypted by the shade of their ``env``.
+"""Jobs as JSON values, with secrets encrypted or decrypted by the shade in their ``env``.
 
-Variables are not substituted, so that values from the environment or ``-i`` are not stored in the file.
+Variables are not substituted, so that values from ``-i`` or the environment are not stored in the file.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,16 +24,16 @@ from seatunnel_core.config.variables import Variables
 from seatunnel_core.errors import UsageError
 
 Read = Callable[[Variables, Problems], Block]
-"""Parser of a job's text: ``file.load`` or ``file.parse`` with their first arguments bound."""
+"""Parser for a job's text: ``file.load`` or ``file.parse`` with the first arguments bound."""
 
 Left = Callable[[str, Scalar, str], None]
-"""Callback for each option that is left unchanged, with key, value and reason."""
+"""Callback that receives the key, the value and the reason for each option that is left unchanged."""
 
 
 def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = lambda *_: None) -> dict[str, Any]:
     """Return a job with its secrets encrypted; raise ``UsageError`` if the file is invalid or has no shade.
 
-    ``variables`` resolve the shade's options; ``left`` is called for each option that is left unchanged.
+    ``variables`` are used for the shade's options; ``left`` is called for each option that is left unchanged.
     """
     problems = Problems()
     shading, env, blocks = _read(read, origin, variables, problems)
@@ -43,7 +43,7 @@ def encrypted_job(read: Read, origin: str, variables: Variables, left: Left = la
 
 
 def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, Any]:
-    """Return a job with its secrets in plain text; raise ``UsageError`` if it is not encrypted with its shade."""
+    """Return a job with its secrets decrypted; raise ``UsageError`` if they are not encrypted with its shade."""
     problems = Problems()
     shading, env, blocks = _read(read, origin, variables, problems)
     changed = decrypted(blocks, shading, problems)
@@ -54,7 +54,7 @@ def decrypted_job(read: Read, origin: str, variables: Variables) -> dict[str, An
 def _read(
     read: Read, origin: str, variables: Variables, problems: Problems
 ) -> tuple[Shading, Block, tuple[RawBlock, ...]]:
-    """Return the shade of the file's ``env`` with its variables substituted, and the sections unchanged."""
+    """Return the shade in the file's ``env`` with variables substituted, and the sections unchanged."""
     env, _ = read_sections(read(variables, Problems()), origin, Problems())
     shading = read_shading(read_env(env, problems).options)
     if shading is None:
@@ -73,7 +73,7 @@ def _job(env: Block, blocks: Iterable[RawBlock]) -> dict[str, Any]:
 
 
 def _json(value: Value) -> Any:
-    """Return a value as JSON; a number that JSON would change, such as ``007``, remains a string."""
+    """Return a value as JSON. A number that JSON would change, such as ``007``, remains a string."""
     if isinstance(value, Block):
         return {entry.key: _json(entry.value) for entry in value}
     if isinstance(value, Items):

@@ -1,4 +1,4 @@
-"""Delivery guarantee of a pipeline, checked against the guarantee that its job requires."""
+"""Delivery guarantees of a pipeline, compared with those that its job requires."""
 
 from attrs import frozen
 
@@ -12,14 +12,14 @@ _WEAKEST = (Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT, Guarantee.EXACTLY_ONC
 
 @frozen
 class Promise:
-    """Guarantee for one sink, and the reason why it is not stronger."""
+    """Delivery guarantee for one sink, and the reason why it is not stronger."""
 
     guarantee: Guarantee
     reason: str = ""
 
 
 def promise(pipeline: PlannedPipeline, sink: PlannedSink) -> Promise:
-    """Return the guarantee for one sink of a pipeline: the weakest of the sink and its upstream sources."""
+    """Return the guarantee for one sink: the weakest among the sink itself and its upstream sources."""
     for source in pipeline.sources:
         if not source.source.replayable and source.name in pipeline.roots(*sink.inputs):
             kind = source.source.identifier
@@ -39,7 +39,7 @@ def weakest(pipeline: PlannedPipeline) -> Promise:
 
 
 def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> None:
-    """Report sinks that require exactly-once where the pipeline cannot guarantee it."""
+    """Report sinks that require exactly-once if the pipeline cannot guarantee it."""
     for sink in pipeline.sinks:
         if not asks_exactly_once(sink):
             continue
@@ -53,6 +53,6 @@ def refuse_more_than_promised(pipeline: PlannedPipeline, problems: Problems) -> 
 
 
 def asks_exactly_once(sink: PlannedSink) -> bool:
-    """Return True if an option of the sink, common or its own, requires exactly-once."""
+    """Return True if a common option or an option of the sink requires exactly-once."""
     options = sink.sink.options
     return any(str(options[key]).lower() == "true" for key in (EXACTLY_ONCE.key, "is_exactly_once") if key in options)

@@ -1,4 +1,4 @@
-"""Text of a job for other users: without comments and secrets, with variables not substituted."""
+"""Text of a job for other users: without comments and secrets, and with variables unresolved."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from seatunnel_core.errors import ConfigError
 from seatunnel_storage_api.secret import HIDDEN, shown
 
 LONGEST = 64 * 1024
-"""Maximum length of a text, in characters. Parsing longer ones would block the node, so they are not shown."""
+"""Maximum length of a text in characters. Longer ones are not shown, because parsing them would block the node."""
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]+")
@@ -20,10 +20,10 @@ _VARIABLE = re.compile(r"\$\{[^{}]*\}")
 
 
 def masked_job(text: str, name: str) -> str:
-    """Return a job as HOCON in which each secret is ``***``; empty if the text is too long or cannot be parsed.
+    """Return a job as HOCON with each secret replaced by ``***``; empty if it is too long or cannot be parsed.
 
-    The result is generated from the parsed tree, so that neither comments nor unusual notations reveal a secret. The
-    file ``name`` determines the format.
+    The result is generated from the parsed tree, so comments and unusual notations cannot reveal a secret. The file
+    ``name`` determines the format.
     """
     if len(text) > LONGEST:
         return ""
@@ -64,7 +64,7 @@ def _written(head: str, value: Value, keys: tuple[str, ...], depth: int) -> Iter
 
 
 def _key(key: str, above: tuple[str, ...]) -> str:
-    """Return a key as HOCON, without the salt in a Debezium property's name."""
+    """Return a key as HOCON, without the salt that a Debezium property contains in its name."""
     if ".with.salt." in f".{'.'.join(above)}.".lower():
         key = HIDDEN
     key = without_salt(key)
@@ -83,7 +83,7 @@ def _scalar(scalar: Scalar, keys: tuple[str, ...]) -> str:
 
 
 def _secret(key: str, text: str) -> str:
-    """Return the displayed text for a secret: a variable or a reference unchanged, otherwise ``***``."""
+    """Return the text to display for a secret: a variable or a reference unchanged, otherwise ``***``."""
     if _VARIABLE.fullmatch(text):
         return text
     masked = shown("password", text)  # a reference to a secret is shown unchanged

@@ -1,6 +1,6 @@
-"""Conversion of a planned pipeline to the operator chains of its Spark tasks, once the schemas are known.
+"""Operator chains for the Spark tasks of a planned pipeline, created when the schemas are known.
 
-There is one chain for each source, or one for all sources that a query combines.
+Each source has a chain, except that sources combined by a query share one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ def chain_of(
     beside: Sequence[Reader] = (),
     frame_plan: FramePlanner | None = None,
 ) -> OperatorChain:
-    """Return the chain of a source, which it shares with the sources in ``beside``.
+    """Return the chain of a source; the sources in ``beside`` share it.
 
     Raises:
         TransformError: A transform cannot be applied to its input.
@@ -66,10 +66,10 @@ def chains_of(
 ) -> tuple[OperatorChain, ...]:
     """Return the chains of all sources of a pipeline with DataFrame transforms.
 
-    Sources that a query combines share one: the chain of the source with the smallest ordinal.
+    Sources that a query combines share the chain of the source with the smallest ordinal.
 
     Raises:
-        TransformError, SinkError: As ``chain_of``; or a query combines rows of an unbounded input.
+        TransformError, SinkError: As for ``chain_of``; or a query combines rows of an unbounded input.
     """
     groups = _groups([{source.name} for source in pipeline.sources], _joined(pipeline))
     while True:
@@ -84,7 +84,7 @@ def chains_of(
 
 
 def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> None:
-    """Raise ``TransformError`` for a transform that combines rows of an unbounded input or a streaming job."""
+    """Raise ``TransformError`` if the transform combines rows of a streaming job or of an unbounded source."""
     endless = [name for name in sorted(pipeline.roots(transform)) if not pipeline.source(name).source.bounded]
     if not pipeline.streaming and not endless:
         return
@@ -97,13 +97,13 @@ def refuse_across(pipeline: PlannedPipeline, transform: str, clause: str) -> Non
 
 
 def joins(pipeline: PlannedPipeline, transform: PlannedTransform) -> bool:
-    """Return True if a DataFrame transform needs the rows of several sources together, regardless of its plan."""
+    """Return True if a DataFrame transform combines the rows of several sources, regardless of Spark's plan."""
     frames = isinstance(transform.transform, DataFrameTransform) and transform.transform.scope != UNIT
     return frames and len(transform.inputs) > 1 and len(pipeline.roots(transform.name)) > 1
 
 
 def possible_groups(pipeline: PlannedPipeline) -> list[set[str]]:
-    """Return the groups of sources that a query may combine, without using Spark's plans, so they may be too large."""
+    """Return groups of sources that a query may combine. Without Spark's plans, the groups may be too large."""
     frames = [
         each.name
         for each in pipeline.transforms
@@ -117,7 +117,7 @@ def _joined(pipeline: PlannedPipeline) -> list[set[str]]:
 
 
 def _groups(groups: Iterable[set[str]], together: Iterable[set[str]]) -> list[set[str]]:
-    """Merge the groups that have members in the same set of ``together``."""
+    """Merge groups that have members in the same set of ``together``."""
     found = list(groups)
     for names in together:
         touched = [group for group in found if group & names]
@@ -164,10 +164,10 @@ def _as_query(chain: OperatorChain, enumerations: Mapping[str, Enumeration]) -> 
 def emitted_splits(
     chains: Sequence[OperatorChain], enumerations: Mapping[str, Enumeration]
 ) -> dict[str, tuple[Split, ...]]:
-    """Return the splits that each source emits, by source.
+    """Return the splits to emit, by source.
 
-    The first source of a query emits one split that represents the whole input, and the other sources emit none. A
-    single split of a single source is emitted unchanged, so that it is the same with and without a query.
+    For a query, the first source emits one split that represents the whole input, and the others emit none. A single
+    split of a single source is emitted unchanged.
     """
     emitted = {name: each.splits for name, each in enumerations.items()}
     for chain in chains:

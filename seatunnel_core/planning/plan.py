@@ -1,4 +1,4 @@
-"""A planned job, which is the input of the engine."""
+"""A planned job: the input of the engine."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ from seatunnel_core.rows.batch import TableSchema
 from seatunnel_core.spark.bad_rows import OnBadRow
 
 Schemas = tuple[TableSchema, ...] | None
-"""Schemas of several tables; ``None`` if they are known only when the data is read."""
+"""Schemas of one or several tables; ``None`` if they are known only when the data is read."""
 
 Plugin = Source | Transform | DataFrameTransform | Sink
 """Plugin of a vertex."""
@@ -25,26 +25,26 @@ Plugin = Source | Transform | DataFrameTransform | Sink
 
 @frozen(kw_only=True)
 class PlannedSource:
-    """A source, ready to enumerate and read."""
+    """A source that is ready to be enumerated and read."""
 
     name: str
     ordinal: int
-    """Position among the sources of its pipeline, from 0; constant for the life of the job."""
+    """Index among the sources of its pipeline, from 0; constant for the lifetime of the job."""
 
     source: Source
     parallelism: int
     skip_bad_rows: bool = False
-    """True for ``row_error_handle_way = SKIP``: rows that cannot be read are counted and skipped."""
+    """True to count and skip rows that cannot be read (``row_error_handle_way = SKIP``)."""
 
     rows_per_second: int | None = None
     bytes_per_second: int | None = None
     schemas: Schemas = None
-    """Schemas known before any task runs; only used by ``--check``."""
+    """Schemas known before the data is read; only for ``--check``."""
 
 
 @frozen(kw_only=True)
 class PlannedTransform:
-    """A transform, ready to be applied."""
+    """A transform that is ready to be applied."""
 
     name: str
     transform: Transform | DataFrameTransform
@@ -52,7 +52,7 @@ class PlannedTransform:
     """Names of the sources and transforms that feed the transform."""
 
     views: tuple[str, ...] = ()
-    """View names of the inputs in queries, in the same order: their ``plugin_output`` if set."""
+    """Names of the inputs in queries, in the same order: their ``plugin_output`` if set."""
 
     position: Position | None = None
     """Position in the job file; ``None`` if the job has no file."""
@@ -60,11 +60,11 @@ class PlannedTransform:
 
 @frozen(kw_only=True)
 class PlannedSink:
-    """A sink, ready to stage and publish."""
+    """A sink that is ready to stage and publish."""
 
     name: str
     ordinal: int
-    """Position among the sinks of its pipeline, from 0; constant for the life of the job."""
+    """Index among the sinks of its pipeline, from 0; constant for the lifetime of the job."""
 
     sink: Sink
     inputs: tuple[str, ...]
@@ -74,7 +74,7 @@ class PlannedSink:
 
     @property
     def binding(self) -> Binding:
-        """Binding of its committables."""
+        """Binding of the committables to the current options of the sink."""
         terms = {"plugin": self.sink.identifier, **self.sink.bound_to}
         mode = self.sink.save_mode
         return Binding(terms=terms, tracks=self.sink.recognises_by, place="" if mode is None else mode.target)
@@ -85,7 +85,7 @@ class PlannedPipeline:
     """A connected part of the job's graph."""
 
     id: int
-    """Number of the pipeline, from 1; constant for the life of the job."""
+    """Number of the pipeline, from 1; constant for the lifetime of the job."""
 
     sources: tuple[PlannedSource, ...]
     transforms: tuple[PlannedTransform, ...]
@@ -107,7 +107,7 @@ class PlannedPipeline:
 
     @property
     def on_frames(self) -> bool:
-        """True if a source, a transform or a sink is planned by Spark."""
+        """True if Spark plans a source, a transform or a sink."""
         return (
             any(isinstance(node.source, FrameSource) for node in self.sources)
             or any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
@@ -116,12 +116,12 @@ class PlannedPipeline:
 
     @property
     def has_frame_transforms(self) -> bool:
-        """True if Spark plans a transform, which may combine the rows of all splits or of several sources."""
+        """True if Spark plans a transform, which may combine the rows of several splits or sources."""
         return any(isinstance(node.transform, DataFrameTransform) for node in self.transforms)
 
     @property
     def vertices(self) -> tuple[str, ...]:
-        """Names of its sources and sinks, which have state."""
+        """Names of the sources and sinks, which have state."""
         return (*(source.name for source in self.sources), *(sink.name for sink in self.sinks))
 
     @property
@@ -130,15 +130,15 @@ class PlannedPipeline:
         return all(node.source.bounded for node in self.sources)
 
     def source(self, name: str) -> PlannedSource:
-        """Return the source of this name."""
+        """Return the source with this name."""
         return next(node for node in self.sources if node.name == name)
 
     def sink(self, name: str) -> PlannedSink:
-        """Return the sink of this name."""
+        """Return the sink with this name."""
         return next(node for node in self.sinks if node.name == name)
 
     def upstream(self, *names: str) -> set[str]:
-        """Return the names of these sources and transforms and of all that feed them."""
+        """Return the names of the given sources and transforms and of all their upstream ones."""
         found = set(names)
         for transform in reversed(self.transforms):
             if transform.name in found:
@@ -146,13 +146,13 @@ class PlannedPipeline:
         return found
 
     def roots(self, *names: str) -> set[str]:
-        """Return the names of the sources that feed these sources and transforms."""
+        """Return the names of the sources that feed the given sources and transforms."""
         return {source.name for source in self.sources} & self.upstream(*names)
 
 
 @frozen(kw_only=True)
 class PlannedJob:
-    """A validated job: all options are valid, and all names are resolved."""
+    """A validated job with all names resolved."""
 
     name: str
     mode: str
@@ -161,14 +161,14 @@ class PlannedJob:
     env: Options
     spark_options: Mapping[str, str] = field(repr=False)
     storage: StorageConfig
-    """Configuration of the checkpoint storage: the engine's or the job's own."""
+    """Configuration of the checkpoint storage, from the engine or the job."""
 
     pipelines: tuple[PlannedPipeline, ...]
     manifest: Manifest
-    """Manifest with an assignment for every vertex; stored as the next version before anything starts."""
+    """Manifest with an assignment for every vertex. It is stored as the next version before anything starts."""
 
     dropped: tuple[str, ...] = ()
-    """Vertices of the stored job that were removed from this one."""
+    """Sources and sinks of the stored job that were removed from this one."""
 
     warnings: tuple[Problem, ...] = field(default=(), repr=False)
 
@@ -184,5 +184,5 @@ class PlannedJob:
 
     @property
     def vertices(self) -> tuple[str, ...]:
-        """Names of all sources and sinks, which are the vertices with state."""
+        """Names of all sources and sinks, which have state."""
         return tuple(name for pipeline in self.pipelines for name in pipeline.vertices)

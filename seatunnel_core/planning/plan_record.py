@@ -1,4 +1,4 @@
-"""Plan of a job as JSON values: each vertex with its options, including defaults, with secrets masked."""
+"""Plan of a job as JSON values: each vertex with its options including defaults, with secrets masked."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -44,7 +44,7 @@ def plan_record(job: PlannedJob) -> dict[str, Any]:
 
 
 def _secrets_of(job: PlannedJob) -> Iterator[str]:
-    """Yield the values of secret options, because other options may also contain them."""
+    """Yield the values of secret options, to mask them in other options, too."""
     for pipeline in job.pipelines:
         nodes = (each.options for each in _plugins(pipeline))
         for options in nodes:
@@ -90,7 +90,7 @@ def _vertex(
 
 
 def shown_options(options: Options, secrets: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the options that have a value, and whether each was set. Secret options and ``secrets`` are masked."""
+    """Return the options that have a value, and whether each is set. Secret options and ``secrets`` are masked."""
     return [
         {
             "key": option.key,
@@ -111,7 +111,7 @@ def _value(key: str, value: Any, *, secret: bool) -> str:
 
 
 def _masked(value: Any) -> Any:
-    """Return a value with the secrets below it masked."""
+    """Return a value with all secrets in it masked."""
     if isinstance(value, dict):
         return {str(key): HIDDEN if is_secret_place((str(key),)) else _member(str(key), value[key]) for key in value}
     return [_masked(each) for each in value] if isinstance(value, list | tuple) else value
@@ -122,5 +122,5 @@ def _member(key: str, value: Any) -> Any:
 
 
 def _of_code(value: Any) -> str:
-    """Return a placeholder for a value that JSON does not support, because its ``repr`` might contain a secret."""
+    """Return a placeholder for a value that is not JSON. Its ``repr`` is not used, as it might contain a secret."""
     return str(value) if type(value).__module__ in ("pathlib", "decimal", "datetime") else f"<{type(value).__name__}>"

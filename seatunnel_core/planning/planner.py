@@ -1,4 +1,4 @@
-"""Planning of a job: constructs plugins, resolves names and numbers pipelines."""
+"""Planning of a job: construction of plugins, resolution of names and numbering of pipelines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -43,11 +43,11 @@ from seatunnel_core.spark.starting.settings import SparkSettings, runs_on_this_m
 from seatunnel_core.transforms.tables import with_tables
 
 _PAUSES_S = (0.5,)
-"""Pauses between attempts to inspect a source, in seconds, while the user waits."""
+"""Pauses in seconds between attempts to inspect a source."""
 
 
 class Registry(Protocol):
-    """Lookup of plugins by name, ignoring case; raises ``SeaTunnelError`` with suggestions for an unknown name."""
+    """Lookup of plugins by name, not case-sensitive; raises ``SeaTunnelError`` with suggestions for an unknown name."""
 
     def source(self, identifier: str) -> type[Source]:
         """Return the class of a source."""
@@ -89,11 +89,11 @@ def plan_job(
         raw: Job returned by ``load_job`` or ``job_from_code``.
         registry: Lookup of the plugins.
         engine: Configuration of the checkpoint storage, unless the job has its own.
-        manifest: Manifest of the restored job; without it, pipelines are numbered from 1.
-        name: Overrides the job's name.
+        manifest: Manifest of a restored job; without it, pipelines are numbered from 1.
+        name: Name that overrides the job's name.
         master: Spark master that overrides the job's ``spark.master``; input on other machines is not checked.
         look: True to open the files of sources for their schemas, for ``--check``; in a run, tasks open them.
-        reads_input: True to check the input of sources; never done for the job of a manifest.
+        reads_input: True to check the input of sources; it is never checked for a restored job.
 
     Raises:
         ConfigError: Options are invalid, or the input of a source is unreadable; the message lists every problem of the
@@ -129,9 +129,9 @@ def plan_job(
 def _graph_of(
     raw: RawJob, registry: Registry, engine: EngineConfig, *, reads_input: bool, master: str | None, look: bool
 ) -> tuple[dict[str, _Made], StorageConfig, tuple[PipelineShape, ...]]:
-    """Build the plugins by vertex, the checkpoint storage and the graph's parts; report all problems together.
+    """Return the plugins by vertex, the checkpoint storage and the connected parts of the graph.
 
-    Arguments and errors are those of ``plan_job``.
+    Arguments and errors are those of ``plan_job``; all problems are reported together.
     """
     problems = raw.problems
     streaming = raw.env[JOB_MODE] == STREAMING
@@ -156,7 +156,7 @@ def _graph_of(
 
 
 def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems: Problems) -> None:
-    """Report mismatches between valid nodes, even if other nodes are invalid."""
+    """Report nodes that do not match each other, among the valid ones."""
     right = right_part(graph, [each.plugin is not None for each in made])
     by_position = {id(each.node): each for each in made}
     plugins = {vertex.name: by_position[id(vertex.node)] for vertex in right.vertices}
@@ -171,7 +171,7 @@ def _refuse_misfits(graph: Graph, made: Sequence[_Made], env: Options, problems:
 
 
 def _refuse_unfit(pipelines: tuple[PlannedPipeline, ...], problems: Problems) -> None:
-    """Report combinations of nodes that are not allowed within a pipeline or between pipelines."""
+    """Report combinations of nodes that are not allowed in a pipeline or a job."""
     for pipeline in pipelines:
         refuse_more_than_promised(pipeline, problems)
     for refuse in RULES:
@@ -193,7 +193,7 @@ def _read_paths(pipelines: Sequence[PlannedPipeline]) -> dict[str, str]:
 
 
 def _introduce(plugins: Iterable[Plugin | None]) -> None:
-    """Call ``meet`` so that the sources of each class can share resources."""
+    """Call ``meet``, with which the sources of each class may share resources."""
     by_class: dict[type[Source], list[Source]] = {}
     for plugin in plugins:
         if isinstance(plugin, Source):
@@ -203,10 +203,10 @@ def _introduce(plugins: Iterable[Plugin | None]) -> None:
 
 
 def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _Made:
-    """Report unreadable input of a source, at its path, unless it is read on other machines.
+    """Report unreadable input of a source at the position of its path, unless other machines read it.
 
-    With ``look``, return the source with its schemas. The sources of a resumed job are not checked: its list of files
-    is stored, and files that were read may have been removed.
+    With ``look``, return the source with its schemas. The sources of a resumed job are not checked, because its list of
+    files is stored, and files that were read may have been removed.
     """
     if not isinstance(each.plugin, Source) or _lacks_variable(each.written, problems):
         return each
@@ -222,7 +222,7 @@ def _with_input(each: _Made, problems: Problems, *, look: bool, here: bool) -> _
 
 
 def _lacks_variable(written: Block, problems: Problems) -> bool:
-    """Return True if a block has a reported variable without a value; placeholders of requests are not reported."""
+    """Return True if the block contains a variable without a value that was reported."""
     has_one = any(isinstance(entry.value, Scalar) and "${" in entry.value.text for entry in written)
     return has_one and _reported_variable(problems)
 
@@ -233,7 +233,7 @@ def _reported_variable(problems: Problems) -> bool:
 
 
 def _make(block: RawBlock, registry: Registry, problems: Problems, *, streaming: bool) -> _Made:
-    """Return the node of a block, and report its mistakes; for an unknown plugin, it has only common options."""
+    """Return the node of a block, and report its mistakes. With an unknown plugin, only common options are checked."""
     plugin_class = _class(block, registry, problems)
     identifier = plugin_class.identifier if plugin_class else block.identifier
     what = f"the {block.kind.value} {identifier}"

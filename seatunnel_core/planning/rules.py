@@ -1,4 +1,4 @@
-"""Rules for combinations of the nodes of a job: each rule reports the combinations that it does not allow."""
+"""Rules for combinations of the nodes of a job. Each rule reports combinations that are not allowed."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ Pipelines = tuple[PlannedPipeline, ...]
 
 
 def refuse_lost_input(pipelines: Pipelines, problems: Problems) -> None:
-    """Report every sink that clears a folder which a source of any pipeline of the job reads."""
+    """Report sinks that clear a folder which a source of the job reads."""
     for sink in _sinks(pipelines):
         mode = sink.sink.save_mode
         emptied = None if mode is None else mode.emptied_folder
@@ -34,7 +34,7 @@ def refuse_lost_input(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def refuse_endless_input(pipelines: Pipelines, problems: Problems) -> None:
-    """Report every sink that writes into a folder which a source of any pipeline of the job watches for new files."""
+    """Report sinks that write into a folder which a source of the job watches for new files."""
     watching = [source for source in _sources(pipelines) if not source.source.bounded]
     for sink in _sinks(pipelines) if watching else ():
         written = sink.sink.target_folder
@@ -48,7 +48,7 @@ def refuse_endless_input(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def overlap(folder: str, pattern: str) -> bool:
-    """Return True if a folder equals, contains or is inside a path, which may contain ``*``, ``?`` and ``[…]``."""
+    """Return True if a folder equals, contains or is in a path, which may contain ``*``, ``?`` and ``[…]``."""
     for name, part in zip(_names(folder), _names(pattern), strict=False):
         if part == "**":
             return True
@@ -58,14 +58,14 @@ def overlap(folder: str, pattern: str) -> bool:
 
 
 def _names(path: str) -> list[str]:
-    """Return the components of a path from the root; links are followed as far as the path exists."""
+    """Return the components of the absolute path, with symbolic links resolved."""
     return [name for name in os.path.realpath(path).split(os.sep) if name]
 
 
 def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
-    """Report every DataFrame transform of the rows of a source with readers that report facts (rule R17).
+    """Report DataFrame transforms downstream of a source with readers that report facts (rule R17).
 
-    For such a transform, Spark may read a split several times, and drops the facts.
+    Spark may read a split several times for such a transform, and drops the facts.
     """
     for pipeline in pipelines:
         reporting = {
@@ -83,7 +83,7 @@ def refuse_lost_facts(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
-    """Report every transform with ``needs_origins`` whose rows come from a source or transform without them."""
+    """Report transforms with ``needs_origins`` if a source or transform upstream of them provides no origins."""
     for pipeline in pipelines:
         without = {each.name for each in pipeline.sources if not each.source.has_origins}
         for transform in pipeline.transforms:
@@ -106,7 +106,7 @@ def refuse_missing_origins(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def _dropping_origins(pipeline: PlannedPipeline, node: str) -> Iterator[str]:
-    """Yield the names of the transforms up to a vertex that drop the origins of rows, only the last one of a chain."""
+    """Yield the names of the last upstream transforms that drop the origins of rows."""
     transform = next((each for each in pipeline.transforms if each.name == node), None)
     if transform is None:  # a source
         return
@@ -118,7 +118,7 @@ def _dropping_origins(pipeline: PlannedPipeline, node: str) -> Iterator[str]:
 
 
 def refuse_mixed_modes(pipelines: Pipelines, problems: Problems) -> None:
-    """Report sinks that write to the same target with different save modes, because one could clear its output."""
+    """Report sinks with the same target and different save modes, because one may clear the other's output."""
     at: dict[str, PlannedSink] = {}
     for sink in _sinks(pipelines):
         mode = sink.sink.save_mode
@@ -135,7 +135,7 @@ def refuse_mixed_modes(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def refuse_lost_increments(pipelines: Pipelines, problems: Problems) -> None:
-    """Report sinks that remove the output of earlier jobs while a source reads only new rows."""
+    """Report sinks that remove the output of earlier jobs although a source reads only new rows."""
     for pipeline in pipelines:
         for sink in pipeline.sinks:
             removes = _removes(sink)
@@ -157,7 +157,7 @@ def refuse_lost_increments(pipelines: Pipelines, problems: Problems) -> None:
 def _refuse_partial(
     sink: PlannedSink, partitions: Sequence[str], sources: Sequence[PlannedSource], problems: Problems
 ) -> None:
-    """Report partitions that an increment may contain only partly, unless the job declares its partitions complete."""
+    """Report partitions that an increment may contain only in part, unless the job declares its partitions complete."""
     if sink.sink.options.get(PARTITIONS_COMPLETE.key):
         return
     for source in sources:
@@ -173,7 +173,7 @@ def _refuse_partial(
 
 
 def _removes(sink: PlannedSink) -> str:
-    """Return the option values that remove all rows or partitions; empty if there are none."""
+    """Return the option and the value that remove all rows or partitions; empty if none does."""
     mode = sink.sink.save_mode
     does = "" if mode is None else mode.does
     if "DROP_DATA" in does or "RECREATE_SCHEMA" in does or "overwrite" in does.lower():
@@ -204,7 +204,7 @@ def refuse_unfit_modes(pipelines: Pipelines, problems: Problems) -> None:
 
 
 def _refuse_others(pipelines: Pipelines, sink: PlannedSink, problems: Problems) -> None:
-    """Report sinks that write to a target that another sink replaces, or into a folder below such a target."""
+    """Report sinks that write to a target which another sink replaces, or into a folder below it."""
     mode = sink.sink.save_mode
     if mode is None or not sink.sink.needs_end:
         return
@@ -238,7 +238,7 @@ def _refuse_pipeline(pipeline: PlannedPipeline, sink: PlannedSink, problems: Pro
 
 
 def _refuse_skipping(pipeline: PlannedPipeline, sink: PlannedSink, problems: Problems) -> None:
-    """Report sinks that delete absent rows although rows may be skipped upstream of them."""
+    """Report sinks that delete rows with absent keys if rows may be skipped upstream of them."""
     reaching = pipeline.upstream(*sink.inputs)
     skipping = [source.name for source in pipeline.sources if source.name in reaching and source.skip_bad_rows]
     skipping += [

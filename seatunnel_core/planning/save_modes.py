@@ -1,4 +1,4 @@
-"""Detection of save modes that another sink of the job, with the same target, has already applied (R4)."""
+"""Detection of save modes that another sink with the same target has already applied (R4)."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,10 +11,10 @@ from seatunnel_core.planning.plan import PlannedJob
 def acted_before(
     job: PlannedJob, stored: Manifest, states_of: Callable[[int], VertexStates | str | None]
 ) -> Mapping[int, frozenset[str]]:
-    """Return the sinks whose pending save modes must not be applied again, by pipeline.
+    """Return the sinks that must not apply their pending save modes, by pipeline.
 
     Another sink of the job wrote to their target in an earlier process, according to the previous manifest ``stored``.
-    ``states_of`` returns the latest states of a pipeline, ``None`` if there are none, and a string if they are damaged
+    ``states_of`` returns the latest states of a pipeline; ``None`` if there are none, and a string if they are damaged
     or were replaced by those of a running engine.
     """
     acted: dict[int, frozenset[str]] = {}
@@ -30,7 +30,7 @@ def acted_before(
 
 
 def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
-    """Return pipelines and sinks, by the target of their save mode, for save modes that change something."""
+    """Return the pipelines and sinks with a save mode that changes something, by its target."""
     found: dict[str, list[tuple[int, str]]] = {}
     for pipeline in job.pipelines:
         for sink in pipeline.sinks:
@@ -41,7 +41,7 @@ def _shared(job: PlannedJob) -> Mapping[str, list[tuple[int, str]]]:
 
 
 def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> list[tuple[int, str]]:
-    """Return the pipelines and names of sinks that wrote to the target before they were removed or changed."""
+    """Return the pipelines and names of other sinks that have written to the target."""
     return [
         (seat.pipeline, name)
         for name, seat in stored.seats.items()
@@ -51,7 +51,7 @@ def _others_of(target: str, sinks: list[tuple[int, str]], stored: Manifest) -> l
 
 
 def _is_pending(states: VertexStates | str | None, sink: str) -> bool | None:
-    """Return True if the save mode of a sink is known to be pending; ``None`` if the states lack the sink."""
+    """Return True if the save mode is pending, False if it was or may have been applied, ``None`` if unknown."""
     if isinstance(states, str):
         return False
     if states is None or sink not in states.sinks:

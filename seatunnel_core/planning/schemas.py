@@ -1,4 +1,4 @@
-"""Output schemas of a pipeline's sources and transforms, and mismatches found before rows are read."""
+"""Output schemas of sources and transforms, and mismatches that can be found before rows are read."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -23,10 +23,10 @@ def planned_schemas(
     spark: "SparkBackend | None" = None,
     scopes: dict[str, str] | None = None,
 ) -> dict[str, Schemas]:
-    """Return the output schemas of each source and transform, by name, as far as they are known before reading.
+    """Return the output schemas of each source and transform by name, as far as they are known before reading.
 
-    Without ``spark``, the schemas that only Spark can determine are ``None``. ``scopes`` receives, for each Spark
-    transform, the rows that it processes together, and the reason.
+    Without ``spark``, schemas that only Spark can determine are ``None``. ``scopes`` receives the rows that each Spark
+    transform processes together, with the reason.
     """
     found: dict[str, Schemas] = {source.name: source.schemas for source in pipeline.sources}
     for source in pipeline.sources:
@@ -48,7 +48,7 @@ def planned_schemas(
 
 
 def refuse_sinks(pipeline: PlannedPipeline, known: Mapping[str, Schemas], problems: Problems) -> None:
-    """Report every sink that cannot write its input, as far as that is known without the data."""
+    """Report sinks that cannot write their input, as far as this is known without the data."""
     for sink in pipeline.sinks:
         try:
             sink.sink.check_schemas(distinct_tables(sink.name, (known[name] or () for name in sink.inputs)))
@@ -84,9 +84,9 @@ def _planned_by_spark(
     problems: Problems,
     spark: "SparkBackend | None",
 ) -> FramePlan | None:
-    """Return Spark's plan for the tables that a transform receives, or ``None`` if it is not known.
+    """Return Spark's plan for the input tables of a transform, or ``None`` if they are not known.
 
-    Each input of such a transform must be one table; several tables are a problem.
+    An input with several tables is reported as a problem.
     """
     arriving: dict[str, TableSchema] = {}
     for name, view in zip(planned.inputs, planned.views, strict=True):
@@ -116,7 +116,7 @@ def _scope(
     plan: FramePlan | None,
     problems: Problems,
 ) -> str:
-    """Return the rows that the transform processes together, and the reason; report scopes that streaming rejects."""
+    """Return which rows the transform processes together, with the reason; report scopes that streaming rejects."""
     across = plan.across if plan is not None else ""
     if not across and joins(pipeline, planned):
         across = SEVERAL_INPUTS

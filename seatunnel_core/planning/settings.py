@@ -1,4 +1,4 @@
-"""Conversion of the options of a job and its engine to settings of the protocol, of restarts and of Spark."""
+"""Settings of the checkpoint protocol, of restarts and of Spark, from the options of a job and its engine."""
 
 import io
 import os
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 
 def checkpoint_policy(job: PlannedJob, engine: EngineConfig) -> CheckpointPolicy:
-    """Return the checkpoint settings of the job; its ``env`` overrides ``seatunnel.yaml``.
+    """Return the checkpoint settings of the job. Options in its ``env`` override ``seatunnel.yaml``.
 
-    A bounded batch job takes periodic checkpoints only if its own ``env`` sets an interval; without one, the timeout
-    has no effect, as in SeaTunnel's engine.
+    A bounded batch job takes periodic checkpoints only if its own ``env`` sets an interval. Otherwise the timeout has
+    no effect, as in SeaTunnel's engine.
     """
     interval = job.env[env_options.CHECKPOINT_INTERVAL]
     if interval is None and (job.mode == env_options.STREAMING or not job.bounded):
@@ -62,7 +62,7 @@ def _chosen(env: Options, own: Option[int], engine: Options, general: Option[int
 
 
 def restart_policy(job: PlannedJob) -> RestartPolicy:
-    """Return the number of restarts of a pipeline, and the delay before each."""
+    """Return the restart policy of the job."""
     return RestartPolicy(
         retry_times=job.env[env_options.RETRY_TIMES],
         retry_interval_ms=job.env[env_options.RETRY_INTERVAL] * 1000,
@@ -70,10 +70,10 @@ def restart_policy(job: PlannedJob) -> RestartPolicy:
 
 
 def topology_of(pipeline: PlannedPipeline) -> Topology:
-    """Return the topology of the pipeline for the protocol.
+    """Return the topology of the pipeline for the checkpoint protocol.
 
-    Transforms belong to the tasks of their sources. If a query may combine the rows of several sources, the work unit
-    of one source feeds the sinks of all.
+    Transforms belong to the tasks of their sources. If a query may combine rows of several sources, the work unit of
+    one source feeds the sinks of all of them.
     """
     feeds: dict[str, set[str]] = {}
     nodes: tuple[PlannedTransform | PlannedSink, ...] = (*pipeline.transforms, *pipeline.sinks)
@@ -106,27 +106,28 @@ def topology_of(pipeline: PlannedPipeline) -> Topology:
 
 
 def is_ordered(pipeline: PlannedPipeline, source: PlannedSource) -> bool:
-    """Return True if the source or a sink requires the units of the source in split order."""
+    """Return True if the source or one of its sinks requires units in split order."""
     asked = any(sink.sink.needs_order and source.name in pipeline.roots(*sink.inputs) for sink in pipeline.sinks)
     return source.source.ordered or asked
 
 
 UNITS_PER_SLOT = 8
 """Number of units of a bounded source submitted to Spark per parallel reader. Several units share a task, because the
-delays between two tasks take as long as reading a quarter of a unit."""
+delay between two tasks is as long as reading a quarter of a unit.
+"""
 
 
 def _units_per_slot(pipeline: PlannedPipeline, source: PlannedSource) -> int:
     """Return the number of units of a source submitted to Spark per parallel reader.
 
-    It is one for ordered and unbounded sources, and if Spark itself reads, because such units do not share tasks.
+    It is 1 for ordered and unbounded sources, and if Spark itself reads, because these units do not share tasks.
     """
     together = source.source.bounded and not is_ordered(pipeline, source) and not pipeline.on_frames
     return UNITS_PER_SLOT if together else 1
 
 
 _ASKED = 4
-"""Maximum number of inspected plugins of each class; a job may have ten thousand tables."""
+"""Maximum number of plugins of each class that are inspected; a job may have ten thousand tables."""
 
 _DESCRIBED_BYTES = 1 << 20
 
@@ -151,7 +152,7 @@ def spark_settings(
 
 
 def _task_modules(job: PlannedJob) -> tuple[str, ...]:
-    """Return the modules that the tasks of a job import: those in its pickled plugins, and their ``task_modules``."""
+    """Return the modules that the tasks of a job import: modules in its pickled plugins, and their ``task_modules``."""
     found, asked = dict.fromkeys(TASK_MODULES), Counter[type]()
     for plugin in _plugins(job):
         asked[type(plugin)] += 1
@@ -166,10 +167,7 @@ def _task_modules(job: PlannedJob) -> tuple[str, ...]:
 
 
 class _Description(io.BytesIO):
-    """Buffer for the pickled form of a plugin, which is searched for module names.
-
-    Pickling stops before the rows of a plugin are copied.
-    """
+    """Buffer for the start of a plugin's pickle, without the rows, in which module names are searched."""
 
     def write(self, data: "ReadableBuffer") -> int:
         if self.tell() + memoryview(data).nbytes > _DESCRIBED_BYTES:

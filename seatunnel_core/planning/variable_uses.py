@@ -1,4 +1,4 @@
-"""Uses of variables in a job, and detection of secret variables, which are neither sent with a job nor stored."""
+"""Uses of variables in a job, and detection of secret variables, which are neither sent nor stored with a job."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from seatunnel_core.errors import ConfigError, SeaTunnelError
 from seatunnel_storage_api.secret import SHORTEST_MASKED
 
 _MARK = "\ue000{}\ue001"
-"""Placeholder for the value of a variable, made of characters that do not occur in jobs."""
+"""Placeholder for the value of a variable, with characters that do not occur in jobs."""
 
 _MARKED = re.compile("\ue000([0-9]+)\ue001")
 _LOGIN = re.compile(r"://[^/?#\s]*@")
@@ -25,11 +25,11 @@ _SECRETS = (
     r"""[\w.-]*["']?\s*[=:]"""
 )
 _ASSIGNS = re.compile(_SECRETS, re.IGNORECASE)
-"""Pattern of a secret's name with an assignment in a string: ``?password=``, ``"token": "``."""
+"""Pattern for the name of a secret with an assignment in a string: ``?password=``, ``"token": "``."""
 
 _ASSIGNED = re.compile(_SECRETS + r"""\s*["']?[^&;,\n"'=:]*$""", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*(select|with|insert|update|delete|merge|replace|call|where)\b", re.IGNORECASE)
-"""Start of an SQL statement, in which comparisons of columns look like assignments of secrets."""
+"""Start of an SQL statement, where comparisons of columns look like assignments of secrets."""
 
 
 @frozen
@@ -40,7 +40,7 @@ class Use:
     """Name of the variable."""
 
     keys: str
-    """Path of the place, with dots: ``sink.Jdbc.password``."""
+    """Dotted path of the place: ``sink.Jdbc.password``."""
 
     position: Position
     is_secret: bool
@@ -68,11 +68,11 @@ def uses(
     plugins: Plugins | None = None,
     folder: Path | None = None,
 ) -> tuple[Use, ...]:
-    """Return the places where a job uses variables that have a value; empty for a text that cannot be parsed.
+    """Return the places where a job uses variables that have a value; empty if the text cannot be parsed.
 
-    A use is secret if it is in the value of a secret's key or in a header, in the login of an address, or after a
-    secret's name in a string (``?password=${NAME}``). If the value of a variable contains a login or a password, all
-    its uses are secret. Variables in ``given`` override those defined in the file, and these override ``environment``.
+    A use is secret if it is in the value of a secret key or in a header, in the login part of an address, or after the
+    name of a secret in a string (``?password=${NAME}``). If the value of a variable contains a login or a password, all
+    its uses are secret. Variables in ``given`` override those in the file, which override ``environment``.
     """
     values = [*given.items(), *((key, value) for key, value in environment.items() if key not in given)]
     marks = {key: _MARK.format(number) for number, (key, _) in enumerate(values)}
@@ -86,7 +86,7 @@ def uses(
 
 
 def secret_variables(path: Path, given: Mapping[str, str], plugins: Plugins) -> frozenset[str]:
-    """Return the names of the given variables that a job file uses as secrets, or that contain such a value."""
+    """Return the names of the given variables that a job file uses as secrets, or that contain a secret."""
     found = uses(read_text(path), str(path), given, {}, plugins=plugins, folder=path.parent)
     secrets = {given[use.name] for use in found if use.is_secret} - {""}
     parts = [secret for secret in secrets if len(secret) >= SHORTEST_MASKED]
@@ -96,7 +96,7 @@ def secret_variables(path: Path, given: Mapping[str, str], plugins: Plugins) -> 
 
 
 def _in_declared_secrets(tree: Block, name: str, plugins: Plugins, values: Sequence[tuple[str, str]]) -> Iterator[Use]:
-    """Yield the uses in options that plugins declare as secret, except addresses and blocks."""
+    """Yield the uses in options that plugins declare as secret, except in addresses and blocks."""
     for raw in read_sections(tree, name, Problems())[1]:
         for entry in raw.block:
             if entry.key in _secret_options(raw, plugins):
@@ -116,7 +116,7 @@ def _secret_options(raw: RawBlock, plugins: Plugins) -> frozenset[str]:
 def refuse_secrets(
     text: str, name: str, given: Mapping[str, str], problems: Problems, *, plugins: Plugins | None = None
 ) -> None:
-    """Report the secret variables of a submission, because a cluster would store them with the job in plain text."""
+    """Report secret variables in a submission, because a cluster would store them with the job in plain text."""
     for use in uses(text, name, given, {}, plugins=plugins) if given else ():
         if use.is_secret:
             problems.error(
@@ -143,7 +143,7 @@ def _uses(value: Value, keys: tuple[str, ...], values: Sequence[tuple[str, str]]
 
 
 def _in_secret(text: str, mark: re.Match[str]) -> bool:
-    """Return True if a position of a string is within a login, or within the value after a secret's name."""
+    """Return True if a position in a string is within a login, or within the value after the name of a secret."""
     if any(login.start() < mark.start() < login.end() for login in _LOGIN.finditer(text)):
         return True
     return _STATEMENT.match(text) is None and _ASSIGNED.search(text, 0, mark.start()) is not None
