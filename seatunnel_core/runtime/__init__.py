@@ -1,1 +1,1 @@
-"""Execution of a planned and claimed job: the protocol's commands on storages, sources, sinks and Spark."""
+"""Execution of a planned and claimed job: runs the commands of the checkpoint protocol."""

@@ -1,4 +1,4 @@
-"""Acknowledgement of published rows to the sources of a pipeline that acknowledge upstream (R11)."""
+"""Acknowledgement of published rows to the external systems that sources read (R11)."""
 
 import logging
 import threading
@@ -12,14 +12,14 @@ _log = logging.getLogger(__name__)
 
 
 class Acknowledgements:
-    """Sources of a pipeline that acknowledge upstream. Falsy and without state if there are none.
+    """Acknowledgements of one pipeline. Falsy, and without state, if none of its sources acknowledges.
 
-    Thread-safe. ``published`` reports one checkpoint at a time: otherwise an older one could be reported last, and a
-    reader that resumes from it would read published rows again.
+    Thread-safe. ``published`` reports one checkpoint at a time, because an older one that is reported last would make a
+    resumed reader read published rows again.
     """
 
     def __init__(self, planned: PlannedPipeline, retained: Callable[[], Collection[int]] = tuple) -> None:
-        """Prepare to acknowledge; ``retained`` returns the IDs of the stored checkpoints that will expire."""
+        """Create the acknowledgements; ``retained`` returns the IDs of the stored checkpoints that will expire."""
         self._pipeline_id = planned.id
         self._retained = retained
         self._sources = [source for source in planned.sources if source.source.acknowledges]
@@ -65,8 +65,8 @@ class Acknowledgements:
     def published(self, checkpoint_id: int) -> None:
         """Report to the sources that all rows of a checkpoint are published.
 
-        If another thread is already reporting, it also reports this checkpoint. A failure is only logged, because later
-        reads do not depend on it.
+        If another thread is already reporting, it also reports this checkpoint. Failures are only logged, because later
+        reads do not depend on the report.
         """
         with self._lock:
             self._published = max(self._published, checkpoint_id)

@@ -1,4 +1,4 @@
-"""Handlers of requests from other processes to a running job, by the names and keys of ``seatunnel_core.control``."""
+"""Handlers of requests from other processes to a running job (see ``seatunnel_core.control``)."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from seatunnel_core.reporting.series import MOST_POINTS
 
 
 class Shown(Protocol):
-    """Job that a page shows: ``JobRun``."""
+    """Methods of ``JobRun`` that the page of a job uses."""
 
     job_id: str
     job: PlannedJob | None
@@ -29,7 +29,7 @@ class Shown(Protocol):
         """Return the job's metrics."""
 
     def series(self, pipeline: int, since_s: float, most: int) -> Mapping[str, Any]:
-        """Return metrics over time, of a pipeline or, for 0, of the whole job."""
+        """Return metrics over time, of one pipeline, or of the whole job for 0."""
 
     def stop(self) -> None:
         """Stop the job after a last checkpoint."""
@@ -42,7 +42,7 @@ class Shown(Protocol):
 
 
 class Controlled(Shown, Protocol):
-    """Job that other processes can control."""
+    """Methods of ``JobRun`` that the control requests use."""
 
     version: int
     started_at: float
@@ -88,13 +88,13 @@ def _status(run: Controlled, _request: Mapping[str, Any]) -> Any:
 
 
 def _metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return ``JobMetrics`` with ``pid``, and as ``metrics`` the sums over all pipelines by SeaTunnel's names."""
+    """Return ``JobMetrics`` with ``pid``; ``metrics`` contains the sums over all pipelines by SeaTunnel's names."""
     measured = run.metrics()
     return {"pid": os.getpid(), **asdict(measured), "metrics": totals(measured)}
 
 
 def _open_metrics(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return ``pid``, ``state``, and the job's ``samples`` for a page of metrics."""
+    """Return ``pid``, ``state`` and the metric ``samples`` of the job."""
     measured = run.metrics()
     found = [sample.record() for sample in samples(measured)]
     return {"pid": os.getpid(), "state": measured.state, "samples": found}
@@ -106,25 +106,25 @@ def _checkpoints(run: Controlled, _request: Mapping[str, Any]) -> Any:
 
 
 def _series(run: Controlled, request: Mapping[str, Any]) -> Any:
-    """Return metrics over time: ``pipeline`` (0: all), ``since_s``, and at most ``most`` points."""
+    """Return metrics over time for ``pipeline`` (0: the job) from ``since_s`` on, with at most ``most`` points."""
     most = min(MOST_POINTS, stored.number(request, "most"))
     return run.series(stored.number(request, "pipeline"), stored.seconds(request, "since_s"), most)
 
 
 def _plan(run: Controlled, _request: Mapping[str, Any]) -> Any:
-    """Return the plan as ``plan_record``; null before planning."""
+    """Return the ``plan_record`` of the job, or null before planning."""
     return None if run.job is None else plan_record(run.job)
 
 
 def _savepoint(run: Controlled, request: Mapping[str, Any]) -> Any:
-    """Take a savepoint: ``name`` (or null), ``stop`` and ``drain``. Respond once it is complete."""
+    """Take a savepoint with ``name`` (or null), ``stop`` and ``drain``; return it once it is complete."""
     name = None if stored.member(request, "name") is None else stored.text(request, "name")
     taken = run.savepoint(name, stop=stored.flag(request, "stop"), drain=stored.flag(request, "drain"))
     return {"name": taken.name, **taken.record()}
 
 
 def _stop(run: Controlled, request: Mapping[str, Any]) -> Any:
-    """Stop ``at_once``, or after a last checkpoint. Respond with the outcome once the job has ended."""
+    """Stop the job, after a last checkpoint unless ``at_once``; return the outcome once it has ended."""
     (run.kill if stored.flag(request, "at_once") else run.stop)()
     report = run.wait()
     return {"outcome": "" if report is None else report.outcome.value}

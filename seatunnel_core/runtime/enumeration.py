@@ -1,4 +1,4 @@
-"""Frozen form of an enumeration (protocol rule R12): JSON, with each schema as an Arrow IPC message in base64."""
+"""Stored form of an enumeration (protocol rule R12): JSON, with each schema as an Arrow IPC message in base64."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def freeze(enumeration: Enumeration) -> bytes:
 
 
 def thaw(body: bytes) -> Enumeration:
-    """Return the enumeration that ``freeze`` wrote; raise ``StateFormatError`` for other bytes and newer versions."""
+    """Decode an enumeration; raise ``StateFormatError`` if it is invalid or has a newer version."""
     document = document_of(body)
     try:
         schemas = tuple(map(_thaw_schema, stored.items(document, "schemas")))
@@ -33,7 +33,7 @@ def thaw(body: bytes) -> Enumeration:
 
 
 def _freeze_schema(schema: TableSchema) -> dict[str, Any]:
-    """Return a schema in JSON. Empty members are omitted, for the same bytes as in versions without these members."""
+    """Return a schema in JSON. Empty members are omitted, as in versions without these members."""
     frozen: dict[str, Any] = {
         "table": schema.table,
         "columns": schema_to_text(schema.columns),

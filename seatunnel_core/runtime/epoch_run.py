@@ -1,7 +1,7 @@
-"""Epoch of a pipeline: executes the protocol's commands, from the claim of the epoch to its end.
+"""Run of one epoch of a pipeline: executes the commands of the protocol, from the claim of the epoch to its end.
 
-All methods run on the loop's thread, except the work that ``_ask`` passes to a pool; its outcome returns to the loop as
-an event. After the epoch is left, late responses are dropped.
+All methods run on the loop's thread, except work that ``_ask`` passes to a pool, which returns its result to the loop
+as an event. Results that arrive after the end of the epoch are dropped.
 """
 
 import asyncio
@@ -32,24 +32,24 @@ from seatunnel_storage_api.state import CheckpointRef
 T = TypeVar("T")
 
 LAST_COMMITS_S = 10.0
-"""Maximum time that a failed pipeline waits for running commits, to count their rows, in seconds."""
+"""Maximum seconds for which a failed pipeline waits for running commits, to count their rows."""
 
 
 class EpochOwner(Protocol):
-    """Receiver of an epoch's start, end and savepoints."""
+    """Receiver of the start and the end of an epoch and of the results of savepoints."""
 
     def epoch_begun(self, run: "EpochRun") -> None:
         """Handle the start of the epoch: the restore point is durable, and the pipeline can be resumed."""
 
     def epoch_ended(self, run: "EpochRun", end: EndPipeline) -> None:
-        """Handle the end of the epoch: the protocol issued its last command or failed."""
+        """Handle the end of the epoch, after the last command of the protocol or its failure."""
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Handle the result of a savepoint: it is durable as ``ref``, or failed because of ``reason``."""
+        """Handle the result of a savepoint, which is durable as ``ref`` or failed because of ``reason``."""
 
 
 class EpochRun:
-    """Epoch of a pipeline. ``start`` begins it; ``leave`` ends it in every case."""
+    """Run of one epoch. Call ``start`` to begin it and ``leave`` to end it in every case."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class EpochRun:
         log: PipelineLog,
         metrics: Metrics | None = None,
     ) -> None:
-        """Prepare the epoch; ``metrics`` counts over all epochs of the pipeline."""
+        """Create the run; ``metrics`` counts over all epochs of the pipeline."""
         self.started_ms = now_ms()
         self._metrics = metrics or Metrics()
         self.notices = Notices(log, self._metrics)
@@ -126,7 +126,7 @@ class EpochRun:
         self.deliver(lambda now: events.SavepointRequested(now_ms=now, name=name, stop=stop, drain=drain))
 
     def leave(self) -> None:
-        """Cancel the timers and units of the epoch, and ignore all later responses."""
+        """Cancel the timers and units of the epoch, and ignore all later results."""
         self._left = True
         for timer in self._timers.values():
             timer.cancel()
@@ -136,7 +136,7 @@ class EpochRun:
         self._units.cancel()
 
     def after_commits(self, then: Callable[[], None]) -> None:
-        """Call ``then`` once no commit is running, or one takes too long. Count the rows of commits that succeed."""
+        """Call ``then`` once no commit is running or the wait has timed out. Count the rows of commits that succeed."""
         if not self._commits:
             then()
             return
@@ -150,7 +150,7 @@ class EpochRun:
     # -- events and commands --------------------------------------------------------------------------------------
 
     def deliver(self, event_at: Callable[[int], Event]) -> None:
-        """Pass an event to the protocol, with the current time, and execute the resulting commands."""
+        """Pass an event with the current time to the protocol, and execute the resulting commands."""
         if self._left:
             return
         self._heard = True
@@ -178,7 +178,7 @@ class EpochRun:
         self._do_in(pool, run)
 
     def _do_in(self, pool: Pool, work: Callable[[], Callable[[], None]]) -> None:
-        """Run the work in the pool, and then run the function that it returns on the loop."""
+        """Run the work in the pool, and the function that it returns on the loop."""
 
         def run() -> None:
             with heard(self._metrics.warned):
@@ -236,7 +236,7 @@ class EpochRun:
         )
 
     def _checkpoint_published(self, command: commands.CheckpointPublished) -> None:
-        """Acknowledge upstream in a thread of the pool, because nothing has to wait for it (R11)."""
+        """Acknowledge the rows to the sources in a thread of the pool, without waiting for it (R11)."""
         self.notices.handlers[commands.CheckpointPublished](command)
         if self._work.upstream:
             self._shared.connector_pool.submit(self._work.upstream.published, command.checkpoint_id)
@@ -287,7 +287,7 @@ class EpochRun:
             self._when_spark_runs(prepare)
 
     def _when_spark_runs(self, action: Callable[[], None]) -> None:
-        """Call ``action`` once Spark runs or could not be started, without blocking a thread."""
+        """Call ``action`` once Spark is running or has failed to start, without blocking a thread."""
         self._shared.spark.add_done_callback(lambda _spark: None if self._left else action())
 
     def _commit(self, command: commands.Commit) -> None:
@@ -318,7 +318,7 @@ class EpochRun:
             commit()
 
     def _commit_ended(self, event_at: Callable[[int], Event]) -> None:
-        """Deliver and count the outcome of a commit, even if the pipeline has failed meanwhile."""
+        """Deliver and count the result of a commit, even if the pipeline has failed meanwhile."""
         self._commits -= 1
         if self._protocol.phase is Phase.ENDED:
             self._protocol.handle(event_at(now_ms()))
@@ -366,7 +366,7 @@ class EpochRun:
         self._owner.epoch_begun(self)
 
     def _sample(self) -> None:
-        """Sample the counters of rows and bytes every few seconds; rates are differences of samples."""
+        """Sample the counters of rows and bytes every few seconds, for rates."""
         if self._heard:
             self._metrics.sample(self.progress())
         else:

@@ -1,4 +1,4 @@
-"""Creation of a job's pipelines from its claim: plugins, protocol and restored state."""
+"""Creation of the pipelines of a claimed job: plugins, protocol and restored state."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -24,23 +24,23 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 @frozen(kw_only=True, slots=False)
 class JobPipelines:
-    """Factory of the runs of a job's pipelines."""
+    """Factory for the pipelines of a job."""
 
     job_id: str
     claim: Claim
-    """Job as claimed by this process, with the restored state of each pipeline."""
+    """The claimed job, with the restore request of each pipeline."""
 
     engine: EngineConfig
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on the driver's machine, as known before Spark is started."""
+    """True if tasks run on the machine of the driver, as far as known before Spark starts."""
 
     restored: bool
-    """True if the job continues the work of earlier processes."""
+    """True if an earlier process ran the job."""
 
     def make(self, shared: SharedResources, owner: PipelineOwner) -> list[PipelineRun]:
-        """Return a run for each pipeline, in the order of the plan, without starting it."""
+        """Return a ``PipelineRun`` for each pipeline, in the order of the plan, without starting it."""
         restarts, save_modes = restart_policy(self.claim.job), SaveModes()
         return [
             PipelineRun(
@@ -56,12 +56,12 @@ class JobPipelines:
 
     @cached_property
     def checkpoints(self) -> CheckpointPolicy:
-        """Checkpoint configuration of all pipelines of the job."""
+        """Checkpoint policy of all pipelines of the job."""
         return checkpoint_policy(self.claim.job, self.engine)
 
     @cached_property
     def _recognised_before(self) -> Mapping[str, Sequence[Mapping[str, str]]]:
-        """Values of ``SinkContext.recognised_before``, computed once for all pipelines: there may be thousands."""
+        """Values of ``SinkContext.recognised_before`` by sink, computed once for all pipelines."""
         return self.claim.job.manifest.tracks
 
     def _work(self, planned: PlannedPipeline, save_modes: SaveModes) -> PipelineIO:
@@ -78,7 +78,7 @@ class JobPipelines:
         )
 
     def _increment(self, planned: PlannedPipeline) -> str:
-        """Return a description of the increment that a pipeline reads; empty if it reads everything."""
+        """Describe the increment that a pipeline reads; return ``""`` if it reads everything."""
         manifest = self.claim.job.manifest
         for source in planned.sources:
             window = manifest.windows.get(source.name)

@@ -1,4 +1,4 @@
-"""Periodic work of a job on the loop's thread: recording its time series and logging its execution info."""
+"""Periodic recording of a job's metrics over time, and of its state in the log."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -10,10 +10,10 @@ from seatunnel_core.runtime.pipeline_run import PipelineRun
 
 
 class JobRecorder:
-    """Recorder that adds a point to the job's series every ``SAMPLE_S`` seconds, and logs the job less often.
+    """Recorder that adds a point to the job's metrics every ``SAMPLE_S`` seconds, and logs the job less often.
 
-    A point is the sum of the last samples of all pipelines. No progress is computed for it, so thousands of waiting
-    pipelines cost almost nothing. ``runs`` may grow; ``log`` logs the job.
+    A point is the sum of the last samples of all pipelines, so that even thousands of waiting pipelines cost almost
+    nothing. ``runs`` may grow; ``log`` logs the job.
     """
 
     def __init__(self, runs: Sequence[PipelineRun], log: Callable[[], None]) -> None:
@@ -22,7 +22,7 @@ class JobRecorder:
         self._log = log
 
     def start(self, loop: asyncio.AbstractEventLoop, log_every_s: float) -> None:
-        """Start to record, and log the job every ``log_every_s`` seconds."""
+        """Start recording, and log the job every ``log_every_s`` seconds."""
         self._loop = loop
         self._log_every_s = log_every_s
         self._sample()

@@ -1,4 +1,4 @@
-"""Run of a job in this process: the public, synchronous, thread-safe interface of the runtime."""
+"""Run of a job in this process: the public interface of the runtime, synchronous and thread-safe."""
 
 import logging
 import os
@@ -65,23 +65,23 @@ class JobRun:
         on_begun: Callable[[], None] | None = None,
         backend: SparkBackend | None = None,
     ) -> None:
-        """Prepare the run; ``start`` begins it.
+        """Create the run; ``start`` begins it.
 
         Args:
             raw: The parsed job file.
-            engine: The engine's options.
-            registry: Finds the job's plugins.
-            job_id: The ID of the job, new or stored.
-            restore: The state from which an existing job continues; ``None`` for a new job.
-            begin_with: The savepoint of another job from which a new job starts.
-            master: The Spark master, overriding the job's ``spark.master``.
-            name: The name of the job, overriding the job file.
+            engine: The options of the engine.
+            registry: Lookup of the job's plugins.
+            job_id: ID of the job, new or stored.
+            restore: State from which an existing job resumes; ``None`` for a new job.
+            begin_with: Savepoint of another job from which a new job starts.
+            master: Spark master that overrides the job's ``spark.master``.
+            name: Name that overrides the name in the job file.
             jvm_options: Further options for Java.
-            log_file: Receives Spark's and Java's output; by default a file named after the job ID in the log folder.
-            on_begun: Called, from the runtime's thread, when the first restore point is durable, so that the job can be
+            log_file: File for the output of Spark and Java; by default named after the job ID, in the log folder.
+            on_begun: Called from the runtime's thread when the first restore point is durable, so that the job can be
                 resumed by its ID.
-            backend: An open backend to run on, which stays open, so several jobs may share it. The job's ``spark.*``
-                options have no effect then. ``None`` starts Spark for this job.
+            backend: An open backend that several jobs may share and that stays open. The job's ``spark.*`` options then
+                have no effect. ``None`` starts Spark for this job.
         """
         self.job_id = job_id
         self.job: PlannedJob | None = None
@@ -113,7 +113,7 @@ class JobRun:
         """Location of the checkpoints, as shown by the inspector; available after ``start``."""
 
     def start(self) -> None:
-        """Claim the job and start it. After an exception for an invalid request, nothing has started."""
+        """Claim the job and start it. If this raises an exception, nothing has started."""
         if self._backend is not None:
             self._backend.require_open()
         config = override_storage(self._engine, self._raw.storage, Problems())
@@ -195,7 +195,7 @@ class JobRun:
         return JobProgress(job_id=self.job_id, name=self.job.name, pipelines=self._threads.views())
 
     def metrics(self) -> JobMetrics:
-        """Return the job's metrics; for a job that ended in an earlier process, the metrics in its final report."""
+        """Return the metrics of the job; if it ended in an earlier process, those in its final report."""
         report = self._report
         if self._threads is not None and self.job is not None:
             name, pipelines = self.job.name, self._threads.metrics()
@@ -211,18 +211,18 @@ class JobRun:
         )
 
     def checkpoints(self) -> tuple[CheckpointInfo, ...]:
-        """Return all stored checkpoints of all pipelines, for each pipeline oldest first."""
+        """Return all stored checkpoints, by pipeline and from oldest to latest."""
         if self._storage is None:
             raise UsageError("the job's checkpoint storage is closed; call this before closing the job")
         listings = self._storage.scan_job(self.job_id)
         return tuple(info for number in sorted(listings) for info in listings[number].checkpoints)
 
     def recent_checkpoints(self) -> dict[int, tuple[RecentCheckpoint, ...]]:
-        """Return the last completed and aborted checkpoints of this process, by pipeline, oldest first."""
+        """Return the last checkpoints of this process, completed or aborted, by pipeline and oldest first."""
         return {} if self._threads is None else self._threads.recent_checkpoints()
 
     def series(self, pipeline: int = 0, since_s: float = 0.0, most: int = POINTS) -> dict[str, Any]:
-        """Return the ``JobSeries.record`` of a pipeline, or of the whole job if ``pipeline`` is 0."""
+        """Return the metrics over time of a pipeline, or of the whole job if ``pipeline`` is 0."""
         series = JobSeries() if self._threads is None else self._threads.series
         return series.record(pipeline, since_s, most)
 
@@ -232,9 +232,9 @@ class JobRun:
         """Take a savepoint of the whole job and wait until it is complete.
 
         Args:
-            name: The name; by default the next number.
-            stop: End the job with the savepoint; a restore reads units that are still running again.
-            drain: Stop reading and end the job with the savepoint; all rows read are committed.
+            name: Name of the savepoint; by default the next number.
+            stop: True to end the job with the savepoint; a restore reads units that are still running again.
+            drain: True to stop reading, commit all rows that were read, and end the job.
             timeout: Maximum wait, in seconds.
 
         Raises:
@@ -247,19 +247,19 @@ class JobRun:
         return self._threads.savepoint(name, stop=stop, drain=drain).result(timeout)
 
     def stop(self) -> None:
-        """Stop cleanly: each pipeline takes a last checkpoint, and ``wait`` then returns the report."""
+        """Stop each pipeline after a last checkpoint. ``wait`` then returns the report."""
         if self._threads is not None and not self._done.is_set():
             self._threads.stop()
 
     def kill(self) -> None:
-        """Stop immediately but in order. A restore reads again all that no checkpoint contains, as after a crash."""
+        """Stop immediately. As after a crash, a restore reads all rows again that no checkpoint contains."""
         if self._threads is not None and not self._done.is_set():
             self._threads.kill()
 
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and release all resources. Idempotent.
 
-        With ``last``, the process ends afterwards, so that an idle Spark may end by itself.
+        With ``last``, the process exits afterwards, so that an idle Spark is not waited for.
         """
         self._give_slots_back()  # first: no work can start from now on
         if self._threads is not None:

@@ -1,4 +1,4 @@
-"""Threads of a job and the pipelines that run on its loop."""
+"""Threads of a job, and the pipelines that run on its event loop."""
 
 import asyncio
 import logging
@@ -39,12 +39,13 @@ logger = logging.getLogger("seatunnel.job")
 
 STORAGE_THREADS = 16
 CONNECTOR_THREADS = 16
-"""Number of threads that wait for disks and servers. With sixteen concurrent requests, a disk needs a tenth of the time
-per request: a job of a thousand small tables took 18 s instead of 23 s."""
+"""Number of threads that wait for disks and servers. With sixteen parallel requests, a disk needs a tenth of the time
+per request: a job with a thousand small tables took 18 s instead of 23 s.
+"""
 
 
 class JobThreads:
-    """Threads of a job and the pipelines that run on its loop."""
+    """Threads of a job, and the pipelines that run on its event loop."""
 
     def __init__(
         self,
@@ -60,19 +61,18 @@ class JobThreads:
         slots: Reservation | None = None,
         owns_backend: bool = True,
     ) -> None:
-        """Prepare the threads; ``start`` starts them.
+        """Create the threads; ``start`` starts them.
 
         Args:
-            job_id: The ID of the job.
-            claim: The job as claimed by this process, with the restored state of each pipeline.
-            engine: The engine's options.
+            job_id: ID of the job.
+            claim: The claimed job, with the restore request of each pipeline.
+            engine: The options of the engine.
             storage: The checkpoint storage of the job.
-            backend: Runs the work units.
-            on_begun: Called, from the loop's thread, when the first pipeline can be resumed.
+            backend: Backend that runs the work units.
+            on_begun: Called from the loop's thread when the first pipeline can be resumed.
             on_end: Called with the report when the job has ended, from any thread, possibly more than once.
-            restored: True if the job continues the work of earlier processes.
-            slots: The job's reservation, which limits its work units and must be granted first; by default Spark's
-                slots.
+            restored: True if an earlier process ran the job.
+            slots: Slots that the job waits for and that limit its work units; by default all slots of Spark.
             owns_backend: True if the job starts and stops the backend; otherwise it is already started and remains so.
         """
         self._job_id = job_id
@@ -118,7 +118,7 @@ class JobThreads:
         self._asking = threading.Lock()
 
     def start(self) -> None:
-        """Start the loop and create the pipelines; they begin once the job has its slots."""
+        """Start the loop and create the pipelines, which start once the job has its slots."""
         self._thread.start()
         self._call(self._make_pipelines)
         if self._slots is None:
@@ -180,7 +180,8 @@ class JobThreads:
     def pipeline_ended(self, run: PipelineRun) -> None:
         """End the job after the last pipeline.
 
-        A fenced pipeline ends the others immediately; a failure of the whole job stops them cleanly.
+        If another engine has taken over a pipeline, the others end immediately. A failure of the whole job stops them
+        with a last checkpoint.
         """
         self._ended += 1
         if run.outcome is Outcome.FENCED:
@@ -209,7 +210,7 @@ class JobThreads:
             self._break(error)
 
     def _clear(self, report: JobReport) -> None:
-        """Clean up after the pipelines, many in parallel; then report the end of the job."""
+        """Clean up after the pipelines, in parallel, and then report the end of the job."""
         left = len(self._runs)
 
         def cleared() -> None:
@@ -230,7 +231,7 @@ class JobThreads:
             self._connector_pool.submit(clear, run)
 
     def _break(self, error: BaseException) -> None:
-        """End the job because of an unexpected error; otherwise, callers would wait for it forever."""
+        """End the job after an unexpected error, so that callers do not wait forever."""
         failure = failure_of(error)
         logger.error("%s", failure.message, extra={"job": self._job_id, "code": failure.code})
         logger.debug("%s", failure.detail, extra={"job": self._job_id})
@@ -289,11 +290,11 @@ class JobThreads:
         return {run.view().id: run.recent_checkpoints() for run in tuple(self._runs)}
 
     def stop(self) -> None:
-        """Stop every pipeline cleanly, each with a last checkpoint."""
+        """Stop every pipeline after a last checkpoint."""
         self._call(self._on_each, PipelineRun.stop)
 
     def savepoint(self, name: str | None, *, stop: bool, drain: bool) -> "Future[JobSavepoint]":
-        """Request a savepoint of every pipeline; without a ``name`` it gets the next number."""
+        """Request a savepoint of every pipeline. Without ``name``, it is named with the next number."""
         taken: Future[JobSavepoint] = Future()
 
         def take() -> None:
@@ -316,7 +317,7 @@ class JobThreads:
     def close(self, *, last: bool = False) -> None:
         """Stop everything that is still running, and end the threads. Idempotent.
 
-        With ``last``, the process ends with the job: if everything is committed, do not wait for Spark's end.
+        With ``last``, the process exits with the job. If all rows are committed, Spark's end is then not waited for.
         """
         if self._closed:
             return
@@ -349,7 +350,7 @@ class JobThreads:
         self._savepoints.close()
 
     def _kill_and_wait(self) -> None:
-        """Stop every pipeline immediately, and wait until none submits work to the pools, which are closed next."""
+        """Stop every pipeline immediately, and wait until none of them uses the pools, which are closed next."""
         killed: Future[None] = Future()
 
         def kill() -> None:
@@ -364,7 +365,7 @@ class JobThreads:
             killed.result()
 
     def _ended_elsewhere(self) -> bool:
-        """Return True if another process has taken over the job and recorded that it ended."""
+        """Return True if another process has taken over the job and recorded its end."""
         if all(run.outcome is not Outcome.FENCED for run in self._runs):
             return False
         try:
@@ -376,7 +377,7 @@ class JobThreads:
     def _clear_late_staging(self) -> None:
         """Remove output that tasks staged after the last sweep (R9).
 
-        A cancelled task of a lost batch may stage output for a few more seconds. After Spark has ended, no task does.
+        A cancelled task may stage output for a few more seconds. No task does so after Spark has ended.
         """
         for run in self._runs:
             try:

@@ -1,6 +1,6 @@
-"""Blocking calls of a pipeline's commands to the checkpoint storage, sinks and sources.
+"""Blocking calls of one pipeline to the checkpoint storage, sinks and sources.
 
-Methods run on a pool's thread, return plain values and raise on failure; they do not use the protocol's events.
+The methods run on a pool's thread, return plain values and raise exceptions; they do not use events of the protocol.
 """
 
 import logging
@@ -51,18 +51,17 @@ logger = logging.getLogger("seatunnel.job")
 
 @define
 class PipelineIO:
-    """Blocking side of one pipeline."""
+    """Blocking calls of one pipeline."""
 
     job_id: str
     planned: PlannedPipeline
     storage: CheckpointStorage = field(repr=False)
     backend: SparkBackend = field(repr=False)
     shares_disk: bool
-    """True if tasks run on this machine. If not, the engine verifies that they access the same targets."""
+    """True if tasks run on this machine. Otherwise, it is verified that they access the same targets."""
 
     settled_below: int = 0
-    """Epoch below which all output of checkpoints is published: the job had ended, and its staging folders were
-    removed."""
+    """Epoch below which all output is published: the job had ended and removed its staging folders."""
 
     increment: str = ""
     """Value of ``SinkContext.increment``."""
@@ -75,13 +74,13 @@ class PipelineIO:
     """True if a save mode is deferred until the tables are known."""
 
     _published_to: dict[str, Mapping[str, str]] = field(factory=dict, init=False, repr=False)
-    """Value of ``SinkContext.published_to``, by sink, including the publications of this process."""
+    """Value of ``SinkContext.published_to`` by sink, including publications of this process."""
 
     _prepared_in: Mapping[str, int] = field(factory=dict, init=False, repr=False)
     """Value of ``SinkContext.prepared_in``, by sink."""
 
     upstream: Acknowledgements = field(init=False, repr=False)
-    """Receiver of published checkpoints."""
+    """Acknowledgements of published checkpoints to the sources."""
 
     sources: SourceIO = field(init=False, repr=False)
     _newest: CheckpointRef | None = field(init=False, default=None)
@@ -99,7 +98,7 @@ class PipelineIO:
         return claim_epoch(self.storage, self.job_id, self.planned.id, minimum)
 
     def require_own(self, epoch: int) -> None:
-        """Check that ``epoch`` is still the newest; raise ``StaleEpochError`` otherwise."""
+        """Raise ``StaleEpochError`` unless ``epoch`` is still the newest."""
         newest = self.storage.newest_epoch(self.job_id, self.planned.id)
         if newest != epoch:
             reason = "its marker was removed" if newest is None else f"epoch {newest} has been claimed"
@@ -109,7 +108,7 @@ class PipelineIO:
             )
 
     def list_checkpoints(self) -> PipelineListing:
-        """Return the stored checkpoints, which must include the last one of this process or a newer one."""
+        """Return the stored checkpoints; raise an error if the last one that this process stored is missing."""
         listing = self.storage.scan(self.job_id, self.planned.id)
         latest = lineage.latest(listing.checkpoints)
         if self._newest is not None and (latest is None or latest.ref < self._newest):
@@ -120,7 +119,7 @@ class PipelineIO:
         return listing
 
     def load(self, ref: CheckpointRef) -> PipelineState:
-        """Return a stored checkpoint, without staged output if its run had ended."""
+        """Return a stored checkpoint, without staged output if the job had ended after it."""
         state = self.storage.get_checkpoint(self.job_id, self.planned.id, ref.checkpoint_id, epoch=ref.epoch)
         if state is None:
             raise CheckpointStorageError(
@@ -139,12 +138,12 @@ class PipelineIO:
         return state.ref if state is not None else None
 
     def _retained(self) -> Sequence[int]:
-        """Return the IDs of the stored checkpoints that will expire, without savepoints and their predecessors."""
+        """Return the IDs of the stored checkpoints that will expire, without savepoints and their checkpoints."""
         infos = self.storage.list_checkpoints(self.job_id, self.planned.id)
         return [info.checkpoint_id for info in retention.counted(infos)]
 
     def store(self, state: PipelineState, content: VertexStates) -> None:
-        """Store a checkpoint; ``content`` is its decoded state."""
+        """Store a checkpoint; ``content`` is its state before encoding."""
         self.storage.store_checkpoint(state)
         self._newest = max(state.ref, self._newest or state.ref)
         self.upstream.stored(state.checkpoint_id, content)
@@ -152,7 +151,7 @@ class PipelineIO:
     # -- sinks ----------------------------------------------------------------------------------------------------
 
     def prepare_sinks(self, command: PrepareSinks) -> None:
-        """Prepare the targets, verify that the driver sees the tasks' writes, and apply the pending save modes."""
+        """Prepare the targets, verify that tasks write to the same ones, and apply pending save modes."""
         epoch, pending_names = command.epoch, command.save_mode_pending
         self._prepared_in = {sink: known for sink, known in command.prepared_in.items() if known >= self.settled_below}
         self._published_to = dict(command.published_to)
@@ -177,13 +176,13 @@ class PipelineIO:
                 sink.prove(context, token)
 
     def commits_on_spark(self, sink_name: str) -> bool:
-        """Return True if Spark publishes for the sink."""
+        """Return True if the sink publishes with Spark."""
         return isinstance(self.planned.sink(sink_name).sink, FrameSink)
 
     def commit(
         self, sink_name: str, epoch: int, committables: Sequence[Committable], *, may_be_committed: bool
     ) -> None:
-        """Publish committables of one sink; with ``may_be_committed``, they may already be published."""
+        """Publish committables of one sink. With ``may_be_committed``, they may already be published."""
         planned = self.planned.sink(sink_name)
         sink, context = planned.sink, self._context(planned, epoch)
         if isinstance(sink, FrameSink):
@@ -193,12 +192,12 @@ class PipelineIO:
         self._published_to[sink_name] = with_tables(context.published_to, committables)
 
     def show(self, shown: Mapping[str, Sequence[str]]) -> None:
-        """Pass the displayed values of a finished unit to its sinks."""
+        """Pass the values that a finished unit displays to its sinks."""
         for name, texts in shown.items():
             self.planned.sink(name).sink.show(texts)
 
     def published(self, epoch: int) -> Mapping[str, frozenset[str]]:
-        """Return the IDs of the committables that the targets show as published, by sink (R10)."""
+        """Return the IDs of the committables that are published according to the targets, by sink (R10)."""
         return {
             sink.name: frozenset(
                 sink.sink.published(
@@ -211,16 +210,16 @@ class PipelineIO:
         }
 
     def complete(self, epoch: int) -> None:
-        """Make the sinks publish output that is held back until the last row (R16)."""
+        """Make the sinks publish the output that they hold back until the last row (R16)."""
         for planned in self.planned.sinks:
             sink = planned.sink
             if isinstance(sink, SupportsComplete):
                 sink.complete(self._context(planned, epoch))
 
     def sweep(self, epoch: int, keep: frozenset[str], *, final: bool) -> int:
-        """Remove staged data except the committables in ``keep``, and return the number of removed outputs (R9).
+        """Remove staged output except the committables in ``keep``; return the number of removed outputs (R9).
 
-        Sinks that expire their commit records also keep the committables of older live checkpoints; if one of these
+        Sinks that expire their commit records also keep the committables of older live checkpoints. If one of these
         checkpoints cannot be read, such sinks are not swept.
         """
         sinks = [sink for sink in self.planned.sinks if final or not _forgets(sink.sink)]
@@ -234,7 +233,7 @@ class PipelineIO:
         return removed
 
     def _named_by_live(self) -> frozenset[str] | None:
-        """Return the committables in all live checkpoints; ``None`` if one of these checkpoints cannot be read."""
+        """Return the committables in all live checkpoints; ``None`` if one of them cannot be read."""
         infos = self.list_checkpoints().checkpoints
         alive = lineage.live(infos)
         try:
@@ -245,7 +244,7 @@ class PipelineIO:
             return None
 
     def retract(self, epoch: int, retractions: Mapping[str, Retraction]) -> int:
-        """Roll back the output published after the base, and return the number of removed outputs (R10)."""
+        """Roll back the output published after the restored checkpoint; return the number of removed outputs (R10)."""
         removed = 0
         for planned in self.planned.sinks:
             sink = planned.sink
@@ -256,18 +255,18 @@ class PipelineIO:
 
     @property
     def concludes(self) -> bool:
-        """True if a sink verifies all rows at the end."""
+        """True if a sink acts at the end of the pipeline, for example to check the number of rows."""
         return any(isinstance(each.sink, SupportsConclude) for each in self.planned.sinks)
 
     def conclude(self, progress: PipelineProgress) -> None:
-        """Let each sink verify the number of committed rows."""
+        """Call the sinks that act at the end of the pipeline, with the number of committed rows."""
         for sink_name, moved in progress.by_sink.items():
             sink = self.planned.sink(sink_name).sink
             if isinstance(sink, SupportsConclude):
                 sink.conclude(moved.rows_committed, progress.table_rows_by_sink[sink_name])
 
     def clear(self, epoch: int) -> None:
-        """Remove late staged output and sink state that is no longer needed, after the job was recorded as ended."""
+        """Remove late staged output and unneeded state of sinks, after the end of the job was recorded."""
         for sink in self.planned.sinks:
             sink.sink.clear(self._context(sink, epoch))
 
@@ -282,10 +281,10 @@ class PipelineIO:
     def chains(
         self, enumerations: Mapping[str, Enumeration], frozen: Mapping[str, int], epoch: int
     ) -> tuple[dict[str, OperatorChain], dict[str, tuple[Split, ...]]]:
-        """Return the operator chains of all sources, and the splits that each source emits, by source.
+        """Create the tables of the sinks; return the operator chains and the splits to emit, by source.
 
-        The first source of a query that combines rows emits all splits as one. The tables of the sinks are created.
-        ``frozen`` is the number of splits of each source that an earlier start enumerated.
+        The first source of a query that combines rows emits all splits as one. ``frozen`` is the number of splits of
+        each source that an earlier start enumerated.
         """
         chains = chains_of(
             self.planned,
@@ -332,7 +331,7 @@ def _forgets(sink: Sink) -> bool:
 
 
 def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
-    """Reject a source that was not in the query of an earlier start: its rows would be missing."""
+    """Reject a source that an earlier start did not include in the query, because its rows would be missing."""
     names = [reader.name for reader in query.readers]
     new = [name for name in names if name not in restored]
     if new and len(new) < len(names):
@@ -343,7 +342,7 @@ def _refuse_new(query: OperatorChain, restored: frozenset[str]) -> None:
 
 
 def require_same_splits(source: str, frozen: int | None, splits: Sequence[Split]) -> None:
-    """Raise ``UsageError`` if a source would emit different splits than at the job's start.
+    """Raise ``UsageError`` if a source would emit different splits than at the first start of the job.
 
     This happens if a query that combines all rows was added or removed since.
     """

@@ -1,4 +1,4 @@
-"""Pipeline until its final end: an epoch, and a further one after each retryable failure."""
+"""Run of a pipeline until its final end: one epoch, and a further one after each retryable failure."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ def _added(planned: PlannedPipeline, progress: PipelineProgress) -> tuple[str, .
 
 
 def _together(progress: PipelineProgress) -> dict[str, int]:
-    """Return the committed rows of each table, summed over all sinks; empty if there is only one table."""
+    """Return the committed rows of each table over all sinks; empty if there is only one table."""
     found: Counter[str] = Counter()
     for table_rows in progress.table_rows_by_sink.values():
         found.update(table_rows)
@@ -52,17 +52,17 @@ def _together(progress: PipelineProgress) -> dict[str, int]:
 
 
 class PipelineOwner(Protocol):
-    """Receiver of a pipeline's start and end."""
+    """Receiver of the start and the end of a pipeline."""
 
     def pipeline_begun(self, run: "PipelineRun") -> None:
-        """Handle the start of an epoch: from now on the pipeline can be resumed."""
+        """Handle the start of an epoch, from which on the pipeline can be resumed."""
 
     def pipeline_ended(self, run: "PipelineRun") -> None:
         """Handle the final end of the pipeline, with ``run.outcome``."""
 
 
 class PipelineRun:
-    """Pipeline on the loop's thread; every start and restart is a new epoch (R4)."""
+    """Run of a pipeline on the loop's thread. Every start and restart is a new epoch (R4)."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class PipelineRun:
         return self._work.planned.title
 
     def start(self) -> None:
-        """Begin an epoch."""
+        """Start an epoch."""
         self._waiting = None
         self._counted = self._progress()
         self._work.sources.progress.restarted()
@@ -124,7 +124,7 @@ class PipelineRun:
         self._epoch.start()
 
     def stop(self) -> None:
-        """Stop cleanly after a last checkpoint, or immediately if the pipeline waits for a restart."""
+        """Stop after a last checkpoint, or immediately if the pipeline waits for a restart."""
         self._stopping = True
         if self.outcome is not None:
             return
@@ -134,7 +134,7 @@ class PipelineRun:
             self._epoch.stop()
 
     def savepoint(self, name: str, *, stop: bool, drain: bool, answer: Answer) -> None:
-        """Take a savepoint with the next checkpoint; ``stop`` and ``drain`` end the pipeline with it."""
+        """Take a savepoint with the next checkpoint. ``stop`` and ``drain`` end the pipeline with it."""
         self._savepoints[name] = answer
         self._stopping = self._stopping or stop or drain
         if self.outcome is not None:
@@ -147,7 +147,7 @@ class PipelineRun:
             self._epoch.savepoint(name, stop=stop, drain=drain)
 
     def savepoint_answered(self, name: str, ref: CheckpointRef | None, reason: str) -> None:
-        """Forward a result, but drop a failure while the pipeline is finishing: its final checkpoint is used."""
+        """Forward the result of a savepoint, except a failure while finishing, when the final checkpoint is used."""
         if ref is None and self._epoch is not None and self._epoch.progress().phase in _FINISHING:
             return  # its final checkpoint becomes its part
         self._answer(name, ref, reason)
@@ -169,12 +169,12 @@ class PipelineRun:
             answer(ref, reason)
 
     def abandon(self) -> None:
-        """Stop immediately, as a crash would: nothing more is stored, committed or swept."""
+        """Stop immediately, as in a crash: nothing more is stored, committed or swept."""
         if self.outcome is None:
             self._ended(Outcome.STOPPED, None)
 
     def clear(self) -> None:
-        """Clean up after the job has been recorded as ended, so that no restore needs staged output.
+        """Remove staged output after the end of the job has been recorded.
 
         A failure is only logged: an unavailable server does not change the result of a job with all rows committed.
         """
@@ -191,7 +191,7 @@ class PipelineRun:
         self._owner.pipeline_begun(self)
 
     def epoch_ended(self, run: EpochRun, end: EndPipeline) -> None:
-        """Finish, restart or end the pipeline, depending on the outcome of the epoch."""
+        """Finish, restart or end the pipeline according to the outcome of the epoch."""
         run.leave()
         if end.outcome is Outcome.FAILED and end.failure is not None:
             self._metrics.failed(end.failure)
@@ -252,15 +252,15 @@ class PipelineRun:
 
     @property
     def point(self) -> Point:
-        """Counters and gauges as of the last sample."""
+        """Counters and gauges at the last sample."""
         return self._metrics.point
 
     def recent_checkpoints(self) -> tuple[RecentCheckpoint, ...]:
-        """Return the last completed and aborted checkpoints of this process, oldest first."""
+        """Return the last checkpoints of this process, completed or aborted, oldest first."""
         return self._metrics.recent.listed()
 
     def _progress(self) -> PipelineProgress | None:
-        """Return the current counters, of the previous epoch until this one has restored them; ``None`` at first."""
+        """Return the current counters, or those of the previous epoch until they are restored; ``None`` at first."""
         if self._epoch is None:
             return None
         progress = self._epoch.progress()
@@ -285,7 +285,7 @@ class PipelineRun:
         return "starting Spark" if needs_spark and not self._shared.spark.done() else progress.phase.value
 
     def _conclude(self, run: EpochRun) -> None:
-        """Call the sinks that verify all rows (``Assert``), after all rows have been committed."""
+        """Call the sinks that act at the end, such as ``Assert``, after all rows have been committed."""
         if not self._work.concludes:
             self._shared.inbox.put(partial(self._ended, Outcome.FINISHED, None))
             return
@@ -303,9 +303,9 @@ class PipelineRun:
         self._shared.connector_pool.submit(conclude)
 
     def _look_whose_it_is(self, run: EpochRun, failure: Failure) -> None:
-        """Check which engine owns the pipeline before a failure is counted (R5).
+        """Check whether another engine owns the pipeline before a failure is counted (R5).
 
-        A fenced engine often sees its loss of ownership as an I/O error: another process has published or swept its
+        An engine that was replaced often gets an I/O error first, because the other one has published or swept its
         staged output. If the storage itself failed, it is not queried.
         """
         epoch = run.progress().epoch
@@ -372,9 +372,9 @@ class PipelineRun:
         self._owner.pipeline_ended(self)
 
     def close_sources(self) -> None:
-        """Release the resources of the sources, unless that was done.
+        """Release the resources of the sources, unless this was already done.
 
-        The job calls it again after it has closed its pool, which drops waiting work.
+        The job calls it again after closing its pool, which drops queued work.
         """
         if not self._sources_closed:
             self._sources_closed = True

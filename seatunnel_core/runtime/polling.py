@@ -1,4 +1,4 @@
-"""Polls of unbounded sources: discovery of new data and its division into splits."""
+"""Polls of unbounded sources, which find new data and divide it into splits."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,25 +20,25 @@ from seatunnel_core.work.failure import Failure
 class SourcePolling:
     """Polls of the unbounded sources of one pipeline.
 
-    A poll lists objects in a thread of the pool. If tasks must inspect them, the poll continues once Spark runs.
+    A poll lists objects in a thread of the pool. If tasks must inspect the objects, the poll continues once Spark runs.
     """
 
     _sources: SourceIO
     _shared: SharedResources
     _notices: Notices
     _deliver: Callable[[Callable[[int], Event]], None]
-    """Function that is called on the loop with a function that returns the result for a time."""
+    """Function that receives, on the loop, a function from the time to the event of the result."""
 
     _when_spark_runs: Callable[[Callable[[], None]], None]
     _stopped_by: Failure | None = field(default=None, init=False)
-    """Failure of a poll that ends the pipeline with a last checkpoint."""
+    """Failure of the poll that ends the pipeline with a last checkpoint."""
 
     def poll(self, command: commands.Poll) -> None:
-        """Poll a source, and deliver the discovered splits or the failure."""
+        """Poll a source, and deliver the new splits or the failure."""
         self._in_pool(command, lambda: self._news(command))
 
     def _in_pool(self, command: commands.Poll, work: Callable[[], Callable[[], None]]) -> None:
-        """Run the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
+        """Run the work in a thread and the function that it returns on the loop; deliver an exception as a failure."""
 
         def run() -> None:
             try:
@@ -74,7 +74,7 @@ class SourcePolling:
         return found
 
     def end(self, command: commands.EndPipeline) -> commands.EndPipeline:
-        """Return the end of the pipeline: a failure if a poll has stopped it."""
+        """Return the end of the pipeline, as a failure if a poll has stopped it."""
         failure = self._stopped_by
         if failure is None or command.outcome is not commands.Outcome.STOPPED:
             return command

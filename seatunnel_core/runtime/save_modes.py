@@ -1,4 +1,4 @@
-"""Save modes, applied once per job and target before any of the job's pipelines publishes there (R4)."""
+"""Save modes, applied once per job and target before any pipeline of the job publishes there (R4)."""
 
 import threading
 from collections import defaultdict
@@ -11,7 +11,7 @@ from seatunnel_core.connector_api.sink import Sink, SinkContext
 
 @define
 class SaveModes:
-    """Save modes applied in one process, for all pipelines of a job."""
+    """Save modes that one process applies for all pipelines of a job."""
 
     _guard: threading.Lock = field(factory=lambda: threading.Lock())
     _locks: dict[str, threading.Lock] = field(factory=lambda: defaultdict(lambda: threading.Lock()))
@@ -19,7 +19,7 @@ class SaveModes:
     """Targets to which this process has applied a save mode."""
 
     def apply(self, sink: Sink, context: SinkContext) -> None:
-        """Apply the save mode of a sink, unless another sink of the job has done so for the same target.
+        """Apply the save mode of a sink, unless another sink of the job has applied it to the same target.
 
         Concurrent calls wait for each other.
         """

@@ -1,4 +1,4 @@
-"""Savepoints of a job in progress: one checkpoint per pipeline, then the manifest that refers to all of them."""
+"""Savepoints of a job: one checkpoint per pipeline, then the manifest that refers to all of them."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +19,11 @@ from seatunnel_storage_api.state import CheckpointRef, CheckpointType, PipelineL
 from seatunnel_storage_api.storage import CheckpointStorage
 
 Answer = Callable[[CheckpointRef | None, str], None]
-"""Callback for a pipeline's result: the checkpoint that is its part, or ``None`` and the reason."""
+"""Callback that receives the checkpoint of a pipeline, or ``None`` and the reason for a failure."""
 
 
 class SavepointPipeline(Protocol):
-    """Pipeline that takes part in a savepoint: ``PipelineRun``."""
+    """Methods of ``PipelineRun`` that savepoints use."""
 
     @property
     def id(self) -> int:
@@ -38,7 +38,7 @@ class SavepointPipeline(Protocol):
 
 
 class ManifestWriter:
-    """Writer of a job's manifest in the process that has claimed the job."""
+    """Writer of a job's manifest, for the process that has claimed the job."""
 
     def __init__(self, storage: CheckpointStorage, job_id: str, claim: Claim) -> None:
         self._storage = storage
@@ -68,7 +68,7 @@ class ManifestWriter:
         )
 
     def write(self, change: Callable[[Manifest], Manifest]) -> None:
-        """Store the next version of the manifest, as returned by ``change``.
+        """Store the version of the manifest that ``change`` returns.
 
         Raises:
             ManifestConflictError: Another process has claimed the job since.
@@ -84,7 +84,7 @@ class _Taking:
     name: str
     stop: bool
     waiting: dict[int, str]
-    """Titles of the pending pipelines, by number."""
+    """Titles of the pipelines without a result, by number."""
 
     taken: "Future[JobSavepoint]"
     refs: dict[int, CheckpointRef] = field(factory=dict)
@@ -94,7 +94,7 @@ class _Taking:
 class JobSavepoints:
     """Savepoints of a job in progress.
 
-    ``take`` and the pipelines' results run on the loop's thread; the manifest is written in the storage's pool.
+    ``take`` and the results of pipelines run on the loop's thread; the manifest is written in the storage's pool.
     """
 
     def __init__(self, writer: ManifestWriter, pool: Pool) -> None:
@@ -117,9 +117,9 @@ class JobSavepoints:
         pipelines: Sequence[SavepointPipeline],
         taken: "Future[JobSavepoint]",
     ) -> None:
-        """Request the part of every pipeline.
+        """Request a savepoint from every pipeline.
 
-        ``taken`` receives the savepoint once the manifest contains it, a ``SavepointError`` if a part is missing, or a
+        ``taken`` receives the savepoint once the manifest contains it, a ``SavepointError`` if a pipeline failed, or a
         ``UsageError`` for an invalid name.
         """
         try:
@@ -162,7 +162,7 @@ class JobSavepoints:
         return False
 
     def conclude(self) -> None:
-        """Write the savepoints that stopped the job, after all pipelines have ended; an incomplete one later."""
+        """Write the savepoints that stopped the job, after all pipelines have ended."""
         with self._ending:
             self._concluded = True
             stopped, self._stopped = self._stopped, []
@@ -170,7 +170,7 @@ class JobSavepoints:
             self._write(taking)
 
     def close(self) -> None:
-        """Fail every incomplete savepoint, so that no caller waits forever."""
+        """Fail all incomplete savepoints, so that no caller waits forever."""
         for taking in list(self._open.values()):
             self._refuse(taking, "the job ended before it was complete")
 

@@ -10,20 +10,20 @@ from seatunnel_core.spark.dispatch import UnitDispatcher
 
 @frozen(kw_only=True)
 class SharedResources:
-    """The loop, the pools and Spark, shared by all pipelines of a job."""
+    """Event loop, thread pools and Spark, shared by all pipelines of a job."""
 
     loop: asyncio.AbstractEventLoop
     storage_pool: Pool
     """Threads that call the checkpoint storage."""
 
     connector_pool: Pool
-    """Threads that call sources and sinks: listing, planning, preparing, committing, sweeping."""
+    """Threads that call sources and sinks, for example to list, prepare, commit or sweep."""
 
     spark: "asyncio.Future[UnitDispatcher]"
-    """Done once Spark runs or could not be started."""
+    """Future that is done once Spark runs or has failed to start."""
 
     inbox: Inbox = field(init=False)
-    """Calls that other threads schedule on the loop."""
+    """Queue of calls from other threads to the loop."""
 
     @inbox.default
     def _of_the_loop(self) -> Inbox:

@@ -1,4 +1,4 @@
-"""Slots of this process: the slots of each job, and the queue of waiting jobs."""
+"""Slots of this process, granted to its jobs, and the queue of waiting jobs."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from seatunnel_core.planning.plan import PlannedJob
 
 
 class Reservation:
-    """Slots that a job has or waits for, created by ``SlotService.reserve``."""
+    """Slots that a job holds or waits for, created by ``SlotService.reserve``."""
 
     def __init__(self, service: "SlotService", job_id: str, *, wanted: int, total: int) -> None:
         self.job_id = job_id
@@ -23,7 +23,7 @@ class Reservation:
         self._service = service
 
     def when_granted(self, start: Callable[[], object]) -> None:
-        """Call ``start``, which must be quick, once the job has slots: now, or from the thread of an ending job."""
+        """Call ``start`` once the job has slots, now or from the thread of an ending job. It must return quickly."""
         self._service.start_when_granted(self, start)
 
     def release(self) -> None:
@@ -32,9 +32,9 @@ class Reservation:
 
 
 class SlotService:
-    """Slots of a process, granted to its jobs in order of arrival.
+    """Slots of a process, granted to its jobs in the order of arrival.
 
-    A job gets as many free slots as it can use, at least one.
+    A job gets as many free slots as it can use, and at least one.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class SlotService:
         self._waiting: list[Reservation] = []
 
     def reserve(self, job: PlannedJob, job_id: str, options: Options) -> Reservation | None:
-        """Reserve slots for a job, or a place in the queue; return ``None`` if slots are dynamic."""
+        """Reserve slots or a place in the queue for a job; return ``None`` if slots are dynamic."""
         if options[DYNAMIC_SLOT]:
             return None
         wanted = sum(source.parallelism for pipeline in job.pipelines for source in pipeline.sources)

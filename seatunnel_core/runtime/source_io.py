@@ -1,4 +1,4 @@
-"""Blocking calls to the sources of a pipeline, which run on a pool's thread: discover, enumerate, poll, open, close."""
+"""Blocking calls to the sources of a pipeline, which run on a pool's thread."""
 
 import logging
 from collections.abc import Sequence
@@ -30,9 +30,9 @@ from seatunnel_storage_api.storage import CheckpointStorage
 
 
 class KeptParts:
-    """Storage that writes and reads each part only once.
+    """Storage for large parts of cursors that writes and reads each part only once.
 
-    The parts of a source's last cursor remain in memory. Only one thread at a time polls a source.
+    The parts of a source's last cursor are kept in memory. Only one thread at a time polls a source.
     """
 
     def __init__(self, storage: CheckpointStorage, job_id: str) -> None:
@@ -42,7 +42,7 @@ class KeptParts:
         """Digests of the durable parts, by source."""
 
     def whole(self, source: str, memory: PollCursor) -> DiscoveredObject:
-        """Return a cursor from a checkpoint with its parts; raise an error if a part is missing or damaged."""
+        """Return a cursor from a checkpoint with its parts loaded; raise an error if one is missing or damaged."""
         by_digest = {digest: part for part, digest in self._held.get(source, {}).items()}
         named: dict[bytes, str] = {}
 
@@ -58,7 +58,7 @@ class KeptParts:
         return found
 
     def stored(self, source: str, memory: PollCursor) -> DiscoveredObject:
-        """Store the new parts of a cursor durably, and return the cursor with the names of its parts."""
+        """Store the new parts of a cursor durably, and return the cursor with names in place of the parts."""
         held = self._held.get(source, {})
         named: dict[bytes, str] = {}
 
@@ -78,12 +78,12 @@ _log = logging.getLogger(__name__)
 
 @frozen(kw_only=True)
 class SourceIO:
-    """Blocking operations of the sources of one pipeline."""
+    """Blocking calls to the sources of one pipeline."""
 
     job_id: str
     planned: PlannedPipeline
     storage: CheckpointStorage = field(repr=False)
-    """Stores frozen enumerations as attachments."""
+    """Storage for enumerations, as attachments."""
 
     backend: SparkBackend = field(repr=False)
     upstream: Acknowledgements = field(repr=False)
@@ -115,10 +115,10 @@ class SourceIO:
         items: Sequence[DiscoveredObject],
         cursor: PollCursor,
     ) -> tuple[Enumeration, str]:
-        """Return the frozen enumeration of a source, and the name of its attachment (R12). ``items`` need Spark.
+        """Return the stored enumeration of a source and the name of its attachment (R12). ``items`` need Spark.
 
         If the source implements ``SupportsRestoredSchemas``, the schemas of a restored enumeration may differ from the
-        frozen ones.
+        stored ones.
         """
         source = self.planned.source(source_name)
         if attachment is not None:
@@ -140,7 +140,7 @@ class SourceIO:
         return enumeration, self.storage.store_attachment(self.job_id, freeze(enumeration))
 
     def open(self, source_name: str, *, restored: bool) -> None:
-        """Let a source acquire the resources that its tasks share."""
+        """Let the source acquire the resources that its tasks share."""
         self.planned.source(source_name).source.open(restored=restored)
 
     @property
@@ -149,7 +149,7 @@ class SourceIO:
         return any(type(each.source).close is not Source.close for each in self.planned.sources)
 
     def close(self) -> None:
-        """Close the sources after the pipeline has ended, with any outcome."""
+        """Close the sources after the end of the pipeline."""
         for source in self.planned.sources:
             try:
                 source.source.close()
@@ -157,7 +157,7 @@ class SourceIO:
                 _log.warning("source %r was not closed: %s", source.name, error)
 
     def poll(self, source_name: str, cursor: PollCursor, facts: Sequence[Fact]) -> PollResult:
-        """Return the new data of an unbounded source since the cursor, once the parts of the new cursor are durable.
+        """Return the data of an unbounded source since the cursor, once the parts of the new cursor are durable.
 
         Raises:
             SourceError: The restored state contains facts, but the source no longer implements ``SupportsFacts``.
@@ -175,7 +175,7 @@ class SourceIO:
         return evolve(polled, cursor=self._parts.stored(source_name, polled.cursor))
 
     def splits_of(self, source_name: str, news: PollResult, next_index: int) -> tuple[Split, ...]:
-        """Return the splits of discovered objects, numbered from ``next_index``. Inspecting objects needs Spark."""
+        """Return the splits of new objects, numbered from ``next_index``. Inspecting objects needs Spark."""
         if not news.items:
             return ()
         source = self.planned.source(source_name)

@@ -1,4 +1,4 @@
-"""Enumeration of a pipeline's sources and planning of their operator chains, at the start of an epoch."""
+"""Enumeration of the sources of a pipeline, and planning of their operator chains, at the start of an epoch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from seatunnel_core.spark.operator_chain import OperatorChain
 from seatunnel_core.work.split import Split
 
 Then = Callable[[], None]
-"""Remaining work, to be run on the loop."""
+"""Remaining work that runs on the loop."""
 
 
 @frozen
@@ -33,16 +33,15 @@ class _Enumerated:
 
 @define(eq=False, repr=False)
 class Planner:
-    """Planner of one pipeline's sources and of the operator chains of their tasks.
+    """Planner for the sources of one pipeline and the operator chains of their tasks.
 
     Objects are listed in a thread of the pool. If tasks must inspect them, planning continues once Spark runs. Each
-    source is planned separately, and its event is delivered at once, unless Spark plans a transform. Then the chain
-    depends on all sources of the pipeline: a query may use the rows of several sources, and reads all their splits as
-    one.
+    source is planned separately, unless Spark plans a transform: a query may combine several sources and read all
+    their splits as one, so its chain depends on all sources of the pipeline.
     """
 
     _work: PipelineIO
-    """Blocking work of the pipeline."""
+    """Blocking calls of the pipeline."""
 
     _shared: SharedResources
     """Pools and Spark."""
@@ -51,22 +50,22 @@ class Planner:
     """Function that returns the epoch once it is claimed."""
 
     _take_chains: Callable[[Mapping[str, OperatorChain]], None]
-    """Function that receives operator chains by source, on the loop."""
+    """Function that receives the operator chains by source, on the loop."""
 
     _deliver: Callable[[Callable[[int], Event]], None]
-    """Function that receives a result, on the loop, as a function of the time; it drops late ones."""
+    """Function that receives, on the loop, a function from the time to the event of a result; drops late results."""
 
     _when_spark_runs: Callable[[Then], None]
-    """Function that calls its argument, on the loop, once Spark runs or could not be started."""
+    """Function that calls its argument on the loop once Spark runs or has failed to start."""
 
     _warned: Callable[[str], None]
-    """Function that receives a connector's warnings, in a thread of the pool."""
+    """Function that receives the warnings of a connector, in a thread of the pool."""
 
     _waiting: dict[str, _Enumerated] = field(factory=dict, init=False)
-    """Sources that wait for the enumeration of the others, by name, if all are planned together."""
+    """Sources, by name, that wait for the enumeration of the others because all are planned together."""
 
     def enumerate(self, command: commands.Enumerate) -> None:
-        """Enumerate a source: at once, or once Spark runs if tasks must inspect objects first."""
+        """Enumerate a source, once Spark runs if tasks must inspect objects first."""
         self._in_pool(partial(self._discover, command))
 
     def _discover(self, command: commands.Enumerate) -> Then:
@@ -116,7 +115,7 @@ class Planner:
         self._when_spark_runs(partial(self._in_pool, run))
 
     def _in_pool(self, work: Callable[[], Then]) -> None:
-        """Run the work in a thread, run the returned function on the loop, and deliver an exception as a failure."""
+        """Run the work in a thread and the function that it returns on the loop; deliver an exception as a failure."""
 
         def run() -> None:
             try:

@@ -1,4 +1,4 @@
-"""Progress of a pipeline's sources, between polls and across restarts."""
+"""Progress of the sources of a pipeline, also between polls and across restarts."""
 
 import logging
 import time
@@ -15,23 +15,23 @@ from seatunnel_core.work.fact import Fact
 _log = logging.getLogger(__name__)
 
 _CURRENT_S = 30
-"""Age of a poll at the end of the log from which on the source may be behind, in seconds."""
+"""Seconds after a poll that reached the end of the log, from which on the source may be behind."""
 
 
 @frozen(kw_only=True)
 class _Polled:
     cursor: PollCursor = field(repr=False)
     at: float
-    """Time of the poll on the monotonic clock, in seconds."""
+    """Time of the poll in monotonic seconds."""
 
     facts: tuple[Fact, ...] = field(default=(), repr=False)
-    """Facts that the cursor does not contain."""
+    """Facts that the cursor does not contain yet."""
 
 
 class ProgressOfSources:
     """Sources of a pipeline that implement ``SupportsProgress``.
 
-    The loop's thread writes; any thread may read, because values are replaced whole.
+    Only the loop's thread writes; any thread may read, because values are replaced as a whole.
     """
 
     def __init__(self, planned: PlannedPipeline, clock: Callable[[], float] = time.monotonic) -> None:
@@ -47,7 +47,7 @@ class ProgressOfSources:
         """Sources with their last poll in an earlier epoch: its cursor may contain facts that are reported again."""
 
     def polled(self, source: str, cursor: PollCursor, absorbed: Sequence[Fact]) -> None:
-        """Store the cursor of a poll, which received the facts ``absorbed``."""
+        """Store the cursor that a poll returned after receiving the facts ``absorbed``."""
         if source in self._sources:
             had = self._polled.get(source)
             left = () if had is None else tuple(fact for fact in had.facts if fact not in absorbed)
@@ -61,7 +61,7 @@ class ProgressOfSources:
             self._polled = {**self._polled, source: evolve(had, facts=(*had.facts, *facts))}
 
     def restarted(self) -> None:
-        """Drop the facts of an earlier epoch: its units run again."""
+        """Drop the facts of the previous epoch, because its units run again."""
         self._outdated = frozenset(self._polled)
         self._polled = {name: evolve(each, facts=()) for name, each in self._polled.items()}
 
@@ -90,7 +90,7 @@ class ProgressOfSources:
         return progress
 
     def _aged(self, progress: SourceProgress, polled: _Polled) -> SourceProgress:
-        """Return the progress now: a lag grows until the next poll, which may be late because sinks are slow."""
+        """Return the progress at the current time: until the next poll, the lag grows."""
         age_s = self._clock() - polled.at
         if progress.lag_seconds is None or (progress.lag_seconds == 0 and age_s <= _CURRENT_S):
             return progress

@@ -1,4 +1,4 @@
-"""Threads for blocking calls, so that the loop never blocks, and calls from these threads to the loop."""
+"""Threads for blocking calls, which must not block the loop, and calls from these threads to the loop."""
 
 import asyncio
 import logging
@@ -15,21 +15,21 @@ Work = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 class Pool(Protocol):
-    """Pool that runs work in other threads."""
+    """Pool that runs work in threads."""
 
     def submit(self, work: Callable[..., object], /, *arguments: Any) -> object:
-        """Run the work. Its result or exception is dropped: the work reports its outcome itself."""
+        """Run the work in a thread. Its result or exception is dropped; the work reports its result itself."""
 
 
 class ThreadPool:
     """Limited number of threads that run work in order.
 
-    A pool of ``concurrent.futures`` creates a future with a lock and a condition for each call, and needs two more
-    locks to pass it to a thread, which takes half a millisecond for each of a thousand tables.
+    Pools of ``concurrent.futures`` need several locks for each call, which take half a millisecond for each of a
+    thousand tables.
     """
 
     def __init__(self, most: int, name: str) -> None:
-        """Prepare up to ``most`` threads, each started when all others are busy. ``name`` prefixes their names."""
+        """Create a pool of up to ``most`` threads. A thread is started when all others are busy."""
         self._most = most
         self._name = name
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
@@ -52,7 +52,7 @@ class ThreadPool:
             self._works.put((work, arguments))
 
     def close(self) -> None:
-        """Drop waiting work, and wait for running work."""
+        """Drop queued work, and wait for running work."""
         with self._changing:
             self._closed = True
             with suppress(queue.Empty):
@@ -64,7 +64,7 @@ class ThreadPool:
             thread.join()
 
     def _start_thread(self) -> None:
-        """Start another thread; if the system denies it, the existing threads do the work."""
+        """Start another thread. If the system denies it, the existing threads run the work."""
         name = f"{self._name}-{len(self._threads)}"
         thread = threading.Thread(target=self._serve, name=name, daemon=True)
         try:
@@ -91,9 +91,9 @@ class ThreadPool:
 
 
 class Inbox:
-    """Calls that other threads schedule on the loop, in order.
+    """Queue of calls from other threads to the loop, which runs them in order.
 
-    Concurrent calls wake the loop only once, because that costs a system call and the time slice of the caller.
+    Several concurrent calls wake the loop only once, because waking it costs a system call.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -1,4 +1,4 @@
-"""Work units of one epoch on Spark: submission once Spark runs, and their results as events."""
+"""Work units of one epoch on Spark: submission once Spark runs, and results as events."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 @define(eq=False, repr=False)
 class UnitRuns:
-    """Attempts of one epoch that wait for Spark or run on it. Its methods run on the loop's thread."""
+    """Attempts of one epoch that wait for Spark or run on it. Only the loop's thread calls the methods."""
 
     _work: PipelineIO
     _shared: SharedResources
@@ -33,29 +33,29 @@ class UnitRuns:
     _metrics: Metrics
     _deliver: Callable[[Callable[[int], Event]], None]
     _when_spark_runs: Callable[[Callable[[], None]], None]
-    """Function that calls its argument once Spark has started or failed."""
+    """Function that calls its argument once Spark runs or has failed to start."""
 
     _chains: dict[str, OperatorChain] = field(factory=dict, init=False)
     _orders: list[commands.RunUnit] = field(factory=list, init=False)
-    """Units that wait for Spark."""
+    """Attempts that wait for Spark."""
 
     _on_spark: dict[tuple[str, AttemptId], int] = field(factory=dict, init=False)
-    """Task and ID of the attempts submitted to Spark, with the time of submission in milliseconds."""
+    """Time of submission in milliseconds, by task and attempt on Spark."""
 
     _counted: dict[tuple[str, AttemptId], Mapping[str, VertexWork]] = field(factory=dict, init=False)
-    """Counted progress of running units, by task and attempt."""
+    """Progress of running units that was already counted, by task and attempt."""
 
     def take(self, chains: Mapping[str, OperatorChain]) -> None:
         """Add the operator chains of tasks, by task."""
         self._chains |= chains
 
     def run(self, command: commands.RunUnit) -> None:
-        """Run one attempt at a unit on Spark."""
+        """Run an attempt of a work unit on Spark."""
         self._orders.append(command)
         self._when_spark_runs(self._submit_orders)
 
     def cancel(self, _command: commands.CancelUnits | None = None) -> None:
-        """Cancel the running units on Spark, if any: at the end of an epoch most pipelines have none."""
+        """Cancel the attempts that run on Spark, if any."""
         self._orders.clear()
         if self._on_spark:
             self._on_spark.clear()
@@ -85,7 +85,7 @@ class UnitRuns:
         )
 
     def _progressed(self, order: commands.RunUnit, work: Mapping[str, VertexWork]) -> None:
-        """Count the progress of a running unit since its last report."""
+        """Count the progress that a running unit has made since its last report."""
         key = order.task, order.attempt.id
         if key in self._on_spark:
             self._count(key, work)
@@ -97,14 +97,14 @@ class UnitRuns:
         self._note_under_way()
 
     def _count_ended(self, key: tuple[str, AttemptId], work: Mapping[str, VertexWork]) -> None:
-        """Count the work of an ended unit since its last report, if the unit reported any."""
+        """Count the work that an ended unit has done since its last report, if it reported any."""
         if work or key in self._counted:
             self._count(key, work)
             del self._counted[key]
             self._note_under_way()
 
     def _note_under_way(self) -> None:
-        """Record the rows that running units have read and written."""
+        """Record the rows that running units have read and written so far."""
         works = [(self._chains[task], work) for (task, _), work in self._counted.items() if task in self._chains]
         read = [work.get(chain.source_name, VertexWork()).rows_out for chain, work in works]
         written = [work.get(each.name, VertexWork()).rows_in for chain, work in works for each in chain.targets]
@@ -130,14 +130,14 @@ class UnitRuns:
         self._deliver(partial(_event, order, self._chains[order.task], result))
 
     def _begins_again(self, order: commands.RunUnit) -> None:
-        """Report that a unit runs again after writing directly to a target: its rows may be duplicated."""
+        """Report that a unit which writes directly to a target runs again, so its rows may be duplicated."""
         chain = self._chains[order.task]
         self._metrics.begun_again()
         self._notices.begun_again(order, chain.doubling)
 
 
 def _event(order: commands.RunUnit, chain: OperatorChain, result: UnitResult, now: int) -> Event:
-    """Return the event for the result of a work unit; ``chain`` describes the input of a failed one."""
+    """Return the event for the result of an attempt; ``chain`` describes the input of a failed one."""
     if result.failure is not None:
         return events.UnitFailed(
             now_ms=now,

@@ -255,7 +255,7 @@ class _LostDataNodes:
             self._until = {**self._until, address: time.monotonic() + _LOST_FOR_S}
 
     def forget(self) -> None:
-        """Exclude no DataNode any more; called when no other one is left."""
+        """Allow all DataNodes again, because no other one is left."""
         self._until = {}
 
     def parameters(self) -> dict[str, str]:
