@@ -1,1 +1,1 @@
-"""Help pages, printed by ``seatunnel help`` and served by nodes: error codes and parts of the documentation."""
+"""Help pages that ``seatunnel help`` prints and nodes serve: error codes and parts of the documentation."""

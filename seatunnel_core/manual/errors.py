@@ -1,4 +1,4 @@
-"""Pages of errors for ``seatunnel help CODE``, generated from the docstrings of the error classes."""
+"""Help pages of errors for ``seatunnel help CODE``, generated from the docstrings of the error classes."""
 
 import inspect
 import re
@@ -15,7 +15,7 @@ from seatunnel_storage_api.errors import CheckpointStorageError, StaleEpochError
 ENGINE, AGAIN, NEXT, MESSAGE = "What the engine did", "Retried", "What to do", "An example"
 
 _LABELS = {ENGINE: ENGINE, AGAIN: AGAIN, "Tried again": AGAIN, NEXT: NEXT, "Message": MESSAGE}
-"""Headings, by the label that begins a paragraph of a docstring; plugins may use the older label."""
+"""Headings by the label at the start of a docstring's paragraph. Plugins may use the older label."""
 
 _FENCED = "No. Another engine has taken over the job, and all its pipelines have ended in this process."
 _ENDS_JOB = "No. The pipeline with this error has failed, and the others have taken a last checkpoint and stopped."
@@ -38,14 +38,14 @@ Coded = type[SeaTunnelError] | type[CheckpointStorageError]
 
 @frozen(kw_only=True)
 class ErrorPage:
-    """Help page of an error code. Commands are in backquotes."""
+    """Help page of an error code, with commands in backquotes."""
 
     code: str
     name: str
     """Qualified name of the error class."""
 
     parent: str
-    """Code of the parent class; empty for a root class."""
+    """Code of the base class; empty without one."""
 
     meaning: str
     parts: Mapping[str, str]
@@ -53,7 +53,7 @@ class ErrorPage:
 
 
 def coded() -> dict[str, Coded]:
-    """Return all error classes with their own code, including those of loaded plugins, by code."""
+    """Return all error classes that define a code, by code, including those of loaded plugins."""
     found: dict[str, Coded] = {}
     waiting: list[Coded] = [SeaTunnelError, CheckpointStorageError]
     for kind in waiting:  # the loop appends to this list

@@ -1,4 +1,4 @@
-"""A help page as JSON values, for programs that display it themselves."""
+"""Help pages as JSON values, for programs that display them."""
 
 import re
 from typing import Any
@@ -10,9 +10,9 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
 
 
 def help_page(name: str) -> dict[str, Any] | None:
-    """Return the ``seatunnel help NAME`` page of an error code or of the documentation; ``None`` if there is none.
+    """Return the page of an error code or of the documentation as ``seatunnel help NAME``; ``None`` if it is unknown.
 
-    An error has ``code``, ``meaning`` and ``parts`` by heading; a documentation page has ``name`` and its ``text`` in
+    An error has ``code``, ``meaning`` and ``parts`` by heading. A documentation page has ``name`` and its ``text`` in
     Markdown. Commands are in backquotes.
     """
     if not _NAME.fullmatch(name):

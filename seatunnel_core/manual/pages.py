@@ -1,4 +1,4 @@
-"""Documentation pages that ``seatunnel help`` prints, such as ``restore`` or ``Jdbc``; they are included in wheels."""
+"""Documentation pages for ``seatunnel help``, such as ``restore`` or ``Jdbc``, which wheels include."""
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -35,7 +35,7 @@ def plugin_pages() -> dict[str, Traversable]:
 
 
 def page_text(name: str) -> str | None:
-    """Return the Markdown of a page; case is ignored. ``None`` if there is no such page."""
+    """Return the Markdown of a page, or ``None``. The name is not case-sensitive."""
     key = name.lower()
     page = plugin_pages().get(key) or pages().get(key)
     return None if page is None else page.read_text(encoding="utf-8")

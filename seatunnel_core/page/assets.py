@@ -8,7 +8,7 @@ from pathlib import Path
 from attrs import frozen
 
 START = "index.html"
-"""File served at the address of the page; it refers to the other files below ``page/``."""
+"""File served at the address of the page. It refers to the other files below ``page/``."""
 
 _STATIC = Path(__file__).with_name("static")
 
@@ -28,8 +28,9 @@ HEADERS: Mapping[str, str] = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-"""Headers of each file. Scripts, styles and requests are limited to this origin, inline ones and embedding in other
-sites are forbidden. Browsers revalidate cached files each time, so the page is upgraded together with the engine."""
+"""Headers of each file. Scripts, styles and requests are limited to this origin; inline code and embedding in other
+sites are forbidden. Browsers revalidate cached files each time, so an upgrade of the engine also upgrades the page.
+"""
 
 
 @frozen(kw_only=True)
@@ -45,13 +46,13 @@ class Asset:
 
 
 def asset(name: str) -> Asset | None:
-    """Return a file by its name below ``page/``, such as ``vendor/preact.js``; ``None`` if it does not exist."""
+    """Return a file by its name below ``page/``, such as ``vendor/preact.js``, or ``None``."""
     return _assets().get(name)
 
 
 @cache
 def _assets() -> Mapping[str, Asset]:
-    """Return all files by name, so that a requested name is never used as a path."""
+    """Return all files by name. A requested name is only looked up and never used as a path."""
     found = {}
     for path in sorted(_STATIC.rglob("*")):
         if path.suffix in _KINDS and path.is_file():

@@ -1,4 +1,4 @@
-"""Responses for the page of a single job, in the REST format of a cluster node that has only this job."""
+"""Responses for the page of a single job, in the REST format of a cluster node with only this job."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,15 +16,16 @@ from seatunnel_core.reporting.rest_text import env_in_texts, failure_entry, mill
 from seatunnel_core.reporting.series import MOST_POINTS, POINTS
 
 _STATES = {"running": "RUNNING", "finished": "FINISHED", "failed": "FAILED", "canceled": "CANCELED"}
-"""SeaTunnel's names for the state of a job."""
+"""SeaTunnel's names for the states of a job."""
 
 
 Series = Callable[[int, float, int], Mapping[str, Any]]
-"""Function that returns metrics over time. Arguments: pipeline (0 for the job), start in seconds, maximum of points."""
+"""Function from a pipeline (0: the job), a start in seconds and a maximum number of points to metrics over time.
+"""
 
 
 def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMetrics, series: Series) -> Any:
-    """Return the response to a GET of a path without prefix and query; ``None`` if the path is unknown."""
+    """Return the response to GET for a path without prefix and query; ``None`` for an unknown path."""
     match path.strip("/").split("/"):
         case ["overview"]:
             return _overview(measured)
@@ -55,7 +56,7 @@ def answer(path: str, query: Mapping[str, str], job: PlannedJob, measured: JobMe
 
 
 def _series(query: Mapping[str, str], job_id: str, series: Series) -> dict[str, Any]:
-    """Return metrics over time; parameters that are not numbers are ignored."""
+    """Return metrics over time. Parameters that are not numbers are ignored."""
 
     def number(name: str, default: int) -> int:
         text = query.get(name, "")

@@ -1,7 +1,7 @@
-"""Page of a single job, served on loopback by the job's process while it runs.
+"""Page of a single job, which its process serves on loopback while it runs.
 
-Requests need the key from the printed address, because other users of the machine can also reach the port. The key is
-in the fragment of the address (``#``), so requests and logs do not contain it; the page sends it as a header.
+Other users of the machine can also reach the port, so requests need the key in the printed address. The key is in the
+fragment of the address (``#``), so requests and logs do not contain it; the page sends it as a header.
 """
 
 import hmac
@@ -24,16 +24,16 @@ from seatunnel_core.runtime.control_requests import Shown
 
 LONGEST_BODY = 64 * 1024
 PATIENCE_S = 10
-"""Maximum time for a request to arrive, or for the client to receive a response, in seconds."""
+"""Maximum seconds for a request to arrive, or for the client to receive a response."""
 
 _LOOK_S = 0.2
-"""Interval at which the server checks whether to stop, in seconds; the end of the job is delayed by up to this time."""
+"""Seconds between checks whether to stop the server; the end of the job may be delayed by this time."""
 
 logger = logging.getLogger("seatunnel.job")
 
 
 class JobPage:
-    """Server of the page of a started job, until ``close``. Raises ``OSError`` if no loopback port is available."""
+    """Server for the page of a job, until ``close``. Raises ``OSError`` if no loopback port is available."""
 
     def __init__(self, run: Shown) -> None:
         self.key = secrets.token_urlsafe(24)
@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._carry_out(path, self.rfile.read(int(length)))
 
     def _carry_out(self, path: str, body: bytes) -> None:
-        """Stop the job or take a savepoint, like the REST endpoints; respond when this is done."""
+        """Stop the job or take a savepoint, like the REST endpoints, and respond when this is done."""
         run, name = self.server.run, ""
         try:
             block = stored.parse(body)
@@ -135,9 +135,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_value(200, {"jobId": run.job_id, **({"name": name} if name else {})})
 
     def _allowed_path(self) -> str | None:
-        """Return the path of a request whose host and origin are this server; else reject it and return ``None``.
+        """Return the path of a request with this server as host and origin; reject other requests and return ``None``.
 
-        This prevents DNS rebinding: a page of a different site sends its own name as host or origin.
+        This prevents DNS rebinding: the page of another site sends its own name as host or origin.
         """
         host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
         own = (self.server.host, f"localhost:{self.server.server_port}")
@@ -147,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _knows_key(self) -> bool:
-        """Return True if the request has the key; else reject it."""
+        """Return True if the request has the key; otherwise reject it."""
         given = self.headers.get("Authorization", "")
         if hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
             self.server.trust(self.connection)
@@ -171,4 +171,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Log nothing, because the terminal shows the job."""
+        """Do not log requests, because the terminal shows the job."""

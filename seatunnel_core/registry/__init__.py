@@ -1,1 +1,1 @@
-"""Lookup of installed plugins by name, and their descriptions. ``planning`` uses the plugins."""
+"""Lookup of installed plugins by name, and their descriptions."""

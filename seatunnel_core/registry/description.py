@@ -22,7 +22,7 @@ _SINKS = {
 
 
 def summary(plugin: type) -> str:
-    """Return the description of a plugin, from the docstrings of its module and class; ``""`` if it has none."""
+    """Return the description of a plugin from the docstrings of its module and class, or ``""``."""
     module = inspect.getdoc(sys.modules[plugin.__module__]) or ""
     headed = re.match(r"The \w+ ``\w+``: (.*)", " ".join(module.split("\n\n")[0].split()))
     own = plugin.__dict__.get("__doc__") or ""
@@ -31,7 +31,7 @@ def summary(plugin: type) -> str:
 
 
 def guarantees(plugin: type) -> tuple[str, ...]:
-    """Return the delivery guarantees of a plugin, one string per line."""
+    """Return lines about the delivery guarantees of a plugin."""
     if issubclass(plugin, Source):
         if any(option.key == "replayable" for option in plugin.declared):
             again = "replayable if the option replayable is set: reading again must return the same rows"
@@ -53,7 +53,7 @@ def guarantees(plugin: type) -> tuple[str, ...]:
 
 
 def example(kind: str, plugin: type) -> str:
-    """Return a HOCON block of a job file: the plugin's ``example``, or a generated one with its required options."""
+    """Return a block of a job file in HOCON: the plugin's ``example``, or a generated one with its required options."""
     made: Any = plugin
     body = made.example or "\n".join(_sample(option) for option in made.declared if option.required)
     inside = "\n".join(f"    {line}".rstrip() for line in inspect.cleandoc(body).splitlines())
@@ -62,12 +62,12 @@ def example(kind: str, plugin: type) -> str:
 
 
 def names(option: Option[Any]) -> str:
-    """Return the option's name and its older names."""
+    """Return the name of an option with its deprecated names."""
     return ", ".join((option.key, *(f"older: {alias}" for alias in option.aliases)))
 
 
 def default(option: Option[Any]) -> str:
-    """Return the default as in a job file; ``""`` if there is none."""
+    """Return the default of an option as in a job file, or ``""``."""
     if option.default is None:
         return ""
     if has(type(option.default)):  # a block with one value for all keys may be written as a single word
@@ -78,12 +78,12 @@ def default(option: Option[Any]) -> str:
 
 
 def type_of(option: Option[Any]) -> str:
-    """Return the name of the type and its unit."""
+    """Return the name of an option's type, with the unit."""
     return option.type.name + (f", {option.unit}" if option.unit else "")
 
 
 def meaning(option: Option[Any]) -> str:
-    """Return the documentation of the option, with its restrictions."""
+    """Return the documentation of an option, with its restrictions."""
     return (
         option.doc
         + (f" No effect: {option.no_effect}." if option.no_effect else "")
@@ -92,7 +92,7 @@ def meaning(option: Option[Any]) -> str:
 
 
 def described(options: Iterable[Option[Any]]) -> Iterator[tuple[str, str, str]]:
-    """Yield the names, the type with default or requirement, and the meaning of each option, required ones first."""
+    """Yield names, type (with default or requirement) and documentation of each option, required ones first."""
     for option in sorted(options, key=lambda each: not each.required):
         unless = f" unless {' or '.join(option.unless)} is set" if option.unless else ""
         need = f"required{unless}" if option.required else f"default {default(option)}" if default(option) else ""

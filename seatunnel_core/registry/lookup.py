@@ -1,7 +1,7 @@
-"""Lookup of sources, transforms and sinks by name among the installed packages (entry points).
+"""Lookup of sources, transforms and sinks by name among the entry points of the installed packages.
 
-The name of an entry point is the identifier in job files; it is not case-sensitive. A plugin's module is imported only
-when a job uses it, so a broken plugin affects only the jobs that use it.
+The name of an entry point is the identifier in job files and is not case-sensitive. A plugin's module is imported only
+when a job uses it, so a broken plugin does not affect other jobs.
 """
 
 import re
@@ -44,35 +44,35 @@ class Plugin:
 
     version: str
     state: str
-    """``"ok"``, or the reason why it cannot be used."""
+    """``"ok"``, or the reason why the plugin cannot be used."""
 
     lacking: tuple[str, ...] = ()
-    """Missing packages of the plugin's extra: the plugin can be loaded, but fails when a job uses it."""
+    """Missing packages of the plugin's extra. The plugin can be loaded, but fails when a job uses it."""
 
     extra: str = ""
-    """Extra of the distribution that contains these packages."""
+    """Extra of the distribution that installs these packages."""
 
     declared: type | None = field(default=None, repr=False)
-    """The class, if it could be loaded."""
+    """Plugin class, if it could be loaded."""
 
 
 def source(identifier: str) -> type[Source]:
-    """Return the source of this name, ignoring case; raise ``UsageError`` if it is unknown, ambiguous or broken."""
+    """Return the source with this name, in any case; raise ``UsageError`` if it is unknown, ambiguous or broken."""
     return cast(type[Source], _load("source", identifier))
 
 
 def transform(identifier: str) -> type[Transform] | type[DataFrameTransform]:
-    """Return the transform of this name. It raises the same errors as ``source``."""
+    """Return the transform with this name. Raises the same errors as ``source``."""
     return cast(type[Transform] | type[DataFrameTransform], _load("transform", identifier))
 
 
 def sink(identifier: str) -> type[Sink]:
-    """Return the sink of this name. It raises the same errors as ``source``."""
+    """Return the sink with this name. Raises the same errors as ``source``."""
     return cast(type[Sink], _load("sink", identifier))
 
 
 def plugins() -> Iterator[Plugin]:
-    """Yield all installed plugins by kind and name; each is loaded if possible."""
+    """Yield all installed plugins by kind and name, loaded if possible."""
     for kind in GROUPS:
         for _, points in sorted(_installed(kind).items()):
             for point in points:
@@ -80,7 +80,7 @@ def plugins() -> Iterator[Plugin]:
 
 
 def named(kinds: Sequence[str], name: str) -> list[Plugin]:
-    """Return the plugins of these kinds with this name; case is ignored. Other plugins are not loaded."""
+    """Return the plugins of these kinds with this name, not case-sensitive. Other plugins are not loaded."""
     return [_describe(kind, point) for kind in kinds for point in _installed(kind).get(name.lower(), [])]
 
 
@@ -94,7 +94,7 @@ class Registry:
 
 
 def forget() -> None:
-    """Clear the cache of installed packages, so that newly installed ones are found."""
+    """Clear the cache of installed packages, so that new ones are found."""
     _load.cache_clear()
     _installed.cache_clear()
     _package.cache_clear()
@@ -131,7 +131,7 @@ class _Package:
 
 @cache
 def _package(distribution: Distribution | None) -> _Package:
-    """Read the metadata of a distribution once for all its plugins, because each access parses the file."""
+    """Return the metadata of a distribution. Cached, because each access parses the file."""
     if distribution is None:
         return _Package()
     return _Package(name=distribution.name, version=distribution.version, requires=tuple(distribution.requires or ()))
@@ -141,7 +141,7 @@ _REQUIREMENT = re.compile(r"""([\w.-]+)[^;]*;.*\bextra *== *['"]([\w.-]+)['"]"""
 
 
 def _lacking(extras: Sequence[str], package: _Package) -> tuple[str, ...]:
-    """Return the names of missing packages of an entry point's extras: ``module:Class [jdbc]``."""
+    """Return the missing packages that the extras of an entry point (``module:Class [jdbc]``) require."""
     required = map(_REQUIREMENT.match, package.requires)
     wanted = {found[1] for found in required if found is not None and found[2] in extras}
     return tuple(sorted(each for each in wanted if not any(distributions(name=each))))
@@ -170,7 +170,7 @@ def _load(kind: str, name: str) -> type:
 
 
 def unknown(kinds: Sequence[str], name: str) -> str:
-    """Return the message about an unknown name, with suggestions of similar names."""
+    """Return the message for an unknown name, with suggestions of similar names."""
     for kind in kinds:
         elsewhere = not_yet(kind, name)
         if elsewhere is not None:

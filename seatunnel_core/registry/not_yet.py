@@ -1,4 +1,4 @@
-"""Names in Apache SeaTunnel's documentation without a plugin in this project, with plans and workarounds."""
+"""Plugins in Apache SeaTunnel's documentation that this project does not have, with plans and workarounds."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,12 +14,12 @@ PLANNED_OPTIONS = {
     "fixed for the whole job; stop with a savepoint, change the job, and resume with -r. See "
     "`seatunnel help java-parity`",
 }
-"""Notes on unsupported SeaTunnel options, by the prefix of their names."""
+"""Notes on unsupported SeaTunnel options, by prefix of the option."""
 
 
 @frozen(kw_only=True)
 class NotYet:
-    """A SeaTunnel plugin that this version lacks."""
+    """A SeaTunnel plugin that this version does not have."""
 
     kind: str
     """``"source"``, ``"transform"`` or ``"sink"``."""
@@ -29,22 +29,22 @@ class NotYet:
 
     planned: bool
     why: str
-    """Category, such as ``"change data capture"``."""
+    """Category of the plugin, such as ``"change data capture"``."""
 
     instead: str
     """Workaround."""
 
     spark: str = ""
-    """Spark data source format that reads and writes it."""
+    """Spark data source format that can be used instead."""
 
     served_by: str = ""
-    """Connector of this project that reads and writes it already."""
+    """Connector of this project that can be used instead."""
 
     listed: bool = True
-    """True if SeaTunnel's documentation has this name; False for a common variant of it."""
+    """True for a name in SeaTunnel's documentation; False for a common variant of one."""
 
     def message(self, *, with_spark: bool) -> str:
-        """Return the message for the user; ``with_spark`` if the ``Spark`` connector is installed."""
+        """Return the message for the user. ``with_spark`` is True if the ``Spark`` connector is installed."""
         if self.served_by:
             return f"there is no {self.kind} {self.name!r}: {self.instead}"
         state = "is planned, but not supported yet" if self.planned else "is not supported, and not planned"
@@ -59,12 +59,12 @@ class NotYet:
 
 
 def not_yet(kind: str, name: str) -> NotYet | None:
-    """Return the entry for a name that no installed plugin has; case, ``-`` and ``_`` are ignored."""
+    """Return the entry for a name without an installed plugin. Case, ``-`` and ``_`` are ignored."""
     return _BY_NAME.get((kind, _folded(name)))
 
 
 def all_of_them() -> tuple[NotYet, ...]:
-    """Return all documented names: planned ones first, then in the order of the documentation."""
+    """Return the entries for all names in the documentation: planned ones first, then in its order."""
     return tuple(sorted(filter(lambda each: each.listed, _BY_NAME.values()), key=lambda each: not each.planned))
 
 

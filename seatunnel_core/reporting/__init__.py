@@ -1,1 +1,1 @@
-"""Counters, notices, metrics and reports of a job, for users and programs. Nothing here makes decisions."""
+"""Counters, notices, metrics and reports of a job, for users and programs."""

@@ -1,4 +1,4 @@
-"""Warnings that connectors log while the driver calls them, for the report of the pipeline concerned."""
+"""Warnings that connectors log while the driver calls them, collected for the report of the pipeline."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -11,10 +11,10 @@ _hearer: ContextVar["Callable[[str], None] | None"] = ContextVar("_hearer", defa
 
 
 class _Warnings(logging.Handler):
-    """Handler that forwards warnings to the pipeline for which the current thread works."""
+    """Handler that forwards warnings to the pipeline that the current thread works for."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Forward the message; if logging is not configured, also pass it to Python's last-resort handler."""
+        """Forward the message. If logging is not configured, also pass it to Python's last-resort handler."""
         hearer = _hearer.get()
         if hearer is not None:
             hearer(record.getMessage())
@@ -24,7 +24,7 @@ class _Warnings(logging.Handler):
 
 @contextmanager
 def heard(warned: Callable[[str], None]) -> Iterator[None]:
-    """Forward the warnings that connectors log in this thread to ``warned`` while the context is open."""
+    """While the context is open, forward the warnings that connectors log in this thread to ``warned``."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         if _HANDLER not in logger.handlers:

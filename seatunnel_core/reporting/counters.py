@@ -1,4 +1,4 @@
-"""Counters of one pipeline in this process, over all its restarts."""
+"""Counters of one pipeline in this process, including all restarts."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ SAMPLE_S = 5.0
 """Time between two samples, in seconds; rates are computed from the samples."""
 
 SAMPLES = 12
-"""Number of samples kept: with one every ``SAMPLE_S``, rates cover the last minute."""
+"""Number of samples kept. With one every ``SAMPLE_S`` seconds, rates cover the last minute."""
 
 MOST_WARNINGS = 20
 """Maximum number of warnings about rows and files that are kept for a pipeline."""
@@ -35,7 +35,7 @@ _RATES = ("rows_read", "bytes_read", "rows_written", "bytes_written")
 
 
 class Flow:
-    """Rows and bytes that never decrease, and their rates. Any thread may read them."""
+    """Row and byte counters that never decrease, and their rates. Any thread may read them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -46,7 +46,7 @@ class Flow:
     def seen(self, progress: PipelineProgress | Moved) -> Moved:
         """Return the total number of rows and bytes.
 
-        A restarted pipeline rewinds to its last checkpoint: the counters stay constant until it has caught up.
+        A restarted pipeline rewinds to its last checkpoint. The counters stay constant until it has caught up.
         """
         with self._lock:
             had = self._moved
@@ -58,7 +58,7 @@ class Flow:
         self._samples.append((self._clock(), self.seen(progress)))
 
     def rest(self) -> None:
-        """Record that the totals have not changed since the last sample, without computing the progress."""
+        """Record that the totals have not changed since the last sample."""
         self._samples.append((self._clock(), self._moved))
 
     def per_second(self, name: str) -> float:
@@ -69,14 +69,14 @@ class Flow:
         return round(grown / seconds, 3) if seconds > 0 else 0.0
 
     def measured(self, progress: PipelineProgress | Moved) -> dict[str, Any]:
-        """Return the totals and the recent rates, by the field names of metrics."""
+        """Return the totals and the recent rates, by the names of the fields of metrics."""
         moved = self.seen(progress)
         rates = {f"{name}_per_second": self.per_second(name) for name in _RATES}
         return {**{name: getattr(moved, name) for name in _MOVED}, **rates}
 
 
 def vertices(progress: PipelineProgress) -> dict[str, Moved]:
-    """Return the totals of each source if there are several, and of each sink if there are several."""
+    """Return the totals of each source and of each sink, if there are several of the kind."""
     return {
         name: moved
         for of_kind in (progress.by_source, progress.by_sink)
@@ -86,7 +86,7 @@ def vertices(progress: PipelineProgress) -> dict[str, Moved]:
 
 
 class Metrics:
-    """Counters of one pipeline, written only by the loop's thread. Other threads may read them."""
+    """Counters of one pipeline. Only the loop's thread writes them; any thread may read."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._flow = Flow(clock)
@@ -115,11 +115,11 @@ class Metrics:
 
     @property
     def checkpoints_failed(self) -> int:
-        """Number of failed checkpoints, without subsumed ones and those that ended with the pipeline."""
+        """Number of failed checkpoints, excluding subsumed ones and those that ended with the pipeline."""
         return sum(number for kind, number in dict(self._aborted).items() if kind.is_failure)
 
     def sample(self, progress: PipelineProgress) -> None:
-        """Record the current totals, as ``Flow.sample``."""
+        """Record the current totals, like ``Flow.sample``."""
         self._flow.sample(progress)
         self._work.sample()
         moved = self._flow.seen(progress)
@@ -142,29 +142,29 @@ class Metrics:
 
     @property
     def point(self) -> Point:
-        """Counters and gauges of the last sample, plus the rows that running units have moved since."""
+        """Counters and gauges at the last sample, plus the rows that running units have moved since."""
         return self._sampled + self._live
 
     def under_way(self, *, rows_read: int, rows_written: int) -> None:
-        """Record the rows that running units have moved so far; the counters include them once the units have ended."""
+        """Record the rows that running units have moved so far. The counters include them once the units have ended."""
         self._live = Point(rows_read=rows_read, rows_written=rows_written)
 
     def worked(self, work: Mapping[str, VertexWork]) -> None:
-        """Add the rows and times of a unit's vertices."""
+        """Add the rows and times of each vertex in a unit."""
         self._work.worked(work)
 
     def epoch_started(self, notice: commands.EpochStarted) -> None:
-        """Count a start from a stored checkpoint; its restore point is durable now."""
+        """Count a start from a stored checkpoint, after its restore point is durable."""
         self._restores += notice.base is not None
         self._completed_ms = now_ms()
         self.recent.epoch_started(notice.epoch)
 
     def triggered(self) -> None:
-        """Count a checkpoint that was triggered."""
+        """Count a triggered checkpoint."""
         self._triggered += 1
 
     def completed(self, notice: commands.CheckpointCompleted) -> None:
-        """Count a checkpoint that completed, with its durations and its size."""
+        """Count a completed checkpoint, with its durations and its size."""
         self.checkpoints_completed += 1
         self._acknowledge = self._acknowledge.and_one(notice.acknowledge_ms)
         self._store = self._store.and_one(notice.store_ms)
@@ -178,16 +178,16 @@ class Metrics:
         self._commit = self._commit.and_one(notice.commit_ms)
 
     def aborted(self, notice: commands.CheckpointAborted) -> None:
-        """Count an aborted checkpoint, by the reason."""
+        """Count an aborted checkpoint by its reason."""
         self._aborted[notice.kind] += 1
         self.recent.aborted(notice)
 
     def begun_again(self) -> None:
-        """Count a repeated work unit that writes its rows directly to the target."""
+        """Count a repetition of a work unit that writes its rows directly to the target."""
         self.units_repeated += 1
 
     def warned(self, warning: str) -> None:
-        """Store a warning about rows or files, once."""
+        """Store a warning about rows or files, unless it is already stored."""
         if warning not in self._warnings and len(self._warnings) <= MOST_WARNINGS:
             more = "the log of the job has further warnings"
             self._warnings.append(warning if len(self._warnings) < MOST_WARNINGS else more)
@@ -198,12 +198,12 @@ class Metrics:
         return tuple(self._warnings)
 
     def failed(self, failure: Failure) -> None:
-        """Count a failure of the pipeline, by its kind; the pipeline may restart."""
+        """Count a failure of the pipeline by its kind. The pipeline may restart."""
         self._failures[failure.kind.value] += 1
         self._recent_failures.failed(failure)
 
     def measured(self, view: PipelineView, progress: PipelineProgress | None) -> PipelineMetrics:
-        """Return ``view`` with its metrics; without the ``progress`` of the newest epoch, only those of this object."""
+        """Return ``view`` with its metrics; ``progress`` is missing until the newest epoch knows it."""
         aborted = dict(self._aborted)
         values: dict[str, Any] = {name: getattr(view, name) for name in _VIEWED}
         values |= {

@@ -1,4 +1,4 @@
-"""Activity of the engine in this process, in one log line."""
+"""Log line about the activity of the engine in this process."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from seatunnel_core.reporting.metrics import PipelineMetrics
 
 
 def execution_info(pipelines: Sequence[PipelineMetrics], slots: int | None) -> str:
-    """Return one line about the pipelines; ``slots`` are the concurrent Spark tasks, ``None`` until Spark runs."""
+    """Return a line about the pipelines; ``slots`` is the number of parallel tasks, ``None`` until Spark runs."""
     phases = Counter("degraded" if each.degraded else each.phase for each in pipelines)
     states = ", ".join(f"{count(number)} {phase}" for phase, number in sorted(phases.items()))
     spark = "Spark starts" if slots is None else f"{count(slots)} slots"

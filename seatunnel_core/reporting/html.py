@@ -1,6 +1,6 @@
 """HTML of jobs for notebooks, without scripts and style sheets, for light and dark pages.
 
-All text from a job (names, states, errors) is escaped here and nowhere else; none of it is rendered as mathematics.
+All text from a job (names, states, errors) is escaped here and nowhere else. None of it is rendered as mathematics.
 """
 
 import html
@@ -20,12 +20,12 @@ _RED, _AMBER = "#d1242f", "#bf8700"
 
 
 def text(value: str) -> str:
-    """Return a string escaped for HTML; a lone surrogate, which HTML cannot contain, becomes a question mark."""
+    """Return a string escaped for HTML. A lone surrogate, which HTML cannot contain, becomes a question mark."""
     return html.escape(value.encode("utf-8", "replace").decode("utf-8"), quote=True)
 
 
 def section(title: str, *parts: str) -> str:
-    """Return a block with a heading; ``parts`` are HTML, and empty ones are omitted."""
+    """Return a block with a heading. ``parts`` are HTML; empty ones are omitted."""
     heading = f'<div style="font-weight:600;margin:2px 0 6px">{text(title)}</div>'
     within = "".join(part for part in (heading, *parts) if part)
     shape = 'tabindex="0" style="margin:4px 0;overflow-x:auto"'  # makes wide content scrollable by keyboard
@@ -33,7 +33,7 @@ def section(title: str, *parts: str) -> str:
 
 
 def line(words: str) -> str:
-    """Return a line of text for the end of a block; an empty string if there is no text."""
+    """Return a line of text for the end of a block; empty without text."""
     if not words:
         return ""
     return f'<div style="margin:4px 0;opacity:.8">{text(words)}</div>'
@@ -80,7 +80,7 @@ def report_html(report: "JobReport") -> str:
 
 
 class InShort:
-    """A report in one line if the job succeeded without warnings; otherwise the whole report."""
+    """A report in one line if the job succeeded without warnings, otherwise the whole report."""
 
     def __init__(self, report: "JobReport") -> None:
         self._report = report
@@ -158,7 +158,7 @@ def splits(view: "PipelineView") -> str:
 
 
 def _rate_of(view: "PipelineView", seconds: float, *, whole: bool) -> str:
-    """Return the rate of an ended run; empty if the job was resumed, because its rows include earlier runs."""
+    """Return the rate of an ended job; empty if it was resumed, because its rows include earlier processes."""
     return rate(view.rows_read / seconds) if whole and seconds > 0 else ""
 
 

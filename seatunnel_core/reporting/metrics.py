@@ -1,4 +1,4 @@
-"""Metrics of a running job, as plain values: for Python, ``seatunnel --metrics`` and OpenMetrics."""
+"""Metrics of a running job as plain values, for Python, ``seatunnel --metrics`` and OpenMetrics."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ class Durations:
     longest_ms: int = 0
 
     def and_one(self, duration_ms: int) -> "Durations":
-        """Return the durations including one more operation."""
+        """Return the durations with one more operation."""
         return Durations(
             times=self.times + 1,
             total_ms=self.total_ms + duration_ms,
@@ -47,27 +47,28 @@ class VertexMetrics(Moved):
 class PipelineMetrics(PipelineView):
     """``PipelineView`` with metrics.
 
-    Rows and bytes never decrease while the process runs: after a restart of the pipeline they remain constant until it
-    has again read everything that it had read before.
+    Rows and bytes never decrease while the process runs. After a restart of the pipeline, they remain constant until it
+    has read again what it had read before.
     """
 
     epoch: int | None = None
     bytes_written: int = 0
     bytes_committed: int = 0
     rows_read_per_second: float = 0.0
-    """Rate over the last minute, like all rates, or since the start of this process if that is shorter."""
+    """Rate over the last minute, or since the start of this process if that is shorter. The same applies to all rates.
+    """
 
     bytes_read_per_second: float = 0.0
     rows_written_per_second: float = 0.0
     bytes_written_per_second: float = 0.0
     units_in_flight: int = 0
-    """Number of work units being composed, queued, running, waiting for a retry, or held back for order."""
+    """Number of work units that are being composed, queued, running, waiting for a retry, or held back for order."""
 
     units_running: int = 0
     """Number of work units that Spark is running or has queued."""
 
     uncommitted: int = 0
-    """Number of committables that are staged and not yet published."""
+    """Number of committables that are staged and not published yet."""
 
     checkpoints_triggered: int = 0
     checkpoints_pending: int = 0
@@ -75,19 +76,19 @@ class PipelineMetrics(PipelineView):
     """Number of failed checkpoints that exceeded their timeout."""
 
     checkpoints_subsumed: int = 0
-    """Number of checkpoints aborted because a newer one completed first; not failures."""
+    """Number of checkpoints aborted because a newer one completed first. They do not count as failures."""
 
     checkpoints_aborted: Mapping[str, int] = field(factory=dict)
     """Triggered checkpoints that did not complete, by ``seatunnel_core.checkpoint.commands.AbortKind``."""
 
     checkpoint_acknowledge: Durations = Durations()
-    """Time from the trigger until every vertex had recorded its state, of completed checkpoints."""
+    """Time from the trigger until every vertex had acknowledged, for completed checkpoints."""
 
     checkpoint_store: Durations = Durations()
-    """Time from the last acknowledgement until the checkpoint was durable and the fence check passed."""
+    """Time from the last acknowledgement until the checkpoint was durable and no newer engine was found."""
 
     checkpoint_commit: Durations = Durations()
-    """Time from the completion of a checkpoint until every sink has published its output."""
+    """Time from the completion of a checkpoint until all sinks had published its output."""
 
     checkpoint_bytes: int = 0
     """Size of the last completed checkpoint."""
@@ -97,20 +98,21 @@ class PipelineMetrics(PipelineView):
     """Number of starts from a stored checkpoint, including restarts."""
 
     vertices: Mapping[str, VertexMetrics] = field(factory=dict)
-    """Metrics of the sources by name if there are several, and of the sinks if there are several."""
+    """Metrics of each source and of each sink by name, if there are several of the kind."""
 
     failures: Mapping[str, int] = field(factory=dict)
-    """Number of failures of the pipeline by kind, with and without restart."""
+    """Number of failures of the pipeline by kind, including those after which it restarted."""
 
     recent_failures: tuple[RecentFailure, ...] = ()
     """Last failures in this process, oldest first."""
 
     loads: Mapping[str, VertexLoad] = field(factory=dict)
-    """Rows, rates and back pressure of each source, transform and sink, by name. Transforms in Spark's DataFrames, and
-    vertices without a finished unit in this process, are missing."""
+    """Rows, rates and back pressure of each source, transform and sink, by name. DataFrame transforms, and vertices
+    without a finished unit in this process, are missing.
+    """
 
     full_sinks: tuple[str, ...] = ()
-    """Names of sinks that have reached their limit of uncommitted output; the sources that feed them pause."""
+    """Names of sinks that have reached the limit on uncommitted output. The sources that feed them pause."""
 
 
 @frozen(kw_only=True, repr=False)

@@ -1,4 +1,4 @@
-"""Counting and logging of the protocol's notices, with job, pipeline and checkpoint."""
+"""Counting and logging of the notices of the protocol, with job, pipeline and checkpoint."""
 
 import logging
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
@@ -13,20 +13,20 @@ PIPELINE_LOG = "seatunnel.pipeline"
 
 
 class PipelineLog(logging.LoggerAdapter[logging.Logger]):
-    """Logger that adds ``job``, ``pipeline`` and ``checkpoint`` (``None`` if there is none) to its records."""
+    """Logger that adds ``job``, ``pipeline`` and ``checkpoint`` (``None`` without one) to its records."""
 
     def __init__(self, job_id: str, pipeline_id: int) -> None:
         fixed = {"job": job_id, "pipeline": pipeline_id, "checkpoint": None}
         super().__init__(logging.getLogger(PIPELINE_LOG), fixed)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Return the message, and the attributes of the call and of this logger."""
+        """Return the message, with the attributes of this logger and of the call."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
 
 
 class Notices:
-    """The notices of one epoch; ``handlers`` maps the type of a notice to the method that counts and logs it."""
+    """Notices of one epoch. ``handlers`` has the method that counts and logs each type of notice."""
 
     def __init__(self, log: PipelineLog, metrics: Metrics) -> None:
         self.handlers: Mapping[type[commands.Command], Callable[[Any], None]] = {

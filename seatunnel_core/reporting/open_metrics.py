@@ -1,7 +1,7 @@
-"""The metrics page for Prometheus, as OpenMetrics text.
+"""Metrics page for Prometheus as OpenMetrics text.
 
-It uses only the part of the format that the older Prometheus text format and node_exporter's textfile collector also
-accept: no info metrics, state sets or timestamps.
+It uses only those features of the format that the older Prometheus text format and node_exporter's textfile collector
+also accept: no info metrics, state sets or timestamps.
 """
 
 import os
@@ -32,7 +32,7 @@ class Sample:
 
     family: str
     suffix: str
-    """Suffix of the family's name: ``_total`` for counters, ``_sum`` and ``_count`` for summaries."""
+    """Suffix to the name of the family: ``_total`` for counters, ``_sum`` and ``_count`` for summaries."""
 
     labels: Labels
     value: float
@@ -43,7 +43,7 @@ class Sample:
 
     @classmethod
     def from_record(cls, record: Any) -> "Sample":
-        """Restore a sample from the value returned by ``record``."""
+        """Return the sample from its ``record``."""
         match record:
             case [str(family), str(suffix), dict(labels), int(value) | float(value)]:
                 return cls(family, suffix, {key: stored.text(labels, key) for key in labels}, value)
@@ -51,7 +51,7 @@ class Sample:
 
 
 Measured = Iterable[tuple[str, Labels, float]]
-"""Samples of a family: suffix, additional labels, value."""
+"""Samples of a family, each with suffix, additional labels and value."""
 
 
 @frozen
@@ -63,13 +63,13 @@ class Family:
     """``counter``, ``gauge`` or ``summary``."""
 
     help: str
-    """Description, without quotes, backslashes and line ends, which the two formats escape differently."""
+    """Description without quotes, backslashes and line ends, because the two formats escape them differently."""
 
     labels: tuple[str, ...] = ()
     """Labels in addition to the pipeline's."""
 
     measure: Callable[[PipelineMetrics], Measured] | None = None
-    """Function that returns the samples of a pipeline; ``None`` for a family of the machine as a whole."""
+    """Function that returns the samples of a pipeline; ``None`` for a family that does not belong to a pipeline."""
 
 
 def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> Family:
@@ -77,7 +77,7 @@ def _counter(name: str, help: str, read: Callable[[PipelineMetrics], float]) -> 
 
 
 def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]) -> Family:
-    """Return a gauge family, which has no sample while its value is unknown (``None``)."""
+    """Return a gauge family. It has no sample while the value is ``None``."""
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         value = read(pipeline)
@@ -89,7 +89,7 @@ def _gauge(name: str, help: str, read: Callable[[PipelineMetrics], float | None]
 def _counter_by(
     name: str, help: str, label: str, kinds: type[Enum], read: Callable[[PipelineMetrics], Mapping[str, int]]
 ) -> Family:
-    """Return a family with a sample of each kind from the start: Prometheus detects no increase to a first value."""
+    """Return a counter family with a sample for each kind even if it is 0, so that the first increase is detected."""
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         counted = read(pipeline)
@@ -121,7 +121,7 @@ def _sizes(pipeline: PipelineMetrics) -> Measured:
 
 
 def _of_sources(name: str, help: str, read: Callable[[SourceProgress], float | None]) -> Family:
-    """Return a gauge family that has a sample for each source that reads a log, once its value is known."""
+    """Return a gauge family with a sample for each source that reads a log, once its value is known."""
 
     def measure(pipeline: PipelineMetrics) -> Measured:
         found = ((source, read(progress)) for source, progress in pipeline.sources.items())
@@ -292,7 +292,7 @@ def totals(job: JobMetrics) -> dict[str, float]:
 
 
 def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list[Sample]:
-    """Return the samples that do not belong to a job: processes by ID, and the number of jobs in each state."""
+    """Return the samples that belong to no job: processes by ID, and the number of jobs in each state."""
     host, cluster = socket.gethostname(), {"cluster": CLUSTER}
     found = [
         Sample("cluster_info", "", {**cluster, "master": host}, 1),
@@ -305,7 +305,7 @@ def machine_samples(processes: Sequence[int], job_states: Sequence[str]) -> list
 
 
 def page(found: Iterable[Sample]) -> str:
-    """Return the samples as a page, including its last line end; samples of unknown families are omitted."""
+    """Return the samples as a page with a final line end. Samples of unknown families are omitted."""
     by_family: dict[str, list[Sample]] = {}
     for sample in found:
         by_family.setdefault(sample.family, []).append(sample)
@@ -317,7 +317,7 @@ def page(found: Iterable[Sample]) -> str:
 
 
 def own_page(job: JobMetrics) -> str:
-    """Return the page of one job, from the process that runs it."""
+    """Return the page for one job, served by its own process."""
     return page([*samples(job), *machine_samples([os.getpid()], [job.state])])
 
 

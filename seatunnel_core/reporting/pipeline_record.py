@@ -1,4 +1,4 @@
-"""A pipeline of a job in another process, as JSON values for display."""
+"""Display values of a pipeline as JSON, for a job that runs in another process."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,18 +21,18 @@ _SHOWN = {
     "checkpoint": "last_checkpoint_id",
     "degraded": "degraded",
 }
-"""Attributes of ``PipelineView`` by the keys of a record."""
+"""Attributes of ``PipelineView`` by their keys in a record."""
 
 
 def pipeline_record(view: PipelineView) -> dict[str, Any]:
-    """Return the displayed values of a pipeline; they do not change while the pipeline is idle."""
+    """Return the values to display for a pipeline. They do not change while the pipeline is idle."""
     shown = {key: getattr(view, name) for key, name in _SHOWN.items()}
     sources = {"sources": {name: each.record() for name, each in view.sources.items()}} if view.sources else {}
     return {**shown, "checkpoints_failed": view.checkpoints_failed, "warnings": list(view.warnings), **sources}
 
 
 def measured_record(view: PipelineMetrics) -> dict[str, Any]:
-    """Return the record with metrics, for pages. Its rates change until a minute after the last row."""
+    """Return the record with metrics, for pages. Rates still change until a minute after the last row."""
     return {
         **pipeline_record(view),
         **_moved(view),
@@ -78,7 +78,7 @@ def _moved(view: PipelineMetrics | VertexMetrics) -> dict[str, Any]:
 
 
 def pipeline_view(block: Mapping[str, Any]) -> PipelineView:
-    """Return the pipeline that ``pipeline_record`` described; omitted values are unknown."""
+    """Return the pipeline that a record describes; omitted values are unknown."""
     given = {name: stored.member(block, key) for key, name in _SHOWN.items()}
     more = {key: block[key] for key in ("warnings", "sources") if key in block}
     return PipelineView(**read_fields(PipelineView, {**given, **more}, partial=True))

@@ -1,4 +1,4 @@
-"""The last checkpoints and failures of a pipeline in this process; some of the checkpoints are not in the storage."""
+"""Last checkpoints and failures of a pipeline in this process. Some of the checkpoints are not in the storage."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -31,15 +31,15 @@ class RecentCheckpoint(Stored):
     """End time in seconds since 1970, for display only."""
 
     duration_ms: int | None = None
-    """Time from the trigger until it was durable; ``None`` unless it completed."""
+    """Time from the trigger until the checkpoint was durable; ``None`` if it was aborted."""
 
     state_bytes: int | None = None
     reason: str = ""
-    """Reason for aborting it."""
+    """Reason for aborting the checkpoint."""
 
 
 class RecentCheckpoints:
-    """The last ``KEPT`` checkpoints. One thread writes, any may read."""
+    """The last ``KEPT`` checkpoints. One thread writes, any thread may read."""
 
     def __init__(self) -> None:
         self._epoch = 0
@@ -50,7 +50,7 @@ class RecentCheckpoints:
         self._epoch = epoch
 
     def completed(self, notice: commands.CheckpointCompleted) -> None:
-        """Record a durable checkpoint."""
+        """Record a completed checkpoint."""
         self._found.append(
             RecentCheckpoint(
                 epoch=self._epoch,
@@ -83,14 +83,14 @@ class RecentCheckpoints:
 
 KEPT_FAILURES = 10
 MOST_SHOWN = 20
-"""Maximum number of failures of a job that are shown."""
+"""Maximum number of failures that are shown for a job."""
 
 LONGEST_MESSAGE = 500
 
 
 @frozen(kw_only=True)
 class RecentFailure(Stored):
-    """One failure. The pipeline may have been restarted after it."""
+    """A failure, after which the pipeline may have restarted."""
 
     pipeline: int
     at: float
@@ -101,7 +101,7 @@ class RecentFailure(Stored):
 
 
 class RecentFailures:
-    """The last ``KEPT_FAILURES`` failures. One thread writes, any may read."""
+    """The last ``KEPT_FAILURES`` failures. One thread writes, any thread may read."""
 
     def __init__(self) -> None:
         self._found: deque[tuple[float, Failure]] = deque(maxlen=KEPT_FAILURES)
@@ -119,7 +119,7 @@ class RecentFailures:
 
 
 def shortened(message: str) -> str:
-    """Return a message with at most ``LONGEST_MESSAGE`` characters."""
+    """Return a message shortened to ``LONGEST_MESSAGE`` characters."""
     return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""Progress and reports of jobs as plain values, for the terminal, the API and the final report."""
+"""Progress and reports of jobs as plain values."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -30,10 +30,9 @@ class JobOutcome(enum.Enum):
 
 @frozen(kw_only=True, repr=False)
 class PipelineView(stored_fields.Stored):
-    """The state of one pipeline at a point in time.
+    """State of one pipeline at a point in time.
 
-    Rows, bytes and splits are those of the whole job, including earlier processes; checkpoints and restarts are those
-    of this process.
+    Rows, bytes and splits include earlier processes of the job; checkpoints and restarts are those of this process.
     """
 
     id: int
@@ -41,25 +40,27 @@ class PipelineView(stored_fields.Stored):
     """Names of its sources and sinks: ``flights -> flights_out``."""
 
     phase: str
-    """The protocol's phase in lower case; ``starting Spark`` while a pipeline needs Spark and it does not run yet;
-    ``waiting`` between a failure and its restart."""
+    """Phase of the protocol in lower case; ``starting Spark`` while the pipeline waits for Spark; ``waiting`` between a
+    failure and the restart.
+    """
 
     rows_read: int = 0
     rows_written: int = 0
-    """Rows staged for sinks, committed or not. A row for two sinks counts twice."""
+    """Rows staged for sinks, committed or not. A row that two sinks receive counts twice."""
 
     bytes_read: int = 0
     rows_committed: int = 0
     rows_skipped: int = 0
     units_repeated: int = 0
-    """Repeated work units of sinks that tasks write to directly: their rows may be duplicated, and no other counter
-    includes them. Includes units that had started in an earlier process."""
+    """Number of repeated work units of sinks that tasks write to directly, including units that started in an earlier
+    process. Their rows may be duplicated, and no other counter includes them.
+    """
 
     splits_done: int = 0
     bounded: bool = True
 
     splits_total: int | None = None
-    """Number of splits; ``None`` until the source has been enumerated, and for unbounded sources."""
+    """Number of splits; ``None`` before the enumeration of the source, and for unbounded sources."""
 
     last_checkpoint_id: int | None = None
     last_checkpoint_age_ms: int | None = None
@@ -70,20 +71,19 @@ class PipelineView(stored_fields.Stored):
     """Reasons why the running pipeline is degraded; empty if it is healthy."""
 
     failure: str = ""
-    """Message of the failure that ended the pipeline; empty if there is none."""
+    """Message of the failure that ended the pipeline, or empty."""
 
     code: str = ""
-    """Code of that error, for ``seatunnel help CODE``; empty for errors without a code."""
+    """Code of that error, for ``seatunnel help CODE``, or empty."""
 
     added: tuple[str, ...] = stored_fields.added((), loose=True)
-    """Messages about targets that already had rows when this job added some. They contain file names, which may not be
-    valid UTF-8."""
+    """Messages about targets that already had rows when this job added some. File names may not be valid UTF-8."""
 
     warnings: tuple[str, ...] = stored_fields.added((), loose=True)
-    """Distinct warnings about rows and files, raised while the pipeline ran; their number is limited."""
+    """Distinct warnings about rows and files while the pipeline ran, up to a maximum number."""
 
     table_rows: Mapping[str, int] = field(factory=dict)
-    """Committed rows of each table, for all sinks together; empty for pipelines of a single table."""
+    """Committed rows of each table over all sinks; empty for pipelines with a single table."""
 
     sources: Mapping[str, SourceProgress] = stored_fields.added(factory=dict, omitted=True)
     """Progress of each source that reads a log, by name."""
@@ -95,7 +95,7 @@ class PipelineView(stored_fields.Stored):
 
 @frozen(kw_only=True, repr=False)
 class JobProgress:
-    """The state of a running job at a point in time."""
+    """State of a running job at a point in time."""
 
     job_id: str
     name: str
@@ -110,22 +110,23 @@ class JobProgress:
 
 @frozen(kw_only=True, repr=False)
 class JobReport:
-    """The final report of a job, as data."""
+    """Final report of a job."""
 
     job_id: str
     name: str
     outcome: JobOutcome
     pipelines: tuple[PipelineView, ...]
     started_at: float
-    """Time at which this process started the job, in seconds since 1970; a resumed job started earlier. For a job that
-    had already ended, the start of the process in which it ended."""
+    """Time at which this process started the job, in seconds since 1970. For a job that had already ended, the time at
+    which its last process started it.
+    """
 
     ended_at: float
     failure: str = ""
-    """Failure of the job itself, as opposed to its pipelines' failures; empty if there is none."""
+    """Failure of the job itself, not of its pipelines, or empty."""
 
     code: str = ""
-    """Code of that error; empty for errors without a code."""
+    """Code of that error, or empty."""
 
     warnings: tuple[str, ...] = ()
     """Warnings about the job and its pipelines."""
@@ -134,10 +135,10 @@ class JobReport:
     """File with the output of Spark and Java; ``None`` if they were not started."""
 
     resumed: bool = False
-    """True if this process resumed an earlier one."""
+    """True if this process resumed the job."""
 
     ended_before: bool = False
-    """True if the job had already ended in an earlier process, so that this one moved no rows."""
+    """True if the job had already ended in an earlier process, so this one moved no rows."""
 
     @property
     def in_words(self) -> str:
@@ -154,7 +155,7 @@ class JobReport:
 
 
 def warnings_of(pipelines: Sequence[PipelineView]) -> tuple[str, ...]:
-    """Return the warnings of pipelines, each with the name of its pipeline if there are several."""
+    """Return the warnings of pipelines, prefixed with the name of the pipeline if there are several."""
     several = len(pipelines) > 1
     return tuple(
         f"pipeline {view.id} {view.name}: {warning}" if several else warning
@@ -170,7 +171,7 @@ def sums(pipelines: Sequence[PipelineView]) -> str:
 
 
 def _in_short(failure: str) -> str:
-    """Return the beginning of a failure message for a ``repr``; empty if there is none."""
+    """Return the beginning of a failure message for a ``repr``, or ``""``."""
     if not failure:
         return ""
     first = failure.splitlines()[0]

@@ -1,4 +1,4 @@
-"""The stored form of a report, in the job's manifest."""
+"""Stored form of a report in the manifest of a job."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from seatunnel_core.stored_fields import read_fields
 
 
 def report_record(report: JobReport) -> dict[str, Any]:
-    """Return the part of a report that the manifest stores, as JSON values."""
+    """Return the parts of a report that the manifest contains, as JSON values."""
     return {
         "name": report.name,
         "outcome": report.outcome.value,
@@ -21,7 +21,7 @@ def report_record(report: JobReport) -> dict[str, Any]:
 
 
 def report_from(job_id: str, record: Mapping[str, Any]) -> JobReport:
-    """Return the report that ``report_record`` stored; raise ``JobError`` if the record is invalid."""
+    """Decode a report; raise ``JobError`` if the record is invalid."""
     try:
         # Members that an earlier version did not write have their defaults.
         pipelines = tuple(

@@ -1,4 +1,4 @@
-"""Values in the notation of SeaTunnel's REST API, where all of them are strings."""
+"""Values as strings, in the notation of SeaTunnel's REST API."""
 
 import time
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ def text_of(value: Any) -> str:
 
 
 def env_in_texts(env: Options) -> dict[str, str]:
-    """Return the non-secret options that are set in a job's ``env``."""
+    """Return the options that are set in a job's ``env``, without secrets."""
     return {
         option.key: text_of(env[option])
         for option in env.declared
@@ -31,12 +31,12 @@ def milliseconds(seconds: float) -> int:
 
 
 def moment(seconds: float) -> str:
-    """Return a time as ``yyyy-MM-dd HH:mm:ss`` in this machine's time zone."""
+    """Return a time as ``yyyy-MM-dd HH:mm:ss`` in the time zone of this machine."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
 def failure_entry(failure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a failure of a pipeline, as written by ``RecentFailure.record``, as an entry of ``failures``."""
+    """Return the entry of ``failures`` for a pipeline's failure in the form of ``RecentFailure.record``."""
     at = milliseconds(failure["at"])
     return {"pipelineId": failure["pipeline"], "timestamp": at, "message": failure["message"], "code": failure["code"]}
 

@@ -1,4 +1,4 @@
-"""Metrics of a job over time, kept in bounded memory, regardless of whether they are read."""
+"""Metrics of a job over time, kept in bounded memory."""
 
 import itertools
 from array import array
@@ -8,15 +8,15 @@ from typing import Any
 from attrs import astuple, frozen
 
 LEVELS = ((5.0, 720), (60.0, 1_440), (600.0, 1_008))
-"""Interval between points in seconds, and number of points kept: for the last hour, the last day and the last week."""
+"""Seconds between two points, and number of points kept: for the last hour, the last day and the last week."""
 
 MOST_PIPELINES = 20
-"""Number of pipelines with a separate series; the sum covers all."""
+"""Maximum number of pipelines with their own series; the total includes all pipelines."""
 
 MOST_POINTS = 1_000
 POINTS = 300
 POINTS_AT_END = 60
-"""Number of points stored for an ended job: thousands of such jobs are kept."""
+"""Number of points stored for an ended job, because thousands of such jobs may be kept."""
 
 COLUMNS = (
     "timestamp",
@@ -27,12 +27,12 @@ COLUMNS = (
     "unitsInFlight",
     "uncommitted",
 )
-"""Columns of ``Series.record``. The time is in milliseconds since 1970."""
+"""Columns of ``Series.record``. Time is in milliseconds since 1970."""
 
 _COUNTERS = 4
 _WIDTH = len(COLUMNS)
 _TOLERANCE_S = 0.5
-"""Tolerance in seconds for a timer that fires early."""
+"""Seconds by which a timer may fire early."""
 
 
 @frozen
@@ -51,7 +51,7 @@ class Point:
 
 
 class _Ring:
-    """Ring buffer of the last points at one interval, in an array that grows up to its limit."""
+    """Ring buffer for the last points at one interval, in an array that grows up to the limit."""
 
     def __init__(self, every_s: float, most: int) -> None:
         self.every_s = every_s
@@ -84,26 +84,26 @@ class _Ring:
 
 
 class Series:
-    """Points of one pipeline, or of a whole job. One thread adds, any may read."""
+    """Points of one pipeline or of a whole job. One thread adds points, any thread may read them."""
 
     def __init__(self) -> None:
         self._rings = tuple(_Ring(*level) for level in LEVELS)
 
     def add(self, at: float, point: Point) -> None:
-        """Add the counters and gauges at a time, in seconds since 1970."""
+        """Add the counters and gauges at a time in seconds since 1970."""
         values = astuple(point)
         for ring in self._rings:
             ring.add(at, values)
 
     def record(self, since_s: float = 0.0, most: int = POINTS) -> list[list[float]]:
-        """Return up to ``most`` evenly distributed points since ``since_s``, as rows of ``COLUMNS`` with rates."""
+        """Return at most ``most`` evenly spaced points since ``since_s``, as rows of ``COLUMNS`` with rates."""
         rows = [row for row in self._finest(since_s) if row[0] >= since_s]
         step = max(1, -(-len(rows) // max(1, most)))
         kept = rows[(len(rows) - 1) % step :: step] if rows else []
         return [_rates(before, row) for before, row in itertools.pairwise(kept)]
 
     def _finest(self, since_s: float) -> list[tuple[float, ...]]:
-        """Return the points of the finest level that covers the time from ``since_s`` on."""
+        """Return the points with the shortest interval that reach back to ``since_s``."""
         for ring in self._rings[:-1]:
             rows = ring.rows()
             if not ring.is_full or (rows and rows[0][0] <= since_s):
@@ -119,21 +119,21 @@ def _rates(before: Sequence[float], row: Sequence[float]) -> list[float]:
 
 
 class JobSeries:
-    """Time series of a job: its totals and, if it has several pipelines, the series of ``MOST_PIPELINES`` of them."""
+    """Points of a job: its totals and, if it has several pipelines, those of up to ``MOST_PIPELINES`` pipelines."""
 
     def __init__(self) -> None:
         self._sum = Series()
         self._by_pipeline: dict[int, Series] = {}
 
     def add(self, at: float, points: Mapping[int, Point]) -> None:
-        """Add a point for each pipeline, by its number."""
+        """Add a point for each pipeline, by pipeline number."""
         self._sum.add(at, sum(points.values(), Point()))
         if len(points) > 1:
             for number in sorted(points)[:MOST_PIPELINES]:
                 self._by_pipeline.setdefault(number, Series()).add(at, points[number])
 
     def record(self, pipeline: int = 0, since_s: float = 0.0, most: int = POINTS) -> dict[str, Any]:
-        """Return the series of a pipeline, or of the whole job for 0, as JSON values."""
+        """Return the points of a pipeline, or of the whole job for 0, as JSON values."""
         series = self._by_pipeline.get(pipeline, Series()) if pipeline else self._sum
         points = series.record(since_s, most)
         return {"columns": list(COLUMNS), "points": points, "pipelines": sorted(self._by_pipeline)}

@@ -1,4 +1,4 @@
-"""Selection of the pipelines of a large job that are displayed."""
+"""Selection of the pipelines to display for a large job."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 View = TypeVar("View", bound="PipelineView")
 
 MOST_LINES = 50
-"""Maximum number of pipelines displayed individually; failed ones are always displayed."""
+"""Maximum number of pipelines that are displayed individually. Failed ones are always displayed."""
 
 
 def shown_pipelines(pipelines: Sequence[View]) -> list[View]:
-    """Return the pipelines to display one by one, by ID: all failed ones, and others up to the limit."""
+    """Return the pipelines to display individually, by ID: all failed ones, and others up to the limit."""
     if len(pipelines) <= MOST_LINES:
         return list(pipelines)
     failed = [view for view in pipelines if view.failure]

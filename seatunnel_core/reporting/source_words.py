@@ -1,10 +1,10 @@
-"""The progress of a source that reads a log, in one line for a terminal."""
+"""Progress of a source that reads a log, as one line for a terminal."""
 
 from seatunnel_core.connector_api.source_progress import SnapshotProgress, SourceProgress, TableProgress
 from seatunnel_core.quantity import count, duration, pick, size
 
 _MOST_TABLES = 3
-"""Maximum number of tables that are named."""
+"""Maximum number of tables that are listed."""
 
 
 def source_words(progress: SourceProgress) -> str:

@@ -1,6 +1,6 @@
-"""OpenTelemetry spans for checkpoints and work units, if its library is installed; otherwise no effect.
+"""OpenTelemetry spans for checkpoints and work units. Without the library, no spans are recorded.
 
-The application's tracer provider determines where spans are sent. Worker processes of a cluster, which have no
+The tracer provider of the application determines the destination of spans. Worker processes of a cluster, which have no
 application, send them by OTLP if ``OTEL_EXPORTER_OTLP_ENDPOINT`` is set.
 """
 
@@ -22,7 +22,7 @@ logger = logging.getLogger("seatunnel.run")
 
 
 def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, error: str = "") -> None:
-    """Record an operation that has ended now; names of ``attributes`` have no prefix ``seatunnel.``."""
+    """Record an operation that ends now. The names in ``attributes`` get the prefix ``seatunnel.``."""
     if _tracer is None:
         return
     ended_ns = time.time_ns()
@@ -34,7 +34,7 @@ def record_span(name: str, duration_ms: int, attributes: Mapping[str, Any], *, e
 
 
 def send_spans(environment: Mapping[str, str]) -> None:
-    """Send the spans of this process to the endpoint in the environment, if one is set; log missing requirements."""
+    """Send the spans of this process to the endpoint in the environment, if set. Missing requirements are logged."""
     if _tracer is None or not environment.get(ENDPOINT):
         return
     try:

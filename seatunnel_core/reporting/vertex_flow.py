@@ -1,4 +1,4 @@
-"""Rows, rates and back pressure of the vertices of one pipeline, as its tasks report them."""
+"""Rows, rates and back pressure of the vertices of one pipeline, as reported by its tasks."""
 
 import time
 from collections import deque
@@ -19,14 +19,15 @@ class VertexLoad(Stored):
     rows_in_per_second: float
     rows_out_per_second: float
     busy: float
-    """Share of the time in which tasks worked in this vertex, from 0 to 1. With concurrent tasks, their mean."""
+    """Share of the time in which tasks worked in this vertex, from 0 to 1; the mean of parallel tasks."""
 
     back_pressure: float
-    """Share of the time in which this vertex waited for downstream vertices, from 0 to 1; it was idle for the rest."""
+    """Share of the time in which the vertex waited for downstream vertices, from 0 to 1; it was idle otherwise.
+    """
 
 
 class VertexFlow:
-    """Totals reported by ended work units. One thread may write, any may read."""
+    """Totals of ended work units. One thread may write, any thread may read."""
 
     def __init__(self, samples: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

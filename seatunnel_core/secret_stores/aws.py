@@ -1,11 +1,11 @@
-"""``secret://aws/NAME``: AWS Secrets Manager, by boto3; region and credentials are boto3's defaults."""
+"""``secret://aws/NAME``: AWS Secrets Manager with boto3, which finds region and credentials as usual."""
 
 from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.secret_store import SecretStore
 
 
 class AwsSecrets(SecretStore):
-    """Secrets of AWS Secrets Manager: the newest version of the secret with the given name or ARN."""
+    """Secrets in AWS Secrets Manager: the newest version of the secret with this name or ARN."""
 
     def get(self, name: str) -> str:
         import boto3

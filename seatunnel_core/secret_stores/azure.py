@@ -1,11 +1,11 @@
-"""``secret://azure/VAULT/NAME[/VERSION]``: Azure Key Vault; the login is Azure's default credential."""
+"""``secret://azure/VAULT/NAME[/VERSION]``: Azure Key Vault with Azure's default credential."""
 
 from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.secret_store import SecretStore
 
 
 class AzureSecrets(SecretStore):
-    """Secrets of Azure Key Vault, in the vault ``https://VAULT.vault.azure.net``; by default the current version."""
+    """Secrets in Azure Key Vault, in the vault ``https://VAULT.vault.azure.net``; by default the current version."""
 
     def get(self, name: str) -> str:
         vault, _, rest = name.partition("/")

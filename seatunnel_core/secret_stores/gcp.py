@@ -1,11 +1,11 @@
-"""``secret://gcp/PROJECT/NAME[/VERSION]``: GCP Secret Manager; the login is Google's application default."""
+"""``secret://gcp/PROJECT/NAME[/VERSION]``: GCP Secret Manager with Google's application default credentials."""
 
 from seatunnel_storage_api.discovery import hookimpl
 from seatunnel_storage_api.secret_store import SecretStore
 
 
 class GcpSecrets(SecretStore):
-    """Secrets of a project in GCP Secret Manager; by default the latest version."""
+    """Secrets in GCP Secret Manager, by project; by default the latest version."""
 
     def get(self, name: str) -> str:
         project, _, rest = name.partition("/")
