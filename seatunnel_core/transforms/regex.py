@@ -11,7 +11,7 @@ from seatunnel_core.connector_api.errors import UsageError
 
 _ADVICE = "look-around, references inside a pattern and possessive repetition are not supported; use a transform Python"
 _AROUND = ("", "a", " ", "\n")
-"""Strings beside a position that patterns can distinguish: an end of the string, a letter, a space, a line end."""
+"""Strings next to a position that patterns can distinguish: an end of the string, a letter, a space, a line end."""
 
 
 def check_pattern(option: str, pattern: str) -> None:

@@ -306,7 +306,7 @@ def _after(written_bytes: int, pieces: list[memoryview]) -> list[memoryview]:
 
 
 def _make_folders(path: str, *, within: str) -> None:
-    """Create a folder and its parents, each durable in its parent. Other users may enter those above the namespace."""
+    """Create a folder and its parents durably. Other users may enter the folders above the namespace."""
     parent = os.path.dirname(path)
     if not os.path.isdir(parent):
         _make_folders(parent, within=within)

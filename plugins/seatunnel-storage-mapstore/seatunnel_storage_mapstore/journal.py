@@ -78,7 +78,7 @@ class _Group:
     changes: list[Change] = field(factory=list)
     records: list[bytes] = field(factory=list)
     settled: threading.Lock = field(factory=_held)
-    """Held until the group has been written. A plain lock, because an event wakes its waiters more slowly."""
+    """Lock that is held until the group has been written. Waiters on an event would wake more slowly."""
     error: Exception | None = None
     replaced: list[Remote] = field(factory=list)
     """Values stored outside the log that are not referenced after the group has been acknowledged."""

@@ -37,7 +37,7 @@ class Memory:
     """Taken files that the last listing lacks."""
 
     ready: Marks = field(factory=dict)
-    """Files that were listed at least twice in their current state, and not taken yet."""
+    """Files that were listed at least twice in their current state and are not taken yet."""
 
     fresh: Marks = field(factory=dict)
     """Files listed once in their current state."""

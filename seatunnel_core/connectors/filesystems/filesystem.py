@@ -115,7 +115,7 @@ class StagedOutput(ABC):
 
 @frozen(kw_only=True)
 class Receipt:
-    """Receipt of a file system for a staged file."""
+    """Result of staging a file."""
 
     size: int
     """Size in bytes."""

@@ -278,7 +278,7 @@ def _with_types(rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
 
 
 def _closed(table: "Table", file: OpenFile, like: "DataFile") -> "DataFile":
-    """Close a file, and return its entry, with the partition of another file."""
+    """Close a file, and return its ``DataFile`` with the partition of the file ``like``."""
     from pyiceberg.io.pyarrow import parquet_file_to_data_file
     from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def key_columns(key: tuple[str, ...], table: "Schema", *, case_sensitive: bool) -> tuple[str, ...]:
-    """Return the table's columns for the columns of a key."""
+    """Return the names that the columns of a key have in the table."""
     found = (column_of(table, name, case_sensitive=case_sensitive) for name in key)
     return tuple(field.name for field in found if field is not None)
 

@@ -25,7 +25,7 @@ POSITIONS = pa.schema(
 
 _NUMBER, _STAYS = "\0number", "\0stays"
 _AT, _PLACE = "\0file", "\0place"
-"""Names of additional columns. No column of a table has these names."""
+"""Names of additional columns, which no table uses."""
 
 
 class MergingWriter(IcebergWriter):

@@ -58,7 +58,7 @@ class Fetched:
     def fitting(
         self, first: int, where: str, key: Sequence[str], context: ReadContext, *, nulls: bool
     ) -> pa.RecordBatch:
-        """Return the rows; skip rows with misfits or, with ``nulls``, set the misfits to null.
+        """Return the rows; skip rows with values that do not fit or, with ``nulls``, set these values to null.
 
         ``first`` is the number of the first row in the split; ``key`` are columns that identify a row in messages.
 

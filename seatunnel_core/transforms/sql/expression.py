@@ -349,7 +349,7 @@ _PARTS: dict[type, tuple[str, ...]] = {
     exp.Cast: ("to",),
     exp.TryCast: ("to", "safe"),
 }
-"""Permitted further arguments of a node; any other would change its meaning."""
+"""Additional arguments that are allowed for a node; others would change its meaning."""
 
 _NODES: dict[type, Callable[[Expressions, Any], Value]] = {
     exp.Column: _column,

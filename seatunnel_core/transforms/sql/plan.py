@@ -48,7 +48,7 @@ class Plan:
         return self.engine.run(rows, kinds)
 
     def announced(self, schema: TableSchema) -> TableSchema:
-        """Return the output table; it has no key if a column of the key is omitted or changed, or rows multiply."""
+        """Return the output table. It has no key if a key column is omitted or changed, or a row may become several."""
         return with_names(schema, self.columns, {} if self.explodes else self.passed)
 
 

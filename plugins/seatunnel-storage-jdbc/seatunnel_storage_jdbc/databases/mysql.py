@@ -23,7 +23,7 @@ _SESSION = (
     f"innodb_lock_wait_timeout = {LOCK_S}, lock_wait_timeout = {LOCK_S}",
 )
 _IDLE_IN_TRANSACTION = {True: "idle_transaction_timeout", False: "wait_timeout"}
-"""Idle timeout setting; the key is True for MariaDB. MySQL has none for transactions; this one ends the connection."""
+"""Idle timeout setting; the key is True for MariaDB. MySQL lacks one for transactions, so all idle connections end."""
 
 _PASSING = frozenset(
     {1021, 1040, 1053, 1079, 1114, 1129, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1205, 1213, 1226, 1412, 1927}

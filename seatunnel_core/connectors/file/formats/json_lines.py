@@ -46,7 +46,7 @@ class JsonLinesReader:
     """True if the columns were inferred from the beginnings of files, so that later rows may differ."""
 
     identified: bool = False
-    """True if rows start with an id column, which is not among ``columns``."""
+    """True if rows start with an ID column, which is not among ``columns``."""
 
     file: OpenFile = field(repr=False)
     context: ReadContext = field(repr=False)

@@ -89,7 +89,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def begin(self, key: str, mark: str) -> str:
-        """Start an upload, and return its id."""
+        """Start an upload, and return its ID."""
 
     @abstractmethod
     def send(self, key: str, upload: str, number: int, part: bytes) -> str:
@@ -116,7 +116,7 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def uploads(self, key: str) -> Iterator[str]:
-        """Yield the ids of the uploads to one key."""
+        """Yield the IDs of the uploads to one key."""
 
     @abstractmethod
     def require_writable(self, folder: str) -> None:

@@ -10,7 +10,7 @@ from seatunnel_core.connector_api.errors import UsageError
 
 @frozen(kw_only=True)
 class KnownProperties:
-    """Properties of one database, with the names of its Java drivers."""
+    """Properties of one database, under the names that its Java drivers use."""
 
     database: str
     """Name of the database, for messages."""

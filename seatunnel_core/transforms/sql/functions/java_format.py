@@ -26,12 +26,12 @@ class Pattern:
 
     @property
     def has_date(self) -> bool:
-        """True if the pattern has a letter of a date."""
+        """True if the pattern contains a date letter."""
         return any(letter in DATE_LETTERS for letter, count in self.parts if count)
 
     @property
     def has_time(self) -> bool:
-        """True if the pattern has a letter of a time."""
+        """True if the pattern contains a time letter."""
         return any(letter in TIME_LETTERS for letter, count in self.parts if count)
 
     def write(self, moment: dt.datetime) -> str:

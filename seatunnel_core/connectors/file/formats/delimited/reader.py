@@ -214,7 +214,7 @@ class DelimitedReader:
             yield trial
 
     def _ready(self, record: Record) -> Record:
-        """Return the record with a literal delimiter and one value per column."""
+        """Convert a record to a literal delimiter and one value per column."""
         if self.dialect.pattern:
             record = evolve(record, text=self.dialect.with_delimiter(record.text, BETWEEN.encode()))
         if not self.ragged:
