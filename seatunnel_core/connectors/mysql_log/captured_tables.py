@@ -14,22 +14,21 @@ class Tables(Protocol):
     """Selection of tables and statements to capture."""
 
     def columns(self, database: str, table: str) -> Sequence[DeclaredColumn] | None:
-        """Return the declared columns of a captured table, and ``None`` for other tables.
+        """Return the declared columns of a captured table; ``None`` for other tables.
 
-        An empty sequence means that the log describes the columns completely (``binlog_row_metadata = FULL``), except
-        for MariaDB's types ``inet4``, ``inet6`` and ``uuid``, which are then read as bytes. Called once for each
-        version of a table's schema in the log, and again after a DDL statement that ended a batch and refers to the
-        table.
+        An empty sequence means that the log describes the columns completely (``binlog_row_metadata = FULL``). Values
+        of MariaDB's types ``inet4``, ``inet6`` and ``uuid`` are then read as bytes. Called once for each version of a
+        table in the log, and again after a DDL statement that ended a batch and names the table.
         """
 
     def selects(self, database: str, table: str) -> Callable[[str], bool] | None:
-        """Return the choice of a captured table's columns by name, if the log has to contain names.
+        """Return a function that selects columns of a captured table by name; ``None`` to read all logged columns.
 
-        Then ``columns`` returns only selected columns. ``None`` if it returns all columns that the log has.
+        With this function, ``columns`` returns only selected columns, and the log must contain column names.
         """
 
     def may_change_rows(self, statement: QueryEvent) -> bool:
-        """Return True if a statement without logged rows might have changed a captured table."""
+        """Return True if a statement may have changed rows of a captured table that are not in the log."""
 
     def concerned_by(self, statement: QueryEvent) -> bool:
         """Return True if a DDL statement must end a batch and be returned with it."""

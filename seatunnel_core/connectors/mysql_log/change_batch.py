@@ -1,4 +1,4 @@
-"""Decoded changes: batches of rows in Arrow, their transactions, and statements between them."""
+"""Decoded changes: Arrow batches of rows, their transactions, and the statements between them."""
 
 import enum
 from collections.abc import Mapping
@@ -34,26 +34,26 @@ class Outcome(enum.Enum):
 
     COMMITTED = "committed"
     PREPARED = "prepared"
-    """First phase of a distributed transaction, which ``XA_COMMITTED`` or ``XA_ROLLED_BACK`` ends later."""
+    """First phase of a distributed transaction. ``XA_COMMITTED`` or ``XA_ROLLED_BACK`` ends it later."""
 
     XA_COMMITTED = "xa committed"
-    """Commit of the prepared transaction with the same ``xa``; its rows are in that transaction."""
+    """Commit of the prepared transaction with the same ``xa``, which contains the rows."""
 
     XA_ROLLED_BACK = "xa rolled back"
-    """Rollback of the prepared transaction with the same ``xa``; discard the rows of that transaction."""
+    """Rollback of the prepared transaction with the same ``xa``. Discard the rows of that transaction."""
 
 
 @define(eq=False)
 class Transaction:
-    """A transaction of the log. While it is open, the next batch contains the same object again."""
+    """A logged transaction. While it is open, the next batch contains the same object again."""
 
     number: int
-    """Number in the stream, from 0."""
+    """Sequence number in the stream, from 0."""
 
     file: str
     begin_offset: int
     timestamp: int
-    """Time of its first event on the server, in seconds since 1970."""
+    """Server time of its first event, in seconds since 1970."""
 
     _gtid_event: bytes = b""
     """Body of its GTID event; empty if there is none."""
@@ -76,18 +76,18 @@ class Transaction:
 
     @property
     def alters_nothing(self) -> bool:
-        """True if its ALTER TABLE only starts or is rolled back, in MariaDB with ``binlog_alter_two_phase = ON``."""
+        """True if its ALTER TABLE only starts or is rolled back (MariaDB with ``binlog_alter_two_phase = ON``)."""
         event = self._gtid_event
         return bool(event) and event[4] == et.MARIA_GTID and alters_nothing(event[HEADER_BYTES:])
 
     @property
     def server_id(self) -> int:
-        """Id of the server that executed it; 0 if the log does not contain a GTID event."""
+        """ID of the server that executed it; 0 if the log contains no GTID event."""
         return HEADER.unpack_from(self._gtid_event)[2] if self._gtid_event else 0
 
     @property
     def commit_micros(self) -> int | None:
-        """Time of the commit on the server, in microseconds since 1970; ``None`` unless it is MySQL 8.0 or later."""
+        """Commit time on the server, in microseconds since 1970; ``None`` before MySQL 8.0 and for MariaDB."""
         if not self._gtid_event or self._gtid_event[4] not in (et.GTID, et.ANONYMOUS_GTID):
             return None
         return commit_time_of_event(self._gtid_event[HEADER_BYTES:])
@@ -103,41 +103,41 @@ class Transaction:
         return LogPosition(self.end_file, self.end_offset)
 
     def reaches(self, position: LogPosition) -> bool:
-        """Return True if it ends at a position or later. Quicker than a comparison of ``end``."""
+        """Return True if the transaction ends at or after a position. Faster than comparing ``end``."""
         if self.end_file == position.file:
             return self.end_offset >= position.offset
         return self.end >= position
 
     @property
     def time(self) -> datetime:
-        """Time of its first event on the server."""
+        """Server time of its first event."""
         return datetime.fromtimestamp(self.timestamp, UTC)
 
 
 @frozen(kw_only=True, eq=False)
 class LogTable:
-    """A table of the log with one version of its schema; another version is another object.
+    """One schema version of a logged table.
 
-    After a DDL statement that ended a batch and refers to the table, there is also a new object.
+    There is a new object for each version, and after each DDL statement that ended a batch and names the table.
     """
 
     database: str
     name: str
     columns: tuple[LogColumn, ...] = field(repr=False)
     logged: tuple[LogColumn, ...] = field(repr=False)
-    """All columns of its rows in the log, including hidden ones."""
+    """All columns in the log, including hidden ones."""
 
     key: tuple[str, ...] | None = None
     """Columns of the primary key; ``None`` if the log does not contain it."""
 
     schema: pa.Schema = field(repr=False)
     fingerprint: str = ""
-    """String that identifies the version of the schema: the columns and their metadata in the log."""
+    """Fingerprint of the columns and of their metadata in the log. It identifies the schema version."""
 
 
 @frozen(kw_only=True, eq=False)
 class TableChanges:
-    """Changed rows of a table, in the order of the log."""
+    """Changed rows of a table, in log order."""
 
     table: LogTable
     rows: pa.RecordBatch = field(repr=False)
@@ -145,22 +145,22 @@ class TableChanges:
     """``RowKind`` of each row, as a number. An update has two consecutive rows: before and after the change."""
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
-    """``number`` of the transaction of each row."""
+    """Number of the transaction of each row."""
 
     events: npt.NDArray[np.int64] = field(repr=False)
-    """Number of the event of each row in the stream, which defines the order of rows of several tables."""
+    """Number of the event of each row in the stream. It defines the order of rows of different tables."""
 
     offsets: npt.NDArray[np.int64] = field(repr=False)
-    """For each row the offset of its event in the file of the log."""
+    """File offset of the event of each row."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """True for the columns that an event contains: one row per layout, one column per column of the table."""
+    """Boolean matrix with one row per layout and one column per table column; True if the event contains the column."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
-    """Index of the layout of each row in ``layouts``."""
+    """Index in ``layouts`` for each row."""
 
     misfits: Mapping[int, Misfit] = field(factory=dict, repr=False)
-    """Values by row index that rows cannot represent; such a value is null."""
+    """Values that Arrow cannot represent, by row index; they are null in ``rows``."""
 
     @property
     def complete(self) -> bool:
@@ -168,18 +168,18 @@ class TableChanges:
         return bool(self.layouts.all())
 
     def arrived(self, column: int) -> npt.NDArray[np.bool_]:
-        """Return a mask that is False for rows without a value of the column. These values are null in ``rows``."""
+        """Return a mask that is False for rows without a value of the column; the value is null in ``rows``."""
         found: npt.NDArray[np.bool_] = self.layouts[self.layout, column]
         return found
 
 
 @frozen(kw_only=True)
 class Statement:
-    """A statement that is not logged as changed rows: DDL, such as CREATE TABLE, TRUNCATE or GRANT."""
+    """A statement that was not logged as changed rows: DDL, such as CREATE TABLE, TRUNCATE or GRANT."""
 
     kind: StatementKind
     database: str
-    """Default database of the session, for names without a database in the statement."""
+    """Default database of the session, for unqualified names in the statement."""
 
     text: str = field(repr=False)
     databases: tuple[str, ...] | None
@@ -213,12 +213,12 @@ class ChangeBatch:
     """Position after the last complete transaction, from which reading can be resumed."""
 
     transactions: tuple[Transaction, ...]
-    """Transactions that began or ended in the batch or have rows in it, in order; only the last one may be open."""
+    """Transactions that began, ended or have rows in the batch, in order. Only the last one may be open."""
 
     changes: tuple[TableChanges, ...] = ()
-    """Rows, grouped by table and version of its schema."""
+    """Rows, grouped by table and schema version."""
 
     statement: Statement | None = None
-    """The statement that ends the batch."""
+    """The statement that ends the batch, if the reason is ``STATEMENT``."""
 
     rows: int = 0

@@ -1,4 +1,4 @@
-"""Changed rows of all captured tables, before their conversion to Arrow."""
+"""Changed rows of all captured tables, before conversion to Arrow."""
 
 from hashlib import sha256
 
@@ -17,23 +17,23 @@ from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompre
 
 _ID_END = HEADER_BYTES + 6
 _BODY = HEADER_BYTES + 8
-"""Offset after the table ID and the flags of an event."""
+"""Offset in a row event after the table ID and the flags."""
 
 _NO_TABLE = b"\xff\xff\xff\0\0\0"
-"""Table ID of an event without rows that ends a statement."""
+"""Table ID of an event that contains no rows and ends a statement."""
 
 _FORMS = {
     kind: (kind in et.WITH_EXTRA_DATA, kind in et.UPDATES, kind in et.COMPRESSED_ROWS)
     for kind in (*et.INSERTS, *et.UPDATES, *et.DELETES)
 }
-"""Flags by type of event: extra data, images before and after an update, compressed rows."""
+"""Flags by event type: extra data, images before and after an update, compressed rows."""
 
 _MOST_IDS = 10_000
-"""Number of table IDs above which they are dropped at the beginning of a transaction."""
+"""Number of cached table IDs above which they are removed at the beginning of a transaction."""
 
 
 class ChangedRows:
-    """Rows by table, and the table maps of the log."""
+    """Rows by table, with the table maps of the log."""
 
     def __init__(self, captured: Tables, rules: ValueRules) -> None:
         self._captured, self._rules = captured, rules
@@ -51,15 +51,15 @@ class ChangedRows:
         """Size of their events, in bytes."""
 
     def forget_ids(self) -> None:
-        """Drop table IDs if there are many: the rows of each statement are preceded by table maps."""
+        """Remove cached table IDs if there are many. The log repeats table maps before the rows of each statement."""
         if len(self._by_id) > _MOST_IDS:
             self._by_id.clear()
 
     def forget_tables(self, statement: str) -> None:
-        """Drop the tables in a DDL statement, because it may change properties that the log does not contain.
+        """Remove the tables that a DDL statement names, because it may change properties that the log does not contain.
 
         Raises:
-            AssertionError: Rows were added since ``taken``.
+            AssertionError: Rows were added since the last call of ``taken``.
         """
         assert not self._filled
         text = statement.lower().replace("``", "`")
@@ -69,7 +69,7 @@ class ChangedRows:
         self._by_id.clear()
 
     def describe(self, data: bytes, start: int, end: int) -> None:
-        """Read a table map event.
+        """Process a table map event.
 
         Raises:
             LogError: A captured table has columns that are not supported or not declared.
@@ -80,14 +80,14 @@ class ChangedRows:
         self._by_id[data[start + HEADER_BYTES : start + _ID_END]] = self._by_shape[shape]
 
     def add(self, data: bytes, start: int, end: int, transaction: int | None, offset: int) -> bool:
-        """Read an event of rows, and return True if its table is captured.
+        """Add the rows of an event, and return True if its table is captured.
 
         Args:
             data: A buffer.
             start: Offset of the event's header in the buffer.
             end: Offset after the event.
             transaction: Number of its transaction; ``None`` if none has begun.
-            offset: Offset of the event in the file of the log.
+            offset: File offset of the event.
 
         Raises:
             LogError: The rows cannot be read.
@@ -126,14 +126,14 @@ class ChangedRows:
         )
 
     def taken(self) -> tuple[TableChanges, ...]:
-        """Return all rows as Arrow data, and drop them."""
+        """Return all rows as Arrow data, and remove them."""
         found = tuple(collector.taken() for collector in self._filled if collector.rows)
         self._filled = []
         self.rows = self.bytes = 0
         return found
 
     def _collector(self, shape: bytes) -> RowCollector | None:
-        """Return the collector of a table's rows; ``None`` if it is not captured."""
+        """Return the collector for the rows of a table; ``None`` if the table is not captured."""
         fields = Fields(shape, "a table map event")
         database = fields.sized().decode()
         fields.take(1)

@@ -10,19 +10,19 @@ META_BYTES = {
     **dict.fromkeys((FLOAT, DOUBLE, TIMESTAMP2, DATETIME2, TIME2, JSON, BLOB, GEOMETRY, BLOB_COMPRESSED), 1),
     **dict.fromkeys((VARCHAR, BIT, NEWDECIMAL, STRING, VARCHAR_COMPRESSED), 2),
 }
-"""Number of metadata bytes in a table map, by column type; all other types are unknown."""
+"""Number of metadata bytes in a table map by column type. Other types are not supported."""
 
 INTEGERS = {TINY: 1, SHORT: 2, INT24: 3, LONG: 4, LONGLONG: 8}
 """Sizes of integers, in bytes."""
 
 SIGNED = (TINY, SHORT, INT24, LONG, LONGLONG, NEWDECIMAL, FLOAT, DOUBLE)
-"""Types with a bit in the signedness metadata."""
+"""Types that have a bit in the signedness metadata."""
 
 TEXTS = (STRING, VARCHAR, BLOB, BLOB_COMPRESSED, VARCHAR_COMPRESSED)
-"""Types with a collation in the string metadata."""
+"""Types that have a collation in the string metadata."""
 
 DECIMAL_DIGIT_BYTES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
-"""Number of bytes of a group of 0 to 9 decimal digits."""
+"""Number of bytes for a group of 0 to 9 decimal digits."""
 
 
 def decimal_bytes(precision: int, scale: int) -> int:

@@ -1,4 +1,4 @@
-"""Columns of a table in the log: their Arrow types, and the conversion of their values."""
+"""Columns of a logged table: their Arrow types, and the conversion of their values."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -29,30 +29,30 @@ _HIDDEN = re.compile(r"[0-9a-f]{32}")
 """Pattern of the names of functional-index columns in MySQL 8.0.13 to 8.0.16."""
 
 _OF_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "inet4", "inet6", "uuid")
-"""Declared types whose values are bytes in the log."""
+"""Declared types with values that are bytes in the log."""
 
 _BEYOND_BMP = ("utf8mb4", "utf16", "utf16le", "utf32", "gb18030")
-"""Character sets with characters that the catalog of MySQL 5.7 returns as ``?``."""
+"""Character sets with characters that MySQL 5.7 replaces with ``?`` in its catalog."""
 
 _ADDRESSES: Mapping[str, Callable[[bytes], str]] = {
     "inet4": addresses.inet4_text,
     "inet6": addresses.inet6_text,
     "uuid": addresses.uuid_text,
 }
-"""Formatters of MariaDB types that the log contains as bytes, by declared type."""
+"""Formatters by declared type for MariaDB types that are bytes in the log."""
 
 _REMEDY = "run SET GLOBAL binlog_row_metadata = 'FULL' on the server, or declare the columns"
 
 
 @frozen(kw_only=True)
 class ValueRules:
-    """Rules for representing values, the same as in the ``Jdbc`` source with the same options."""
+    """Settings for the representation of values, as in the ``Jdbc`` source with the same options."""
 
     zone: str = field(default="UTC")
     """Session time zone of TIMESTAMP values: a name or an offset such as ``+05:30``."""
 
     zero_is_null: bool = False
-    """True to read the date 0000-00-00 as null; if False, it is a misfit."""
+    """True to read the date 0000-00-00 as null; False to report it as a value that cannot be represented."""
 
     json_of_5_7: bool = False
     """True to write integral doubles in JSON documents without a decimal point, like MySQL 5.7: 1 instead of 1.0."""
@@ -76,10 +76,10 @@ class LogColumn:
     unsigned: bool
     arrow: pa.DataType
     convert: Convert = field(repr=False, eq=False)
-    """Function that converts the values of rows to Arrow."""
+    """Function that converts logged values to Arrow."""
 
     hidden: bool = False
-    """True for the column of a functional index, which SELECT does not return."""
+    """True for a column of a functional index, which SELECT does not return."""
 
 
 def columns_of(
@@ -88,17 +88,17 @@ def columns_of(
     rules: ValueRules,
     selects: Callable[[str], bool] | None = None,
 ) -> tuple[LogColumn, ...]:
-    """Return the columns of a table.
+    """Return the columns of a logged table.
 
     Args:
         table: The table map in the log.
         declared: The columns according to the database; empty if the log must describe them completely.
-        rules: The rules for representing values.
-        selects: Choice of the columns by name, all of which are declared; the log has to contain the names. ``None``
-            for all columns.
+        rules: Settings for the representation of values.
+        selects: Selects columns by name. All selected columns are declared, and the log must contain names. ``None`` to
+            select all columns.
 
     Raises:
-        TableShapeError: The declaration differs from the log, or neither describes the columns completely.
+        TableShapeError: The declaration differs from the log, or neither of them describes the columns completely.
     """
     name = f"{table.database}.{table.table}"
     names = {each.name for each in declared}
@@ -118,7 +118,7 @@ def columns_of(
 
 
 def _require_count(name: str, table: TableMap, declared: Sequence[DeclaredColumn], hidden: Sequence[bool]) -> None:
-    """Raise an error if the numbers of columns in the log and in the declaration differ."""
+    """Raise TableShapeError if the log and the declaration have different numbers of columns."""
     logged = len(hidden) - sum(hidden)
     if not declared or len(declared) == logged:
         return
@@ -135,7 +135,7 @@ def _is_unselected(table: str, raw: RawColumn, selects: Callable[[str], bool] | 
     """Return True if a column is not selected.
 
     Raises:
-        TableShapeError: The log does not contain its name.
+        TableShapeError: The log does not contain the name of the column.
     """
     if selects is None:
         return False
@@ -148,9 +148,9 @@ def _is_unselected(table: str, raw: RawColumn, selects: Callable[[str], bool] | 
 
 
 def _is_hidden(name: str | None, declared: set[str]) -> bool:
-    """Return True if a name has the form that MySQL uses for the column of a functional index.
+    """Return True if a name has the form that MySQL generates for the column of a functional index.
 
-    Before MySQL 8.0.17, such names are not distinguishable from a user's names, unless columns are declared.
+    Before MySQL 8.0.17, only a declaration of the columns can distinguish these names from names of users.
     """
     if name is None or name in declared:
         return False
@@ -168,7 +168,7 @@ def _nothing(values: Values) -> Converted:
 
 
 def _require_same(table: str, number: int, raw: RawColumn, known: DeclaredColumn) -> None:
-    """Raise an error if the declaration of a column differs from the log."""
+    """Raise TableShapeError if the declaration of a column differs from the log."""
     where = f"{table}: column {number + 1}"
     if raw.name is not None and raw.name != known.name:
         raise TableShapeError(f"{where} is named {raw.name} in the log, but {known.name} is declared")
@@ -228,7 +228,7 @@ def _declared(raw: RawColumn, *, unsigned: bool, charset: str) -> str:
 
 
 def _charset(where: str, raw: RawColumn, known: DeclaredColumn | None) -> str:
-    """Return the character set of a column; ``binary`` for bytes."""
+    """Return the character set of a column; ``binary`` if its values are bytes."""
     if raw.type not in (*ct.TEXTS, ct.ENUM, ct.SET):
         return "binary"
     if raw.collation is not None:
@@ -289,7 +289,7 @@ def _conversion(
 
 
 def _text(raw: RawColumn, arrow: pa.DataType, charset: str) -> Convert:
-    """Return the function that converts strings or bytes."""
+    """Return the function that converts the values of a string or binary column."""
     convert: Convert
     if charset == "binary":
         convert = partial(texts.binary, arrow=arrow, length=raw.meta[0] if raw.type == ct.STRING else 0)

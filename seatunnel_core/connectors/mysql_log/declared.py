@@ -1,4 +1,4 @@
-"""Declared column types, and the corresponding types in the log."""
+"""Declared column types and the corresponding types in the log."""
 
 import re
 
@@ -23,8 +23,9 @@ class DeclaredColumn:
     """Arrow type of the values; ``None`` for the type that the ``Jdbc`` source uses."""
 
     hidden: bool = False
-    """True for the column of a functional index. It is not listed in ``information_schema``, which only has a gap in
-    ``ORDINAL_POSITION``. It need not be declared if the log contains names (``binlog_row_metadata = FULL``)."""
+    """True for a column of a functional index. ``information_schema`` does not list it but skips its
+    ``ORDINAL_POSITION``. It need not be declared if the log contains names (``binlog_row_metadata = FULL``).
+    """
 
 
 _BYTES = (ct.STRING,)
@@ -57,7 +58,7 @@ TYPES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("inet4", "inet6", "uuid"), _BYTES),
     **dict.fromkeys((*_GEOMETRY, "geometrycollection", "geomcollection"), (ct.GEOMETRY,)),
 }
-"""Types in the log, by declared type."""
+"""Log types by declared type."""
 
 _OF_BYTES, _OF_TEXT = ("binary", "varbinary", "blob"), ("char", "varchar", "text")
 
@@ -95,7 +96,7 @@ def is_unsigned(declared: str) -> bool:
 
 
 def type_text(kind: int, meta: tuple[int, ...], *, unsigned: bool, binary: bool) -> str:
-    """Return the declared type for a type in the log, for messages and for undeclared columns."""
+    """Return the declared type that corresponds to a log type, for messages and for undeclared columns."""
     if kind in (ct.STRING, *_VARYING, *_LONG):
         names = _OF_BYTES if binary else _OF_TEXT
         return names[0 if kind == ct.STRING else 1 if kind in _VARYING else 2]

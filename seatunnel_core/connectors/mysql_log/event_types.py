@@ -1,4 +1,4 @@
-"""Type codes of events, grouped by how they are handled."""
+"""Type codes of log events, grouped by how the decoder handles them."""
 
 QUERY, STOP, ROTATE, INTVAR, SLAVE_EVENT, APPEND_BLOCK, DELETE_FILE = 2, 3, 4, 5, 7, 9, 11
 RAND, USER_VAR, FORMAT_DESCRIPTION, XID, BEGIN_LOAD_QUERY, EXECUTE_LOAD_QUERY, TABLE_MAP = 13, 14, 15, 16, 17, 18, 19
@@ -23,10 +23,10 @@ WITHOUT_ROWS = (
     *(INTVAR, SLAVE_EVENT, APPEND_BLOCK, DELETE_FILE, RAND, USER_VAR, BEGIN_LOAD_QUERY, IGNORABLE, ROWS_QUERY),
     *(PREVIOUS_GTIDS, TRANSACTION_CONTEXT, VIEW_CHANGE, ANNOTATE_ROWS, BINLOG_CHECKPOINT, MARIA_GTID_LIST),
 )
-"""Events that do not change rows. They may describe the context of the next statement, which is not ignored."""
+"""Events that change no rows. Those that set the context of the next statement must still be processed."""
 
 IGNORABLE_FLAG = 0x80
-"""Flag of events that a reader may ignore if their type is unknown."""
+"""Flag of events that a reader may ignore if it does not know their type."""
 
 NAMES = {
     0: "unknown",
@@ -45,6 +45,6 @@ NAMES = {
 
 
 def name_of(kind: int) -> str:
-    """Return the name of an event's type, for messages."""
+    """Return the name of an event type, for messages."""
     known = {code: name for name, code in globals().items() if isinstance(code, int) and name.isupper()}
     return NAMES.get(kind) or known.get(kind, "unknown").lower().replace("_", " ")

@@ -1,4 +1,4 @@
-"""Parsers of log events other than row events, without header and checksum."""
+"""Parsers for the bodies of log events, except row events."""
 
 import struct
 
@@ -10,11 +10,11 @@ from seatunnel_core.connectors.mysql_log.values.charsets import charset_of, deco
 
 HEADER_BYTES = 19
 HEADER = struct.Struct("<IBIIIH")
-"""Timestamp in seconds, type, server id, size, end position (lower 32 bits), flags."""
+"""Timestamp in seconds, type, server ID, size, end position (lower 32 bits), flags."""
 
 CHECKSUM_BYTES = 4
 CHECKED = 0x2144DF1C
-"""CRC-32 of any bytes followed by their CRC-32."""
+"""CRC-32 of any data that includes its own CRC-32 at the end."""
 
 _UTF8 = 45
 
@@ -29,7 +29,7 @@ class FormatDescription:
 
 
 def format_description_of(body: bytes) -> FormatDescription:
-    """Parse a format description event, with its checksum.
+    """Parse a format description event, including its checksum.
 
     Raises:
         UnsupportedLogError: The log was written by MySQL before 5.0, or has an unknown checksum.
@@ -70,7 +70,7 @@ class QueryEvent:
     """Databases that the statement changes, as logged by MySQL; ``None`` if unknown."""
 
     error_code: int = 0
-    """Error code of the statement on the server if it failed after changing some rows; else 0."""
+    """Error code if the statement failed on the server after changing some rows; otherwise 0."""
 
 
 _SIZES = {0: 4, 1: 8, 3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2, 19: 1, 20: 1, 128: 3, 129: 8}
@@ -78,7 +78,7 @@ _SIZES = {0: 4, 1: 8, 3: 4, 7: 2, 8: 2, 9: 8, 10: 4, 13: 3, 16: 1, 17: 8, 18: 2,
 
 _CATALOG, _CHARSET, _TIME_ZONE, _CATALOG_WITHOUT_NUL, _INVOKER, _DATABASES = 2, 4, 5, 6, 11, 12
 _ALTER_PHASE = 130
-"""Phase of an ALTER TABLE of MariaDB, with the number of its first event if it ends."""
+"""Phase of an ALTER TABLE statement in MariaDB, with the number of its first event in the last phase."""
 
 _ALTER_ENDED = 0x04 | 0x08
 _TOO_MANY_DATABASES = 254
@@ -101,7 +101,7 @@ def query_of(body: bytes) -> QueryEvent:
 
 
 def _decoded(text: bytes, collation: int) -> str:
-    """Return a statement as a string; it may contain arbitrary bytes in literals."""
+    """Decode the text of a statement, which may contain arbitrary bytes in literals."""
     try:
         charset = charset_of(collation, "a statement")
         return decoder_of("utf8mb4" if charset == "binary" else charset)(text)
@@ -110,7 +110,7 @@ def _decoded(text: bytes, collation: int) -> str:
 
 
 def _status(fields: Fields) -> tuple[int, tuple[str, ...] | None]:
-    """Return the collation of the statement, and the changed databases."""
+    """Return the collation of the statement and the changed databases from the status variables."""
     collation, databases = _UTF8, None
     while fields.left:
         code = fields.integer(1)
@@ -138,14 +138,14 @@ def _status(fields: Fields) -> tuple[int, tuple[str, ...] | None]:
 
 
 def rotate_of(body: bytes) -> tuple[str, int]:
-    """Parse a rotate event; return the name of the next file, and the offset of its first event."""
+    """Parse a rotate event. Return the name of the next file and the offset of its first event."""
     fields = Fields(body, "a rotate event")
     offset = fields.integer(8)
     return fields.rest().decode(), offset
 
 
 def incident_of(body: bytes) -> str:
-    """Parse an incident event; return the server's message."""
+    """Parse an incident event, and return the server's message."""
     fields = Fields(body, "an incident event")
     number = fields.integer(2)
     return f"incident {number}: {fields.sized().decode('utf-8', 'replace')}"
@@ -160,12 +160,12 @@ class XaId:
     branch: bytes
 
     def __str__(self) -> str:
-        """Return the identifier as in the statement XA COMMIT."""
+        """Format the identifier as in an XA COMMIT statement."""
         return f"X'{self.global_part.hex()}',X'{self.branch.hex()}',{self.format}"
 
 
 def xa_prepare_of(body: bytes) -> tuple[XaId, bool]:
-    """Parse an XA prepare event; return its identifier, and True if it is a one-phase commit."""
+    """Parse an XA prepare event. Return the identifier, and True for a one-phase commit."""
     fields = Fields(body, "an XA prepare event")
     one_phase = bool(fields.integer(1))
     format_id, first, second = fields.integer(4), fields.integer(4), fields.integer(4)

@@ -1,4 +1,4 @@
-"""Reader of the fields of an event: little-endian integers, packed integers, strings and bitmaps."""
+"""Reader for the fields of an event: little-endian integers, packed integers, strings and bitmaps."""
 
 import struct
 
@@ -39,7 +39,7 @@ class Fields:
         return int.from_bytes(self.take(size), "little")
 
     def packed(self) -> int:
-        """Return a packed integer of one to nine bytes; its first byte encodes its size."""
+        """Return a packed integer of one to nine bytes. The first byte determines the size."""
         first = self.integer(1)
         if first < 251:
             return first
@@ -48,11 +48,11 @@ class Fields:
         return self.integer({252: 2, 253: 3, 254: 8}[first])
 
     def sized(self, size_bytes: int = 1) -> bytes:
-        """Return bytes preceded by their length, an integer of ``size_bytes`` bytes."""
+        """Return a byte string that is preceded by its length, an integer of ``size_bytes`` bytes."""
         return self.take(self.integer(size_bytes))
 
     def packed_bytes(self) -> bytes:
-        """Return bytes preceded by their length, a packed integer."""
+        """Return a byte string that is preceded by its length, a packed integer."""
         return self.take(self.packed())
 
     def until_nul(self) -> bytes:

@@ -10,7 +10,7 @@ from seatunnel_core.connectors.mysql_log.errors import LogError, MalformedLogErr
 from seatunnel_core.connectors.mysql_log.fields import Fields
 
 Interval = tuple[int, int]
-"""First and last number, both inclusive."""
+"""First and last transaction number, both inclusive."""
 
 _TAG = re.compile(r"[a-z_][a-z0-9_]{0,31}")
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
@@ -25,7 +25,7 @@ class Gtid:
     """UUID of the server on which the transaction was first committed."""
 
     tag: str
-    """Tag of MySQL 8.3 and later, or ``""``."""
+    """Tag of MySQL 8.3 and later; ``""`` without a tag."""
 
     number: int
 
@@ -70,18 +70,18 @@ class GtidSet:
         return self - (self - other)
 
     def contains(self, other: "GtidSet") -> bool:
-        """Return True if this set contains every transaction of the other one."""
+        """Return True if this set contains all transactions of the other set."""
         return not other - self
 
     def plus(self, gtid: Gtid) -> "GtidSet":
-        """Return the set with one more transaction."""
+        """Return the set with a transaction added."""
         return self | GtidSet({(gtid.source, gtid.tag): ((gtid.number, gtid.number),)})
 
     def encoded(self) -> bytes:
         """Return the encoding for the command COM_BINLOG_DUMP_GTID.
 
         Raises:
-            LogError: A transaction has a tag; encoding of tags is not supported.
+            LogError: A transaction has a tag, which cannot be encoded.
         """
         if any(tag for _, tag in self.intervals):
             raise LogError(f"tagged GTIDs cannot be sent to a server: {self}")
@@ -139,7 +139,7 @@ def _merged(intervals: Iterable[Interval]) -> Iterator[Interval]:
 
 
 def _without(intervals: Iterable[Interval], removed: Iterable[Interval]) -> Iterator[Interval]:
-    """Yield the difference of two sets of intervals, both of which are disjoint and in ascending order."""
+    """Yield the difference of two interval lists, which are disjoint and in ascending order."""
     removed = list(removed)
     for low, high in intervals:
         for other_low, other_high in removed:
@@ -166,7 +166,7 @@ class MariaGtid:
 
 @frozen
 class MariaGtidPosition:
-    """The last transaction of each MariaDB domain, such as ``@@gtid_binlog_pos``."""
+    """Last transaction of each MariaDB domain, such as ``@@gtid_binlog_pos``."""
 
     last: Mapping[int, MariaGtid] = field(factory=dict)
 
@@ -178,7 +178,7 @@ class MariaGtidPosition:
         return found is not None and gtid.sequence <= found.sequence
 
     def plus(self, gtid: MariaGtid) -> "MariaGtidPosition":
-        """Return the position after one more transaction."""
+        """Return the position after another transaction."""
         return MariaGtidPosition({**self.last, gtid.domain: gtid})
 
 
@@ -203,7 +203,7 @@ def maria_position_of(text: str) -> MariaGtidPosition:
 
 
 def gtid_of_event(body: bytes) -> Gtid | None:
-    """Return the GTID in a GTID event of MySQL; ``None`` for an anonymous transaction."""
+    """Return the GTID from a GTID event of MySQL; ``None`` for an anonymous transaction."""
     fields = Fields(body, "a GTID event")
     fields.take(1)
     source, number = UUID(bytes=fields.take(16)), fields.integer(8)
@@ -215,13 +215,13 @@ _COMMIT_TIME_AT = 42
 
 
 def commit_time_of_event(body: bytes) -> int | None:
-    """Return the commit time in microseconds since 1970, from a GTID event; ``None`` before MySQL 8.0."""
+    """Return the commit time from a GTID event, in microseconds since 1970; ``None`` before MySQL 8.0."""
     found = body[_COMMIT_TIME_AT : _COMMIT_TIME_AT + 7]
     return int.from_bytes(found, "little") & (1 << 55) - 1 if len(found) == 7 else None
 
 
 def gtid_of_tagged_event(body: bytes) -> Gtid | None:
-    """Return the GTID in a tagged GTID event of MySQL 8.3 and later. Implemented from its documentation."""
+    """Return the GTID from a tagged GTID event of MySQL 8.3 and later. Not tested with a server."""
     fields = Fields(body, "a tagged GTID event")
     _variable(fields), _variable(fields), _variable(fields)  # version, size, last mandatory field
     source, tag, number = "", "", 0
@@ -244,7 +244,7 @@ def gtid_of_tagged_event(body: bytes) -> Gtid | None:
 
 
 def _variable(fields: Fields) -> int:
-    """Return an unsigned variable-length integer; the trailing 1 bits of its first byte count the further bytes."""
+    """Read an unsigned variable-length integer. Trailing 1 bits of its first byte count the further bytes."""
     first = fields.integer(1)
     more = 0
     while more < 8 and first >> more & 1:
@@ -254,29 +254,29 @@ def _variable(fields: Fields) -> int:
 
 
 def _signed(fields: Fields) -> int:
-    """Return a signed variable-length integer, with the sign in the lowest bit."""
+    """Read a signed variable-length integer, with the sign in the lowest bit."""
     found = _variable(fields)
     return ~(found >> 1) if found & 1 else found >> 1
 
 
 def maria_gtid_of_event(body: bytes, server: int) -> MariaGtid:
-    """Return the GTID in a GTID event of MariaDB."""
+    """Return the GTID from a GTID event of MariaDB."""
     fields = Fields(body, "a GTID event")
     sequence, domain = fields.integer(8), fields.integer(4)
     return MariaGtid(domain, server, sequence)
 
 
 _GROUP_COMMIT, _XA = 0x02, 0xC0
-"""Flags of a GTID event of MariaDB after which a commit id or the identifier of a distributed transaction follows."""
+"""Flags of a MariaDB GTID event that is followed by a commit ID or the identifier of a distributed transaction."""
 
 _ALTER_STARTED, _ALTER_ROLLED_BACK = 0x02, 0x08
-"""Further flags of ALTER TABLE with ``binlog_alter_two_phase = ON``, in MariaDB 10.8 and later."""
+"""Flags of ALTER TABLE with ``binlog_alter_two_phase = ON``, in MariaDB 10.8 and later."""
 
 
 def alters_nothing(body: bytes) -> bool:
-    """Return True for a GTID event of MariaDB whose ALTER TABLE only starts, or is rolled back.
+    """Return True for the GTID event of an ALTER TABLE statement in MariaDB that only starts or is rolled back.
 
-    The statement takes effect at a later event, which commits it, or never.
+    A later commit event makes the statement take effect.
     """
     fields = Fields(body, "a GTID event")
     fields.take(12)

@@ -1,4 +1,4 @@
-"""Decoder of a stream of events: transactions, changed rows in Arrow, and statements."""
+"""Decoder of a stream of log events to transactions, Arrow batches of changed rows, and statements."""
 
 from collections.abc import Callable, Iterable, Iterator
 from zlib import crc32
@@ -36,13 +36,13 @@ from seatunnel_core.connectors.mysql_log.statements import StatementKind, kind_o
 from seatunnel_core.connectors.mysql_log.values.compressed_value import uncompressed_part
 
 Event = tuple[bytes, int, int]
-"""A buffer, and the offsets of an event's header and of the event's end in it."""
+"""A buffer, with the offsets of an event's header and of the end of the event."""
 
 _FORGETTING = 4_096
-"""Number of transactions after which table IDs may be dropped."""
+"""Number of transactions between removals of cached table IDs."""
 
 _STANDALONE = 1
-"""Flag of a MariaDB transaction that consists of one statement without COMMIT."""
+"""Flag of a MariaDB transaction with a single statement and without COMMIT."""
 
 _HEADER = HEADER.unpack_from
 _OF_FILES = (et.FORMAT_DESCRIPTION, et.ROTATE)
@@ -52,7 +52,7 @@ _FIRST_OFFSET = 4
 
 
 class LogDecoder:
-    """Converts the events of a log to batches, with at most one batch in memory."""
+    """Decodes log events to batches, with at most one batch in memory."""
 
     def __init__(
         self,
@@ -64,16 +64,16 @@ class LogDecoder:
         batch_bytes: int = 32 << 20,
         stop: Callable[[Transaction], bool] | None = None,
     ) -> None:
-        """Prepare to decode.
+        """Create a decoder.
 
         Args:
             tables: Selects the tables to capture.
-            start: Position of the first event; must not be inside a transaction.
-            rules: The rules for representing values.
-            batch_rows: Number of rows at which a batch ends, even inside a transaction. A row event is never divided,
-                so a batch may have more.
+            start: Position of the first event, which must not be inside a transaction.
+            rules: Settings for the representation of values.
+            batch_rows: Number of rows at which a batch ends, even inside a transaction. A batch may be larger, because
+                row events are not divided.
             batch_bytes: Size of the row events at which a batch ends, in bytes.
-            stop: Called at the end of each transaction; the stream ends if it returns True.
+            stop: Called at the end of each transaction. If it returns True, the stream ends.
         """
         self._captured, self._stop = tables, stop
         self._batch_rows, self._batch_bytes = batch_rows, batch_bytes
@@ -112,13 +112,13 @@ class LogDecoder:
         """Decode events.
 
         Args:
-            events: Events in the order of the log; ``None`` if none is currently available, which ends a batch.
+            events: Events in log order. ``None`` means that no event is currently available and ends the batch.
 
         Yields:
-            Batches, including a last one at the end of the stream.
+            Batches. The last one contains the end of the stream.
 
         Raises:
-            LogError: The log cannot be decoded; the message contains the position.
+            LogError: The log cannot be decoded. The message contains the position.
         """
         for event in events:
             found = self._batch(Reason.IDLE) if event is None else self._event(event)
@@ -157,7 +157,7 @@ class LogDecoder:
             raise self._located(error, data, start) from None
 
     def _located(self, error: Exception, data: bytes, start: int) -> LogError:
-        """Return an error that contains the position and the type of the event."""
+        """Return the error with the position and the type of the event added to its message."""
         kind = data[start + 4] if len(data) > start + 4 else 0
         where = f"{self._file}, the event {et.name_of(kind)} ({kind}) that ends at {self._offset}"
         if isinstance(error, NotImplementedError):
@@ -170,7 +170,7 @@ class LogDecoder:
         return MalformedLogError(f"{where}: it is damaged, or ends early: {error}")
 
     def _payload(self, data: bytes, start: int, end: int) -> Iterator[ChangeBatch]:
-        """Decode the events of a compressed transaction. Implemented from MySQL's documentation."""
+        """Decode the events of a compressed transaction. Not tested with a server."""
         self._payload_offset = self._offset - end + start - self._tail
         try:
             for inner, first, last in payload_events(data[start + HEADER_BYTES : end]):
@@ -346,7 +346,7 @@ class LogDecoder:
 
 
 def _require_ignorable(flags: int) -> None:
-    """Raise an error for an unknown event unless its flags allow readers to ignore it."""
+    """Raise UnsupportedLogError for an unknown event unless its flags allow readers to ignore it."""
     if not flags & et.IGNORABLE_FLAG:
         raise UnsupportedLogError("such events are not supported, but may change rows")
 
@@ -356,13 +356,13 @@ def _ignored(data: bytes, start: int, end: int, timestamp: int) -> None:
 
 
 def _is_begin(data: bytes, body: int, end: int) -> bool:
-    """Return True if the statement of a query event that ends with ``BEGIN`` is exactly ``BEGIN``."""
+    """Return True if the text of a query event that ends with ``BEGIN`` is exactly ``BEGIN``."""
     status_length = data[body + 11] | data[body + 12] << 8
     return body + 13 + status_length + data[body + 8] + 6 == end
 
 
 def _plain_query(kind: int, body: bytes) -> bytes:
-    """Return the plain body of a query event that is logged in another form."""
+    """Convert the body of a query event of another type to the plain format."""
     if kind == et.EXECUTE_LOAD_QUERY:
         return body[:13] + body[26:]
     if kind == et.QUERY_COMPRESSED:

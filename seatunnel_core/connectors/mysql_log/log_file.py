@@ -1,4 +1,4 @@
-"""Read events from a log file or from a compressed transaction."""
+"""Reading of events from a log file or from a compressed transaction."""
 
 import struct
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _MAGIC = b"\xfebin"
 _CHUNK_BYTES = 1 << 20
 _SIZE = struct.Struct("<I").unpack_from
 _MOST_BYTES = 1 << 30
-"""Maximum size of an event in bytes: the maximum of the server's ``max_allowed_packet``."""
+"""Maximum size of an event in bytes, which is the upper limit of ``max_allowed_packet``."""
 
 
 def file_events(file: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
@@ -28,7 +28,7 @@ def file_events(file: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
 
 
 def events_of(file: Any) -> Iterator[tuple[bytes, int, int]]:
-    """Yield consecutive events, as buffers and offsets.
+    """Yield consecutive events as buffers with offsets.
 
     Raises:
         MalformedLogError: The last event is incomplete, or a size is invalid.

@@ -1,6 +1,6 @@
 """MySQL's compressed transactions (``binlog_transaction_compression``).
 
-This module is implemented from MySQL's documentation, and is not tested with a server.
+Implemented from MySQL's documentation, and not tested with a server.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _ZSTD, _NONE = 0, 255
 
 
 def payload_events(body: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the events of a transaction payload event; they have no checksums.
+    """Yield the events in a transaction payload event. They have no checksums.
 
     Raises:
         MalformedLogError: The payload is damaged.

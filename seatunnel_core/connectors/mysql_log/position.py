@@ -31,11 +31,11 @@ class LogPosition:
 
     @property
     def padded(self) -> str:
-        """The position with leading zeros, for sorting as strings, if all file names have the same length."""
+        """The position with leading zeros, which sorts as a string if all file names have the same length."""
         return f"{self.file}:{self.offset:012d}"
 
     def _number(self, other: "LogPosition") -> int:
-        """Return the number of the file; names may grow, as from ``binlog.999999`` to ``binlog.1000000``."""
+        """Return the number of the file. File names may grow, as from ``binlog.999999`` to ``binlog.1000000``."""
         mine, its = _NAME.fullmatch(self.file), _NAME.fullmatch(other.file)
         if mine is None or its is None or mine[1] != its[1]:
             raise LogError(f"the positions {self} and {other} belong to different logs and cannot be compared")
@@ -43,7 +43,7 @@ class LogPosition:
 
 
 def position_of(text: str) -> LogPosition:
-    """Parse a position in the form that ``str`` returns.
+    """Parse the string form of a position.
 
     Raises:
         LogError: The string is not a position.
@@ -55,14 +55,14 @@ def position_of(text: str) -> LogPosition:
 
 
 _BACKWARDS = 1 << 24
-"""Maximum distance of an offset below the expected one, in bytes."""
+"""Maximum number of bytes by which an offset may be below the expected one."""
 
 
 def unwrapped(expected: int, logged: int) -> int:
-    """Return the smallest offset that has the lower 32 bits ``logged`` and is not far below ``expected``.
+    """Return the full offset for the lower 32 bits in ``logged``: the smallest one not far below ``expected``.
 
-    Files may be larger than 4 GiB, and a server may skip events. An event that is not in the file, such as a heartbeat,
-    has the offset of the last event but another size, so the offset may also be slightly below the expected one.
+    Files may be larger than 4 GiB, and a server may skip events. The offset may be slightly below the expected one,
+    because an event that is not in the file, such as a heartbeat, has the offset of the last event but another size.
     """
     difference = (logged - expected + _BACKWARDS) & 0xFFFFFFFF
     return expected + difference - _BACKWARDS

@@ -1,6 +1,6 @@
-"""Rows of many events, decoded at once: a loop in Python finds the row images, and NumPy reads their values.
+"""Vectorized decoding of the rows of many events: Python finds the row images, and NumPy reads their values.
 
-Only for events whose images contain all columns of the table. A row costs a fraction of ``row_program``, because no
+Only for events with images that contain all columns of the table. This is much faster than ``row_program``, because no
 Python object is created for a value.
 """
 
@@ -15,24 +15,25 @@ from seatunnel_core.connectors.mysql_log.row_program import Stored
 from seatunnel_core.connectors.mysql_log.values.converted import FixedValues, Mask, SizedValues, Values
 
 _MOST_BITMAPS = 4_096
-"""Number of null bitmaps above which their sizes are dropped."""
+"""Number of cached null bitmaps above which the cache is cleared."""
 
 
 @define
 class ImageFinder:
-    """Finds the row images of an event. It reads only their null bitmaps and the lengths of their values."""
+    """Finds the row images of an event. Reads only null bitmaps and value lengths."""
 
     forms: Sequence[Stored]
     """Binary formats of all columns."""
 
     _sizes: dict[bytes, tuple[tuple[tuple[int, int], ...], int]] = field(init=False, factory=dict)
-    """For each null bitmap: offset and size of each length in an image of empty values, and the size of this image."""
+    """Cache by null bitmap: offset and size of each length field in an image of empty values, and the image's size."""
 
     def images(self, data: bytes) -> tuple[list[int], int]:
         """Return the offset of each image, and the offset after the last one.
 
         Raises:
-            IndexError: The last image is incomplete. If only its last value is, the offset after it is too large.
+            IndexError: The last image is incomplete. If only its last value is incomplete, the returned end is too
+                large.
         """
         found: list[int] = []
         append, sizes, null_bytes, at, end = found.append, self._sizes, null_bytes_of(self.forms), 0, len(data)
@@ -77,7 +78,7 @@ def columns_in(parts: Sequence[bytes], images: npt.NDArray[np.int64], forms: Seq
     """Return the values of each column.
 
     Args:
-        parts: Buffers with the images, one after the other.
+        parts: Buffers with consecutive images.
         images: Offsets of the images in the joined buffers.
         forms: Binary formats of all columns.
     """
@@ -107,7 +108,7 @@ def columns_in(parts: Sequence[bytes], images: npt.NDArray[np.int64], forms: Seq
 
 
 def _absent(data: bytes, images: npt.NDArray[np.int64], count: int) -> list[Mask]:
-    """Return the mask of nulls of each column; ``None`` for a column without nulls."""
+    """Return the null mask of each column; ``None`` for a column without nulls."""
     size = (count + 7) // 8
     nulls = _gathered(data, images, f"V{size}").view(np.uint8).reshape(-1, size)
     some = np.bitwise_or.reduce(nulls, axis=0)
@@ -118,7 +119,7 @@ def _absent(data: bytes, images: npt.NDArray[np.int64], count: int) -> list[Mask
 
 
 def _fixed(data: bytes, at: npt.NDArray[np.int64], run: Sequence[Stored]) -> list[FixedValues]:
-    """Return the values of adjacent columns of a fixed size, which are copied together."""
+    """Return the values of adjacent fixed-size columns, which are copied together."""
     if not run:
         return []
     layout = np.dtype([(str(number), _dtype(form)) for number, form in enumerate(run)])
@@ -133,7 +134,7 @@ def _dtype(form: Stored) -> str:
 def _sized(
     data: bytes, at: npt.NDArray[np.int64], width: int, absent: Mask
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the begin and the end of values that follow their length."""
+    """Return the start and end offsets of length-prefixed values."""
     lengths = np.zeros(len(at), np.int64)
     for byte in range(width):
         lengths |= _gathered(data, at + byte, "u1").astype(np.int64) << 8 * byte
@@ -143,6 +144,6 @@ def _sized(
 
 
 def _gathered(data: bytes, at: npt.NDArray[np.int64], dtype: str) -> npt.NDArray[Any]:
-    """Return the items at offsets of a buffer, which need not be aligned."""
+    """Return the items at offsets of a buffer. The offsets need not be aligned."""
     size = np.dtype(dtype).itemsize
     return np.ndarray((len(data) - size + 1,), dtype, data, strides=(1,))[at]

@@ -1,4 +1,4 @@
-"""Rows of one table, before their conversion to Arrow."""
+"""Rows of a table, before conversion to Arrow."""
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat
@@ -25,18 +25,18 @@ _KINDS = {
     **dict.fromkeys(et.UPDATES, (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)),
     **dict.fromkeys(et.DELETES, (RowKind.DELETE,)),
 }
-"""Row kinds of the images of a row, by type of event."""
+"""Row kinds of the images of a row, by event type."""
 
 _FEW_IMAGES = 200
-"""Number of images below which it is quicker to read each value."""
+"""Number of images below which reading each value separately is faster."""
 
 _MOST_BLOCK_BYTES = 1 << 30
-"""Maximum size of the images that are decoded together, in bytes; Arrow's offsets have 31 bits."""
+"""Maximum size of images that are decoded together, in bytes; limited by Arrow's 32-bit offsets."""
 
 
 @frozen(eq=False)
 class Layout:
-    """Columns in the row images of an event, and the compiled reader for these images."""
+    """Columns in the row images of an event, with the compiled reader for these images."""
 
     number: int
     kinds: tuple[RowKind, ...]
@@ -44,22 +44,22 @@ class Layout:
     """Number of images per row."""
 
     present: tuple[tuple[bool, ...], ...]
-    """For each image, True for each column that it contains."""
+    """For each image a mask of the columns that it contains."""
 
     program: RowProgram
     nowhere: tuple[int, ...]
     """Indexes of columns that no image contains."""
 
     whole: bool
-    """True if the images contain all columns, without partial updates of documents."""
+    """True if the images contain all columns, without partial updates of JSON documents."""
 
 
 @define(eq=False)
 class RowCollector:
-    """Rows of one table with one version of its schema.
+    """Collects the rows of one schema version of a table.
 
-    Events are kept, so that ``taken`` decodes them together. From the first event that does not allow this (see
-    ``Layout.whole``) until ``taken``, events are decoded one by one.
+    Events are stored undecoded, and ``taken`` decodes them together. After the first event that does not allow this
+    (see ``Layout.whole``), events are decoded one by one until the next call of ``taken``.
     """
 
     table: LogTable
@@ -68,24 +68,24 @@ class RowCollector:
     _by_number: list[Layout] = field(init=False, factory=list)
     _finder: ImageFinder = field(init=False)
     _kept: list[bytes] = field(init=False, factory=list)
-    """Images of each event that is not decoded yet."""
+    """Images of each stored event."""
 
     _kept_bytes: int = field(init=False, default=0)
     _images: list[int] = field(init=False, factory=list)
-    """Offset of each kept image in the buffer of its event."""
+    """Offset of each stored image in the buffer of its event."""
 
     _values: list[list[Any]] = field(init=False, factory=list)
-    """Values of the decoded rows, by column."""
+    """Values of decoded rows by column."""
 
     _appends: list[Any] = field(init=False, factory=list)
     _runs: list[tuple[int, int, int, int, int]] = field(init=False, factory=list)
-    """For each event: its layout, its number of rows, its number, the number of its transaction, and its offset."""
+    """For each event: its layout, number of rows, event number, transaction number and offset."""
 
     head_bytes: int = field(init=False)
     """Size of the column count and the bitmap of present columns in a row event, in bytes."""
 
     update_head_bytes: int = field(init=False)
-    """Size of the column count and both bitmaps in an update event, in bytes."""
+    """Size of the column count and both bitmaps of present columns in an update event, in bytes."""
 
     def __attrs_post_init__(self) -> None:
         count = len(self.table.logged)
@@ -101,7 +101,7 @@ class RowCollector:
         self._runs, self.rows = [], 0
 
     def layout(self, kind: int, head: bytes) -> Layout:
-        """Return the layout of an event from its type and ``head``: the column count and the bitmaps of the event."""
+        """Return the layout of an event, given its type and its head: the column count and the bitmaps."""
         found = self._layouts.get((kind, head))
         if found is None:
             found = self._layouts[kind, head] = self._compiled(kind, head)
@@ -109,12 +109,12 @@ class RowCollector:
         return found
 
     def add(self, layout: Layout, data: bytes, start: int, end: int, event: tuple[int, int, int]) -> int:
-        """Add the rows between two offsets of a buffer, and return their number; an update counts as two.
+        """Add the rows of an event, and return their number. An update counts as two rows.
 
         Args:
             layout: The layout of the event.
             data: A buffer.
-            start: Offset of the rows in it.
+            start: Offset of the rows in the buffer.
             end: Offset after the rows.
             event: Number of the event, number of its transaction, and offset of the event in the log.
 
@@ -151,7 +151,7 @@ class RowCollector:
         return images
 
     def _decode_kept(self) -> None:
-        """Decode the kept events one by one."""
+        """Decode the stored events one by one."""
         for data, run in zip(self._kept, self._runs, strict=False):
             self._decode(self._by_number[run[0]], data, 0, len(data))
         self._kept, self._kept_bytes, self._images = [], 0, []
@@ -169,7 +169,7 @@ class RowCollector:
         return columns_in(self._kept, begins + np.array(self._images, np.int64), self._finder.forms)
 
     def taken(self) -> TableChanges:
-        """Return the rows as Arrow data, and drop them."""
+        """Return the rows as Arrow data, and remove them."""
         arrays, misfits = [], list[tuple[str, Mapping[int, str]]]()
         for column, values in zip(self.table.logged, self._columns(), strict=True):
             if column.hidden:
@@ -202,7 +202,7 @@ class RowCollector:
         return f"{self.table.database}.{self.table.name}"
 
     def _kinds_and_layouts(self, runs: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
-        """Return the kind and the index of the layout of each row; the two images of an update alternate."""
+        """Return the kind and the layout index of each row. The two images of an update alternate."""
         firsts, kinds, number = [], list[RowKind](), 0
         for layout in self._by_number:
             firsts.append(number)

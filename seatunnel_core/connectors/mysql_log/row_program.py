@@ -1,6 +1,6 @@
-"""Compiled readers of row images: Python code generated for the columns of a table.
+"""Compiled readers of row images: Python code that is generated for the columns of a table.
 
-The code consists of integers and fixed strings only; it never contains data of the log.
+The generated code only contains integers and fixed strings, never data from the log.
 """
 
 import struct
@@ -14,9 +14,9 @@ from seatunnel_core.connectors.mysql_log.table_map import RawColumn
 
 Append = Callable[[Any], None]
 RowProgram = Callable[[bytes, int, int, Sequence[Append]], tuple[int, int]]
-"""Function that reads row images between two offsets of a buffer, and appends each value to its column.
+"""Function that reads row images between two offsets of a buffer and appends each value to its column.
 
-It returns the number of rows, or of pairs of images, and the offset after them.
+It returns the number of rows (pairs of images for updates) and the offset after the last one.
 """
 
 _NUMBERS = {ct.TINY: "b", ct.SHORT: "h", ct.LONG: "i", ct.LONGLONG: "q"}
@@ -28,10 +28,10 @@ class Stored:
     """Binary format of a value in a row."""
 
     code: str
-    """``struct`` code of a fixed-size value; ``""`` for others."""
+    """``struct`` code of a fixed-size value; ``""`` for other values."""
 
     size: int
-    """Size in bytes of a fixed-size value; otherwise, size of the length before the value."""
+    """Size of a fixed-size value, or of the length field before a variable-size value, in bytes."""
 
 
 def stored(column: RawColumn, *, unsigned: bool) -> Stored:
@@ -55,7 +55,7 @@ def stored(column: RawColumn, *, unsigned: bool) -> Stored:
 
 
 def _fixed(kind: int, meta: tuple[int, ...]) -> int:
-    """Return the size in bytes of a value that is read as bytes."""
+    """Return the size in bytes of a fixed-size value that is read as bytes."""
     if kind == ct.NEWDECIMAL:
         return ct.decimal_bytes(*meta)
     if kind == ct.BIT:
@@ -77,14 +77,14 @@ class Image:
     """Binary formats of these columns."""
 
     partial: tuple[int, ...] | None = None
-    """Indexes of all JSON columns of the table, if the image may contain partial updates of documents."""
+    """Indexes of all JSON columns of the table, if the image may contain partial updates of JSON documents."""
 
     before: tuple[int, ...] = ()
-    """Columns of the image before the update, to which the partial updates apply."""
+    """Columns of the image before the update, to which partial updates apply."""
 
 
 def compiled(images: Sequence[Image], absent: Sequence[Sequence[int]], count: int) -> RowProgram:
-    """Return the reader for rows that consist of these images.
+    """Compile the reader for rows that consist of these images.
 
     Args:
         images: One image, or the images before and after an update.
@@ -123,7 +123,7 @@ def _image(image: Image, constants: dict[str, Any]) -> Iterator[str]:
 
 
 def _partial_bits(json_columns: Sequence[int]) -> Iterator[str]:
-    """Yield the lines that determine which documents of an update are partial."""
+    """Yield the code lines that determine which documents of an update are partial."""
     size = (len(json_columns) + 7) // 8
     yield "options = b[p]; p += 1"
     yield "partial = 0"
@@ -134,7 +134,7 @@ def _partial_bits(json_columns: Sequence[int]) -> Iterator[str]:
 
 
 def _without_nulls(image: Image, constants: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines that read an image without nulls; adjacent fixed-size values are unpacked together."""
+    """Yield the code lines that read an image without nulls. Adjacent fixed-size values are unpacked together."""
     run: list[tuple[int, Stored]] = []
     for number, form in zip(image.present, image.forms, strict=True):
         if form.code:
@@ -182,7 +182,7 @@ def _sized(number: int, form: Stored) -> Iterator[str]:
 
 
 def _unsigned(size: int) -> str:
-    """Return the expression that reads a little-endian integer at the current offset."""
+    """Return the code of an expression that reads a little-endian integer at the current offset."""
     if size <= 3:
         return " | ".join(f"b[p + {byte}] << {8 * byte}" if byte else "b[p]" for byte in range(size))
     return f"from_bytes(b[p:p + {size}], 'little')"

@@ -1,4 +1,4 @@
-"""Stream of log events from a server, over a PyMySQL connection."""
+"""Stream of log events from a server over a PyMySQL connection."""
 
 import contextlib
 import time
@@ -15,26 +15,26 @@ _BINLOG_DUMP, _BINLOG_DUMP_GTID = 0x12, 0x1E
 _NON_BLOCKING = 1
 _THROUGH_GTID = 4
 _GTID_SLAVE = 4
-"""MariaDB's capability flag of a replica that supports GTID events."""
+"""Capability flag by which a MariaDB replica declares support for GTID events."""
 
 _OK, _EOF, _ERROR = 0x00, 0xFE, 0xFF
 _WHOLE_PACKET = 0xFFFFFF
-"""Size of a packet that is continued by the next one, in bytes."""
+"""Size in bytes of a packet that the next packet continues."""
 
 _CHUNK_BYTES = 1 << 18
 _WRITE_TIMEOUT_S = 3_600
-"""Time for which the server waits for a slow reader, in seconds; the server's default is one minute."""
+"""Time for which the server waits for a slow reader, in seconds; the default of servers is one minute."""
 
 
 @frozen(kw_only=True)
 class DumpRequest:
-    """Parameters of a requested stream."""
+    """Parameters of a stream request."""
 
     start: LogPosition | GtidSet | MariaGtidPosition
-    """Start position, or the transactions that the server must not send."""
+    """Start position, or the GTIDs of transactions that the server must not send."""
 
     server_id: int
-    """ID of the reader; must not be used by another reader or replica of the server at the same time."""
+    """ID of the reader. No other reader or replica of the server may use it at the same time."""
 
     until_now: bool = False
     """True to end the stream at the current end of the log instead of waiting for further events."""
@@ -58,11 +58,11 @@ class ServerStream:
     _socket: Any = field(init=False, default=None)
 
     def events(self) -> Iterator[tuple[bytes, int, int] | None]:
-        """Request the log, and yield its events; yield ``None`` after ``idle_s`` seconds without an event.
+        """Request the log, and yield its events. Yield ``None`` after ``idle_s`` seconds without an event.
 
         Raises:
             LogServerError: The server rejects the request, or ends the stream with an error.
-            LogError: The connection is lost, or the server sends nothing for too long.
+            LogError: The connection is lost, or the server sends no data for too long.
         """
         self._prepare()
         self._socket = self.connection._sock
@@ -70,7 +70,7 @@ class ServerStream:
         return self._received()
 
     def close(self) -> None:
-        """Close the connection; the server ends the stream when it sends the next event."""
+        """Close the connection. The server ends the stream when it sends the next event."""
         with contextlib.suppress(OSError):
             self.connection._force_close()
 
@@ -146,7 +146,7 @@ class ServerStream:
                 data += chunk
 
     def _large(self, data: bytes) -> tuple[tuple[bytes, int, int] | None, bytes]:
-        """Read the rest of an event that is larger than a chunk; return the event, and the bytes after it."""
+        """Read the rest of an event that is larger than a chunk. Return the event and the bytes after it."""
         parts, more = [], True
         while more:
             while len(data) < 4:

@@ -24,11 +24,12 @@ class StatementKind(enum.Enum):
     XA_COMMIT = "xa commit"
     XA_ROLLBACK = "xa rollback"
     ROWS = "rows"
-    """Statement with changed rows that are not in the log."""
+    """Statement that changes rows without logging them."""
 
     DEFINITION = "definition"
-    """DDL statement, which changes tables, databases, users or other objects. It may also remove or add rows:
-    TRUNCATE, DROP, changes of partitions, and CREATE TABLE … SELECT on a server without ``binlog_format = ROW``."""
+    """DDL statement, which changes tables, databases, users or other objects. It may also add or remove rows: TRUNCATE,
+    DROP, partition changes, and CREATE TABLE … SELECT on a server without ``binlog_format = ROW``.
+    """
 
 
 _WORDS = {
@@ -60,7 +61,7 @@ def kind_of_statement(text: str) -> StatementKind:
 
 
 def _words(text: str) -> tuple[str, str, str]:
-    """Return the first three words in upper case, without comments."""
+    """Return the first three words of a statement in upper case, without comments."""
     found: list[str] = []
     at = 0
     while len(found) < 3:

@@ -15,7 +15,7 @@ _KEY, _KEY_WITH_PREFIX, _MEMBER_DEFAULT_CHARSET, _MEMBER_COLUMN_CHARSET, _VISIBI
 
 @frozen(kw_only=True)
 class RawColumn:
-    """A column according to a table map."""
+    """A column as described by a table map."""
 
     type: int
     """Type code, with ENUM and SET resolved."""
@@ -25,7 +25,7 @@ class RawColumn:
 
     nullable: bool = True
     name: str | None = None
-    """Name; ``None`` unless the server has ``binlog_row_metadata = FULL``."""
+    """Column name; ``None`` unless the server has ``binlog_row_metadata = FULL``."""
 
     unsigned: bool | None = None
     """True for an unsigned number; ``None`` for other types, or if the server does not log this metadata."""
@@ -41,7 +41,7 @@ class RawColumn:
 
 @frozen(kw_only=True)
 class TableMap:
-    """A table according to a table map."""
+    """A table as described by a table map."""
 
     database: str
     table: str
@@ -53,10 +53,10 @@ class TableMap:
 def table_map_of(body: bytes, *, of_maria: bool = False) -> TableMap:
     """Parse the part of a table map event after its table ID and flags.
 
-    In MariaDB's log, the signedness metadata also contains YEAR columns.
+    In MariaDB's log, the signedness metadata includes YEAR columns.
 
     Raises:
-        MalformedLogError: The bytes end too early.
+        MalformedLogError: The event is truncated.
         UnsupportedLogError: A column has an unknown type.
     """
     fields = Fields(body, "a table map event")
@@ -93,7 +93,7 @@ def _metas(codes: bytes, fields: Fields, table: str) -> Iterator[tuple[int, tupl
 
 
 def _string(first: int, second: int) -> tuple[int, tuple[int, ...]]:
-    """Return the type and metadata of a CHAR, ENUM or SET. The length may use two bits of the type byte."""
+    """Return the type and metadata of a CHAR, ENUM or SET column. The type byte may contain two bits of the length."""
     if first & 0x30 != 0x30:
         return first | 0x30, (second | (first & 0x30 ^ 0x30) << 4,)
     return first, (second,)

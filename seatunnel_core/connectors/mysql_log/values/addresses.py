@@ -17,8 +17,8 @@ def inet4_text(value: bytes) -> str:
 def inet6_text(value: bytes) -> str:
     """Return an IPv6 address as a string in MariaDB's format.
 
-    The longest run of zeros is shortened, even if it is a single group. IPv4-mapped and IPv4-compatible addresses end
-    with an IPv4 address.
+    The longest run of zero groups is abbreviated, even if it is a single group. IPv4-mapped and IPv4-compatible
+    addresses end with an IPv4 address.
     """
     groups = [int.from_bytes(value[at : at + 2], "big") for at in range(0, 16, 2)]
     start, length = _longest_zeros(groups)
@@ -31,7 +31,7 @@ def inet6_text(value: bytes) -> str:
 
 
 def _longest_zeros(groups: list[int]) -> tuple[int, int]:
-    """Return the start and length of the first of the longest runs of zeros."""
+    """Return the start and length of the longest run of zero groups; the first one if there are several."""
     best, at = (0, 0), 0
     while at < len(groups):
         end = at

@@ -1,8 +1,7 @@
 """Character sets of MySQL and MariaDB: the character set of each collation, and decoders to strings.
 
-The decoders return the same strings as the server when it converts to utf8mb4; a character without a counterpart in
-Unicode becomes ``?``. The differences from Python's codecs were determined with MySQL 5.7, MySQL 8.0 and MariaDB 10.11,
-which agree.
+A decoder returns the same string as the server's conversion to utf8mb4; characters without a Unicode counterpart become
+``?``. The differences from Python's codecs were determined with MySQL 5.7, MySQL 8.0 and MariaDB 10.11, which agree.
 """
 
 import codecs
@@ -21,7 +20,7 @@ BINARY = 63
 """Collation ID of binary strings."""
 
 _NO_PAD = 1_024
-"""Difference between the IDs of a MariaDB collation without padding and the same collation with padding."""
+"""Offset between the IDs of MariaDB collations with padding and their variants without padding."""
 
 _COLLATIONS: Mapping[str, tuple[int | tuple[int, int], ...]] = {
     "armscii8": (32, 64),
@@ -66,7 +65,7 @@ _COLLATIONS: Mapping[str, tuple[int | tuple[int, int], ...]] = {
     "utf8mb3": (33, 76, 83, (192, 215), 223, (576, 578), (2048, 2303)),
     "utf8mb4": (45, 46, (224, 247), (255, 323), (608, 610), (2304, 2559)),
 }
-"""Collation IDs, and ranges of IDs, by character set."""
+"""Collation IDs and ranges of IDs by character set."""
 
 _WIDE = {"ucs2": "utf-16-be", "utf16": "utf-16-be", "utf16le": "utf-16-le", "utf32": "utf-32-be"}
 _UTF8 = ("utf8", "utf8mb3", "utf8mb4")
@@ -81,16 +80,16 @@ class MultiByte:
     """A multi-byte character set, with characters of one to four bytes."""
 
     codec: str
-    """Most similar codec of Python."""
+    """Most similar Python codec."""
 
     different: Mapping[bytes, str]
-    """Characters that Python's codec rejects or decodes differently."""
+    """Characters that the codec rejects or decodes differently."""
 
     single: tuple[int, int] = (0, 0)
-    """First and last byte above 127 that is a character by itself."""
+    """Range of bytes above 127 that are characters by themselves."""
 
     _wrong: frozenset[str] = field(init=False)
-    """Characters that the codec returns for bytes with another meaning."""
+    """Characters that the codec returns for bytes with another meaning in MySQL."""
 
     def __attrs_post_init__(self) -> None:
         self._wrong = frozenset("".join(each.decode(self.codec, "ignore") for each in self.different))

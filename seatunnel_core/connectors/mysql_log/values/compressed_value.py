@@ -1,4 +1,4 @@
-"""Decompression of MariaDB's column values and parts of events."""
+"""Decompression of MariaDB's column values and event parts."""
 
 import zlib
 
@@ -12,8 +12,8 @@ _NO_ZLIB_HEADER = 8
 def uncompressed(value: bytes) -> bytes:
     """Decompress a value of a column with the attribute COMPRESSED.
 
-    The upper half of the first byte is the method, and its lower half the size of the big-endian length that follows.
-    Method 0 means an uncompressed value.
+    The first byte contains the method in its upper half, and in its lower half the size of the big-endian length that
+    follows. Method 0 means an uncompressed value.
 
     Raises:
         MalformedLogError: The value is damaged.
@@ -31,9 +31,10 @@ def uncompressed(value: bytes) -> bytes:
 
 
 def uncompressed_part(data: bytes) -> bytes:
-    """Decompress the part of an event that ``log_bin_compress`` has compressed.
+    """Decompress a part of an event that was compressed with ``log_bin_compress``.
 
-    The first byte has bit 7 set, the method in bits 4 to 6, and the size of the big-endian length that follows.
+    The first byte has bit 7 set, and contains the method in bits 4 to 6 and the size of the big-endian length that
+    follows.
 
     Raises:
         MalformedLogError: The part is damaged.

@@ -1,4 +1,4 @@
-"""Values of a column before and after their conversion, and functions that several conversions use."""
+"""Column values before and after conversion, and functions shared by several conversions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,16 +11,16 @@ from attrs import frozen
 from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 
 Misfits = Mapping[int, str]
-"""Messages by row index for values that the Arrow type cannot represent; such a value is null in the array."""
+"""Messages by row index for values that the Arrow type cannot represent. These values are null in the array."""
 
 Converted = tuple[pa.Array, Misfits]
 Mask = npt.NDArray[np.bool_] | None
-"""True for nulls; ``None`` if there are none."""
+"""Null mask; ``None`` if no value is null."""
 
 
 @frozen(eq=False)
 class FixedValues:
-    """Values of a fixed size."""
+    """Fixed-size values of a column."""
 
     numbers: npt.NDArray[Any]
     """Numbers, or bytes (dtype ``V``); zero for nulls."""
@@ -32,11 +32,11 @@ class FixedValues:
         return len(self.numbers)
 
     def array(self) -> pa.Array:
-        """Return numbers as Arrow data."""
+        """Convert the numbers to Arrow data."""
         return pa.array(self.numbers, mask=self.absent, from_pandas=False)
 
     def listed(self) -> list[Any]:
-        """Return Python numbers or bytes."""
+        """Convert the values to Python numbers or bytes."""
         found: list[Any] = self.numbers.tolist()
         if self.absent is None:
             return found
@@ -45,7 +45,7 @@ class FixedValues:
 
 @frozen(eq=False)
 class SizedValues:
-    """Byte strings in a buffer, in the order of their offsets."""
+    """Variable-size values of a column: byte strings in a buffer, in offset order."""
 
     data: bytes
     begin: npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class SizedValues:
         return len(self.begin)
 
     def array(self) -> pa.Array:
-        """Return Arrow data of the type ``binary``."""
+        """Convert the values to Arrow data of the type ``binary``."""
         count = len(self)
         offsets = np.empty(2 * count, np.int32)
         offsets[::2], offsets[1::2] = self.begin, self.end
@@ -68,29 +68,29 @@ class SizedValues:
         return whole.take(pa.array(np.arange(0, 2 * count, 2), mask=self.absent))
 
     def listed(self) -> list[Any]:
-        """Return Python bytes."""
+        """Convert the values to Python bytes."""
         found: list[Any] = self.array().to_pylist()
         return found
 
 
 Values = list[Any] | FixedValues | SizedValues
-"""Values of a column: Python objects, with ``None`` for null, or values that were read together."""
+"""Values of a column: a list of Python objects, with ``None`` for null, or vectorized values."""
 
 Convert = Callable[[Values], Converted]
 
 
 def listed(values: Values) -> list[Any]:
-    """Return Python objects."""
+    """Convert values to a list of Python objects."""
     return values if isinstance(values, list) else values.listed()
 
 
 def array_of(values: Values, arrow: pa.DataType) -> pa.Array:
-    """Return numbers or bytes as Arrow data of a type."""
+    """Convert numbers or bytes to Arrow data of a type."""
     return pa.array(values, arrow) if isinstance(values, list) else values.array().cast(arrow)
 
 
 def fixed_size(values: Values, size: int) -> tuple[npt.NDArray[np.uint8], Mask]:
-    """Return fixed-size values as rows of a byte matrix, and a mask of nulls (``None`` if there are none)."""
+    """Return fixed-size values as a byte matrix with one row per value, and a null mask (``None`` without nulls)."""
     if isinstance(values, FixedValues):
         return values.numbers.view(np.uint8).reshape(len(values), size), values.absent
     values, absent = listed(values), None
@@ -102,7 +102,7 @@ def fixed_size(values: Values, size: int) -> tuple[npt.NDArray[np.uint8], Mask]:
 
 
 def big_endian(found: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Return the unsigned big-endian integer in each row of a matrix: up to 7 bytes, or 8 bytes below 2**63."""
+    """Return the unsigned big-endian integer in each row of a byte matrix: up to 7 bytes, or 8 bytes below 2**63."""
     total = np.zeros(len(found), np.int64)
     for number in range(found.shape[1]):
         total = (total << 8) | found[:, number]
@@ -110,7 +110,7 @@ def big_endian(found: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
 
 
 def little_endian(found: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Return the unsigned little-endian integer in each row of a matrix."""
+    """Return the unsigned little-endian integer in each row of a byte matrix."""
     return big_endian(found[:, ::-1])
 
 

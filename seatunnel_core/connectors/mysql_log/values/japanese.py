@@ -1,4 +1,4 @@
-"""Characters of MySQL's ``ujis`` and ``eucjpms`` that Python's EUC-JP lacks or decodes differently."""
+"""Characters of MySQL's ``ujis`` and ``eucjpms`` that Python's EUC-JP codec lacks or decodes differently."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ _EXTENSIONS = (
     "\ufa1e荢\ufa1f薰\ufa20\ufa21蠇\ufa22譿賴赶\ufa23\ufa24\ufa25郞\ufa26鄕\ufa27\ufa28閒"
     "\uf9dc\ufa29霻靍靑\ufa2a\ufa2b\ufa2c馞髙魲\ufa2d黑"
 )
-"""IBM and NEC extension characters, from 8FF3F3 on."""
+"""IBM and NEC extension characters, starting at 8FF3F3."""
 
 _ROWS = range(0xA1, 0xFF)
 

@@ -15,7 +15,7 @@ _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def changed_document(before: bytes, changes: bytes) -> str:
-    """Return a document, as a string, after its changes.
+    """Return a JSON document as a string after applying changes.
 
     Args:
         before: The document before the update, in MySQL's binary format.
@@ -52,7 +52,7 @@ def _legs(path: str) -> list[str | int]:
 
 
 def _plain(quoted: str) -> str:
-    """Return a quoted key without its escapes."""
+    """Remove the escapes from a quoted key."""
     return _ESCAPED.sub(_meant, quoted)
 
 
@@ -67,7 +67,7 @@ def _require(kind: type, parent: object) -> None:
 
 
 def _changed(tree: Any, operation: int, legs: list[str | int], value: Any) -> Any:
-    """Return a document after one change.
+    """Apply a change to a document, and return the document.
 
     Raises: LookupError, TypeError: The path does not exist.
     """

@@ -1,4 +1,4 @@
-"""Conversion of JSON documents from MySQL's binary format to the strings that MySQL prints."""
+"""Conversion of JSON documents from MySQL's binary format to the text format of MySQL."""
 
 import base64
 import struct
@@ -31,16 +31,16 @@ MOST_DEPTH = 100
 
 
 class Builder:
-    """Builder of the parts of a document; scalars are passed as strings."""
+    """Builds the parts of a document. Scalars are passed as strings."""
 
     object: Callable[[Mapping[str, Any]], Any]
     array: Callable[[Sequence[Any]], Any]
     whole_double_end = ".0"
-    """End of a double without a fraction."""
+    """Suffix of a double without a fraction."""
 
 
 class TextBuilder(Builder):
-    """Builder of strings."""
+    """Builds a JSON string."""
 
     @staticmethod
     def object(members: Mapping[str, str]) -> str:
@@ -54,13 +54,13 @@ class TextBuilder(Builder):
 
 
 class TextBuilderOf57(TextBuilder):
-    """Builder of strings in MySQL 5.7's format."""
+    """Builds a JSON string in MySQL 5.7's format."""
 
     whole_double_end = ""
 
 
 class TreeBuilder(Builder):
-    """Builder of dictionaries and lists, with scalars as strings."""
+    """Builds dictionaries and lists, with scalars as strings."""
 
     object = dict
     array = list
@@ -82,11 +82,11 @@ def tree_text(tree: Any) -> str:
 
 
 def document(data: bytes, builder: type[Builder] = TextBuilder) -> Any:
-    """Return a document, by default as a string.
+    """Decode a document, by default to a string.
 
     Raises:
         MalformedLogError: The bytes are not a document.
-        UnsupportedLogError: The document has a value of an unknown type.
+        UnsupportedLogError: The document contains a value of an unknown type.
     """
     if not data:
         return "null"  # The server could not write the value, as in an UPDATE with IGNORE.
@@ -127,7 +127,7 @@ def _part(data: bytes, at: int, length: int) -> bytes:
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
-    """Return a length stored in 7 bits per byte, and the offset after it."""
+    """Return a length that is stored with 7 bits per byte, and the offset after it."""
     found = shift = 0
     while True:
         byte = data[at]
@@ -140,7 +140,7 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _container(data: bytes, kind: int, at: int, builder: type[Builder], depth: int) -> Any:
-    """Return an object or array, which starts with its counts; offsets in it are relative to its start."""
+    """Decode an object or array. It starts with its counts, and its offsets are relative to its start."""
     large = kind in (_LARGE_OBJECT, _LARGE_ARRAY)
     count, size = (_LARGE if large else _SMALL).unpack_from(data, at)
     width = 4 if large else 2
@@ -159,7 +159,7 @@ def _container(data: bytes, kind: int, at: int, builder: type[Builder], depth: i
 
 
 def _member(data: bytes, start: int, entry: int, width: int, builder: type[Builder], depth: int) -> Any:
-    """Return the value of an entry, which is either a small value or the offset of the value."""
+    """Return the value of an entry, which contains either a small value or the value's offset."""
     kind = data[entry]
     inlined = kind in (_LITERAL, _INT16, _UINT16) or (width == 4 and kind in (_INT32, _UINT32))
     if inlined:
@@ -169,7 +169,7 @@ def _member(data: bytes, start: int, entry: int, width: int, builder: type[Build
 
 
 def _opaque(kind: int, value: bytes) -> str:
-    """Return a value of an SQL type that JSON lacks as a string."""
+    """Format a value of an SQL type that JSON does not have."""
     if kind in (ct.NEWDECIMAL, ct.DECIMAL):
         return decimal_text(value[2:], value[0], value[1])
     if kind in (ct.DATE, ct.TIME, ct.DATETIME, ct.TIMESTAMP) and len(value) == 8:
@@ -178,7 +178,7 @@ def _opaque(kind: int, value: bytes) -> str:
 
 
 def _temporal(kind: int, packed: int) -> str:
-    """Return a packed date or time as a string; its lowest 24 bits are microseconds."""
+    """Format a packed date or time. Its lowest 24 bits are microseconds."""
     sign = "-" if packed < 0 else ""
     whole, micros = abs(packed) >> 24, abs(packed) & 0xFFFFFF
     clock = f"{whole >> 6 & 63:02d}:{whole & 63:02d}.{micros:06d}"

@@ -1,7 +1,7 @@
-"""Formatting of doubles in JSON documents, as in MySQL."""
+"""Formatting of doubles in JSON documents like MySQL."""
 
 _MOST_POINT = 15
-"""Maximum number of digits before, and of zeros after, the decimal point of a double without an exponent."""
+"""Maximum number of digits before the decimal point, and of zeros after it, without an exponent."""
 
 
 def double_text(value: float, whole_end: str = ".0") -> str:

@@ -1,4 +1,4 @@
-"""Conversion of numbers to Arrow: integers, decimals, bits and years."""
+"""Conversion of numbers to Arrow: integers, decimals, bit fields and years."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from seatunnel_core.connectors.mysql_log.values.converted import (
 )
 
 _INT64_DIGITS = 18
-"""Maximum number of decimal digits with which every number fits into 64 bits."""
+"""Maximum number of decimal digits of numbers that always fit into 64 bits."""
 
 
 def plain(values: Values, arrow: pa.DataType) -> Converted:
@@ -32,7 +32,7 @@ def plain(values: Values, arrow: pa.DataType) -> Converted:
 
 
 def _unsigned_decimals(values: Values, arrow: pa.DataType) -> pa.Array:
-    """Convert integers below 2**64."""
+    """Convert integers below 2**64 to decimals."""
     if isinstance(values, FixedValues):
         return _low_limbs(values.numbers, values.absent, arrow)
     values = listed(values)
@@ -46,7 +46,7 @@ def _low_limbs(low: npt.NDArray[Any], absent: Mask, arrow: pa.DataType) -> pa.Ar
 
 
 def truth(values: Values, arrow: pa.DataType) -> Converted:
-    """Convert ``tinyint(1)`` values to booleans; values other than 0 and 1 are misfits."""
+    """Convert ``tinyint(1)`` values to booleans. Values other than 0 and 1 cannot be represented."""
     if isinstance(values, FixedValues) and values.numbers.min() >= 0 and values.numbers.max() <= 1:
         return values.array().cast(arrow), {}
     values = listed(values)
@@ -66,7 +66,7 @@ def int24(values: Values, arrow: pa.DataType, *, unsigned: bool) -> Converted:
 
 
 def years(values: Values, arrow: pa.DataType) -> Converted:
-    """Convert years; 0 is the year 0000."""
+    """Convert years. The stored value 0 is the year 0000."""
     return pa.array([value + 1900 if value else value for value in listed(values)], arrow), {}
 
 
@@ -79,7 +79,7 @@ def bits(values: Values, arrow: pa.DataType) -> Converted:
 
 
 def decimals(values: Values, arrow: pa.DataType, precision: int, scale: int) -> Converted:
-    """Convert decimals. The first bit is set in non-negative numbers; all bits of negative ones are inverted."""
+    """Convert decimals. The first bit is set in non-negative numbers; all bits of negative numbers are inverted."""
     raw, absent = fixed_size(values, ct.decimal_bytes(precision, scale))
     bytes_ = raw.copy()
     negative = (bytes_[:, 0] & 0x80) == 0
@@ -105,7 +105,7 @@ def decimals(values: Values, arrow: pa.DataType, precision: int, scale: int) -> 
 
 
 def _groups(precision: int, scale: int) -> list[int]:
-    """Return the number of digits of each group in a decimal."""
+    """Return the number of digits in each group of a decimal."""
     whole, part = precision - scale, scale
     before = [whole % 9] if whole % 9 else []
     after = [part % 9] if part % 9 else []
@@ -113,7 +113,7 @@ def _groups(precision: int, scale: int) -> list[int]:
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]], groups: Sequence[int], negative: npt.NDArray[Any]) -> Any:
-    """Join groups of digits to numbers: rows of two 64-bit limbs if they suffice, else Python integers."""
+    """Join groups of digits to numbers: two 64-bit limbs per number if they suffice, otherwise Python integers."""
     wide = sum(groups) > _INT64_DIGITS
     total = np.zeros(len(negative), object if wide else np.int64)
     for part, digits in zip(parts, groups, strict=True):
@@ -130,7 +130,7 @@ def _limbs(numbers: npt.NDArray[Any], arrow: pa.DataType) -> npt.NDArray[Any]:
 
 
 def _decimals(limbs: npt.NDArray[Any], absent: npt.NDArray[Any] | None, arrow: pa.DataType) -> pa.Array:
-    """Return decimals from little-endian 64-bit limbs, two per value unless the type has more."""
+    """Convert little-endian 64-bit limbs to decimals, two per value unless the type has more."""
     size = arrow.bit_width // 64
     if limbs.ndim == 2 and limbs.shape[1] < size:
         sign = limbs[:, 1:]

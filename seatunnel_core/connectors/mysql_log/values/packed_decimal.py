@@ -5,7 +5,7 @@ from seatunnel_core.connectors.mysql_log.errors import MalformedLogError
 
 
 def decimal_text(data: bytes, precision: int, scale: int) -> str:
-    """Return a packed decimal as a string, such as ``-12.50``.
+    """Format a packed decimal as a string, such as ``-12.50``.
 
     Raises:
         MalformedLogError: The bytes are not a decimal with this precision and scale.

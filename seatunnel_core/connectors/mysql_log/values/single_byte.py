@@ -1,4 +1,4 @@
-"""Single-byte character sets: the bytes with a different meaning in MySQL and in Python's codec."""
+"""Single-byte character sets: bytes with different meanings in MySQL and in Python's codec."""
 
 TABLES: dict[str, tuple[str, dict[int, str]]] = {
     "latin1": ("cp1252", {0x81: "\u0081", 0x8D: "\u008d", 0x8F: "\u008f\u0090", 0x9D: "\u009d"}),
@@ -75,6 +75,6 @@ TABLES: dict[str, tuple[str, dict[int, str]]] = {
         },
     ),
 }
-"""Codec by character set, and strings that replace its characters from a byte on. A byte without a character becomes
-``?``, as on the server.
+"""Codec by character set, with strings that replace its characters from a given byte on. As on the server, a byte
+without a character becomes ``?``.
 """

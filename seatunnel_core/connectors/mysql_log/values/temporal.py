@@ -141,7 +141,7 @@ def _times(
 
 
 def _fraction(found: npt.NDArray[np.uint8]) -> Ints:
-    """Convert fractions of 0 to 3 bytes, in hundredths, ten thousandths or millionths, to microseconds."""
+    """Convert fractions of 0 to 3 bytes (hundredths, ten-thousandths or millionths) to microseconds."""
     size = found.shape[1]
     micros: Ints = big_endian(found) * 100 ** (3 - size)
     return micros
@@ -173,7 +173,7 @@ def _finished(
     *,
     zero_is_null: bool,
 ) -> Converted:
-    """Return the array with null for null and invalid values, and a message for each invalid value."""
+    """Replace invalid values with null, and return the array with a message for each invalid value."""
     if absent is None and not wrong.any():
         return array, {}
     null = wrong if absent is None else wrong | absent

@@ -1,4 +1,4 @@
-"""Conversion of strings, bytes, members of ENUM and SET, and JSON documents to Arrow."""
+"""Conversion to Arrow of strings, bytes, ENUM and SET members, and JSON documents."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ Decode = Callable[[bytes], str]
 
 
 def binary(values: Values, arrow: pa.DataType, length: int) -> Converted:
-    """Convert bytes; values of BINARY columns are padded with the removed NUL bytes, up to ``length``."""
+    """Convert bytes. Values of BINARY columns are padded with NUL bytes, which the log omits, up to ``length``."""
     if length:
         values = [None if value is None else value.ljust(length, b"\0") for value in listed(values)]
     return array_of(values, arrow), {}
 
 
 def utf8(values: Values, arrow: pa.DataType) -> Converted:
-    """Convert strings in UTF-8."""
+    """Convert UTF-8 strings."""
     try:
         return array_of(values, pa.binary()).cast(pa.string()).cast(arrow), {}
     except pa.ArrowInvalid:
@@ -43,16 +43,16 @@ def text(values: Values, arrow: pa.DataType, decode: Decode) -> Converted:
 
 
 def address(values: Values, arrow: pa.DataType, length: int, write: Decode) -> Converted:
-    """Convert bytes with ``write`` to strings, after padding them with the removed NUL bytes up to ``length``."""
+    """Format addresses with ``write`` after padding them with NUL bytes, which the log omits, up to ``length``."""
     padded = (None if value is None else value.ljust(length, b"\0") for value in listed(values))
     return pa.array([None if value is None else write(value) for value in padded], arrow), {}
 
 
 def enum(values: Values, arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
-    """Convert numbers of ENUM members, which start at 1; 0 is the empty string of an invalid value.
+    """Convert the numbers of ENUM members, which start at 1. Number 0 is an invalid value and becomes an empty string.
 
     Args:
-        values: The numbers of the members.
+        values: Numbers of members.
         arrow: The string type.
         members: The members.
         lossy: True if a ``?`` in the members may stand for another character.
@@ -73,7 +73,7 @@ def _most(values: Values) -> int:
 
 
 def set_(values: Values, arrow: pa.DataType, members: Sequence[str], *, lossy: bool) -> Converted:
-    """Convert bit masks of SET members; takes the same arguments as ``enum``."""
+    """Convert bit masks of SET members. The arguments are the same as for ``enum``."""
     values = listed(values)
     texts: dict[Any, str | None] = {None: None}
     for value in set(values) - {None}:
@@ -85,7 +85,7 @@ def set_(values: Values, arrow: pa.DataType, members: Sequence[str], *, lossy: b
 
 
 def _named(names: list[str | None], arrow: pa.DataType, *, lossy: bool) -> Converted:
-    """Return members as strings; those that may have lost a character are misfits."""
+    """Convert member names to strings. Names that may have lost a character cannot be represented."""
     unsure = [number for number, name in enumerate(names) if name is not None and "?" in name] if lossy else []
     misfits = {
         number: f"the member {names[number]!r} may have lost a character in the declaration; run SET GLOBAL "
@@ -98,7 +98,7 @@ def _named(names: list[str | None], arrow: pa.DataType, *, lossy: bool) -> Conve
 
 
 def json(values: Values, arrow: pa.DataType, *, of_5_7: bool) -> Converted:
-    """Convert documents, or pairs of a document and its changes, to the strings that MySQL prints."""
+    """Convert JSON documents, or pairs of a document and its changes, to MySQL's text format."""
     builder = TextBuilderOf57 if of_5_7 else TextBuilder
     return pa.array([None if value is None else _json(value, builder) for value in listed(values)], arrow), {}
 
