@@ -1,4 +1,4 @@
-"""Decoded changes: batches of rows in Arrow, and their transactions."""
+"""Decoded changes: Arrow batches of rows, and their transactions."""
 
 import enum
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ from seatunnel_core.connectors.postgres_log.messages import LogicalMessage, Orig
 
 @define(eq=False)
 class Transaction:
-    """A committed transaction of the log. Until its end was read, the next batch contains the same object again."""
+    """A committed transaction. Until its end has been read, the next batch contains the same object again."""
 
     number: int
-    """Number in the stream, from 0."""
+    """Sequence number in the stream, from 0."""
 
     xid: int
-    """32-bit ID of the transaction, which is compared with snapshots."""
+    """32-bit transaction ID, which is compared with snapshots."""
 
     commit_position: int
-    """Position of the commit in the log."""
+    """Log position of the commit."""
 
     time_us: int
     """Commit time, in microseconds since 2000."""
@@ -43,12 +43,12 @@ class Transaction:
 
     @property
     def commit_lsn(self) -> Lsn:
-        """Position of the commit. The transaction belongs to the range of the slot that contains this position."""
+        """Position of the commit. A range of the slot contains the transaction if it contains this position."""
         return Lsn(self.commit_position)
 
     @property
     def end_lsn(self) -> Lsn:
-        """Position after the commit, from which reading can be resumed. Valid if the transaction is complete."""
+        """Position after the commit, from which reading can be resumed. Valid once the transaction is complete."""
         return Lsn(self.end_position)
 
     @property
@@ -59,31 +59,32 @@ class Transaction:
 
 @frozen(kw_only=True, eq=False)
 class TableChanges:
-    """Changed rows of a table, in the order of the log."""
+    """Changed rows of a table, in log order."""
 
     table: LogTable
     rows: pa.RecordBatch = field(repr=False)
     kinds: npt.NDArray[np.int8] = field(repr=False)
-    """``RowKind`` of each row, as a number. The new row of an update follows its old row if the log contains the old
-    row: with REPLICA IDENTITY FULL, or, with key columns only, if the key has changed."""
+    """``RowKind`` of each row, as a number. The old row of an update precedes its new row if the log contains the old
+    row: always with REPLICA IDENTITY FULL, otherwise only if the key has changed, and then with key columns only.
+    """
 
     transactions: npt.NDArray[np.int64] = field(repr=False)
-    """``number`` of the transaction of each row."""
+    """Number of the transaction of each row."""
 
     numbers: npt.NDArray[np.int64] = field(repr=False)
-    """Number of the message of each row in the stream, which defines the order of rows of several tables."""
+    """Number of the message of each row in the stream. It defines the order of rows of different tables."""
 
     positions: npt.NDArray[np.uint64] = field(repr=False)
-    """For each row the position of its message in the log."""
+    """Log position of the message of each row."""
 
     layouts: npt.NDArray[np.bool_] = field(repr=False)
-    """True for the columns that a message contains: one row per layout, one column per column of the table."""
+    """Boolean matrix with a row per layout and a column per table column; True if the message contains the column."""
 
     layout: npt.NDArray[np.int32] = field(repr=False)
-    """Index of the layout of each row in ``layouts``."""
+    """Index in ``layouts`` for each row."""
 
     misfits: Mapping[int, Misfit] = field(factory=dict, repr=False)
-    """Values by row index that rows cannot represent; such a value is null."""
+    """Values that Arrow cannot represent, by row index; they are null in ``rows``."""
 
     @property
     def complete(self) -> bool:
@@ -91,9 +92,9 @@ class TableChanges:
         return bool(self.layouts.all())
 
     def arrived(self, column: int) -> npt.NDArray[np.bool_]:
-        """Return a mask that is False for rows without a value of the column. These values are null in ``rows``.
+        """Return a mask that is False for rows without a value of the column; the value is null in ``rows``.
 
-        Absent are unchanged large (TOAST) values, and columns outside the key in old rows.
+        The log omits unchanged large (TOAST) values, and non-key columns in old rows.
         """
         found: npt.NDArray[np.bool_] = self.layouts[self.layout, column]
         return found
@@ -101,7 +102,7 @@ class TableChanges:
 
 @frozen(kw_only=True, eq=False)
 class Truncation:
-    """TRUNCATE of tables; it follows all rows of its batch."""
+    """TRUNCATE of tables. It takes place after all rows of its batch."""
 
     transaction: Transaction
     tables: tuple[LogTable, ...]
@@ -111,7 +112,7 @@ class Truncation:
 
 @frozen(kw_only=True, eq=False)
 class EmittedMessage:
-    """A logical message that a client has written to the log."""
+    """A logical message that a client wrote to the log."""
 
     number: int
     """Position among the rows: before the row with the same number in ``TableChanges.numbers``."""
@@ -146,13 +147,13 @@ class ChangeBatch:
     """Position from which reading can be resumed: all transactions that were committed before it have been read."""
 
     transactions: tuple[Transaction, ...]
-    """Transactions that began or ended in the batch or have rows in it, in order; only the last one may be open."""
+    """Transactions that began, ended or have rows in the batch, in order. Only the last one may be open."""
 
     changes: tuple[TableChanges, ...] = ()
     """Rows, grouped by table."""
 
     truncation: Truncation | None = None
-    """The TRUNCATE that ends the batch."""
+    """The TRUNCATE that ends the batch, if the reason is ``TRUNCATE``."""
 
     messages: tuple[EmittedMessage, ...] = ()
     rows: int = 0

@@ -1,4 +1,4 @@
-"""Types of logged columns, the same as in the ``Jdbc`` source."""
+"""Types of logged columns, as in the ``Jdbc`` source."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -25,24 +25,24 @@ SELECT b.n - 1, b.modifier, t.typname::text, t.typtype::text, pg_catalog.format_
 
 @frozen(kw_only=True)
 class BaseType:
-    """Type of a column. A domain is resolved to its underlying type."""
+    """Column type, with domains resolved to their underlying type."""
 
     name: str
-    """Name in the catalog, such as ``int4``, or ``_int4`` for its array."""
+    """Catalog name, such as ``int4``, or ``_int4`` for its array type."""
 
     declared: str
     """Declared type in the server's notation, such as ``numeric(8,2)``."""
 
     modifier: int
     kind: str = "b"
-    """``typtype`` of the catalog."""
+    """``typtype`` in the catalog."""
 
     delimiter: str = ","
     """Character between the elements of an array of this type."""
 
 
 class TypeCatalog(Protocol):
-    """Source of column types."""
+    """Provider of column types."""
 
     def base_types(self, columns: Sequence[tuple[int, int]]) -> Sequence[BaseType | None]:
         """Return the types for pairs of a type OID and a modifier; ``None`` for types that do not exist."""
@@ -50,7 +50,7 @@ class TypeCatalog(Protocol):
 
 @define
 class ServerTypes:
-    """Types in the catalog of a server, cached by OID and modifier."""
+    """Types from the catalog of a server, cached by OID and modifier."""
 
     _connection: Any
     """A psycopg connection in autocommit mode."""
@@ -72,12 +72,12 @@ class ServerTypes:
 def columns_of(
     relation: Relation, catalog: TypeCatalog, named: Mapping[int, TypeName]
 ) -> tuple[tuple[Column, ...], Mapping[str, str]]:
-    """Return the columns of a relation, with the types of the ``Jdbc`` source, and array delimiters by column.
+    """Return the columns of a relation with the types of the ``Jdbc`` source, and the array delimiters by column.
 
     Args:
         relation: The relation.
         catalog: Provides the types.
-        named: Types described in the log, by OID; used for types that were dropped since.
+        named: Types described in the log, by OID; used for types that were dropped meanwhile.
 
     Raises:
         UnsupportedLogError: The type of a column is unknown.
@@ -93,7 +93,7 @@ def columns_of(
 
 
 def _dropped(relation: Relation, column: RelationColumn, named: Mapping[int, TypeName]) -> BaseType:
-    """Return a type described in the log, which does not contain the precision of a domain."""
+    """Return a dropped type as described in the log, which does not contain the precision of domains."""
     found = named.get(column.type_oid)
     if found is None or found.name in ("numeric", "_numeric"):
         shown = f"{found.namespace}.{found.name}" if found else f"the type with the oid {column.type_oid}"

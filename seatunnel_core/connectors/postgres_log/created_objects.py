@@ -1,6 +1,6 @@
-"""Record of the publications and slots that the engine has created: the comment of the publication.
+"""Record of the publications and slots that the engine created, stored in the comments of the publications.
 
-A slot has no comment, so that of the publication lists the slots, each with the last job that started with it.
+Slots have no comments. The comment of a publication lists its slots, each with the last job that started with it.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ _COMMENT = "SELECT pg_catalog.obj_description(oid, 'pg_publication') FROM pg_cat
 
 @contextmanager
 def recording(connection: Any, publication: str) -> Iterator[None]:
-    """Hold a lock, so that no other job or command changes the record, creates the publication or drops it.
+    """Hold a lock, so that no other process changes the record, or creates or drops the publication.
 
     Args:
         connection: A psycopg connection in autocommit mode.
@@ -38,7 +38,7 @@ def recording(connection: Any, publication: str) -> Iterator[None]:
 def created_slots(connection: Any, publication: str) -> dict[str, str] | None:
     """Return the slots that the engine created for a publication; ``None`` if it did not create the publication.
 
-    The values are the ID of the last job that started with a slot, empty if an earlier version recorded none.
+    Each value is the ID of the last job that started with the slot, or empty if an earlier version did not record it.
 
     Args:
         connection: A psycopg connection in autocommit mode.
@@ -52,10 +52,10 @@ def created_slots(connection: Any, publication: str) -> dict[str, str] | None:
 
 
 def record_slots(connection: Any, publication: str, slots: Mapping[str, str]) -> None:
-    """Record that the engine created a publication, and these slots for it, each with the ID of its job.
+    """Record that the engine created a publication and these slots for it, each with the ID of its job.
 
     Raises:
-        LogServerError: The server rejects it.
+        LogServerError: The server rejects the statement.
     """
     listed = ", ".join(f"{slot} (job {job_id})" if job_id else slot for slot, job_id in slots.items())
     run(connection, f"COMMENT ON PUBLICATION {quoted_name(publication)} IS {quoted_text(_HEAD + listed)}")
@@ -64,14 +64,14 @@ def record_slots(connection: Any, publication: str, slots: Mapping[str, str]) ->
 def record_slot(connection: Any, publication: str, slot: str, job_id: str, *, creates: bool) -> None:
     """Record the job that starts with a slot, unless another program created the publication or the slot.
 
-    The caller holds ``recording``.
+    The caller must hold ``recording``.
 
     Args:
         connection: A psycopg connection in autocommit mode.
         publication: Name of the publication.
         slot: Name of the slot.
         job_id: ID of the job.
-        creates: True if the engine creates the slot now.
+        creates: True if the engine is creating the slot.
     """
     slots = created_slots(connection, publication)
     if slots is not None and (creates or slot in slots) and slots.get(slot) != job_id:

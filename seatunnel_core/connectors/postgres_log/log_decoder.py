@@ -1,4 +1,4 @@
-"""Decoder of the replication stream: transactions, changed rows as Arrow data, truncations, client messages."""
+"""Decoder of the replication stream to transactions, Arrow batches of changed rows, truncations and client messages."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ _ROWS = (INSERT, UPDATE, DELETE)
 
 
 class LogDecoder:
-    """Converts the messages of one connection to batches, with at most one batch in memory."""
+    """Decodes the messages of a connection to batches, with at most one batch in memory."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class LogDecoder:
         batch_bytes: int = 32 << 20,
         selects: Selects = every_column,
     ) -> None:
-        """Prepare to decode.
+        """Create a decoder.
 
         Args:
             catalog: Provides the types of columns.
@@ -86,7 +86,7 @@ class LogDecoder:
 
     @property
     def position(self) -> Lsn:
-        """Position before which all committed transactions have been read; excludes an open transaction."""
+        """Position before which all committed transactions have been read. An open transaction is not included."""
         return Lsn(self._position)
 
     @property
@@ -98,15 +98,15 @@ class LogDecoder:
         """Decode messages until a batch is complete.
 
         Args:
-            messages: Messages of the stream, as bytes or views of bytes.
+            messages: Messages of the stream, as bytes or memory views.
             at: Index of the first message to decode.
-            end: End of the range; transactions that were committed at this position or later are not decoded.
+            end: End of the range. Transactions committed at or after this position are not decoded.
 
         Returns:
             A batch, or ``None`` if the messages did not complete one, and the index of the next message.
 
         Raises:
-            LogError: A message cannot be decoded; the error contains its position.
+            LogError: A message cannot be decoded. The error contains its position.
         """
         for index in range(at, len(messages)):
             data = messages[index]
@@ -159,7 +159,7 @@ class LogDecoder:
     # -- single messages ------------------------------------------------------------------------------------------
 
     def _is_beyond(self, data: Any, kind: int, end: Lsn) -> bool:
-        """Return True if a message between transactions proves that all of them before ``end`` have been read."""
+        """Return True if a message between transactions proves that all transactions before ``end`` have been read."""
         if kind == BEGIN:
             return int.from_bytes(data[HEADER_BYTES + 1 : HEADER_BYTES + 9], "big") >= end.value
         if kind == MESSAGE:  # A non-transactional message.

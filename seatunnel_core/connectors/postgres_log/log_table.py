@@ -1,4 +1,4 @@
-"""Tables of the log, with the Arrow types of their columns."""
+"""Logged tables, with the Arrow types of their columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,31 +13,31 @@ Selects = Callable[[tuple[str, ...], str], bool]
 """Function that returns True for the columns to read, by schema and name of the table."""
 
 IDENTITIES = {"d": "DEFAULT", "f": "FULL", "i": "INDEX", "n": "NOTHING"}
-"""Names of replica identities, by their codes in the log."""
+"""Names of replica identities by their codes in the log."""
 
 
 @frozen(kw_only=True)
 class LogColumn:
-    """A column of a table of the log."""
+    """A column of a logged table."""
 
     name: str
     declared: str
     """Declared type in the server's notation; the base type of a domain."""
 
     in_identity: bool
-    """True if the column belongs to the replica identity, so that old rows contain it."""
+    """True if the column belongs to the replica identity and is therefore contained in old rows."""
 
     arrow: pa.DataType
-    """Type in rows, the same as in the ``Jdbc`` source."""
+    """Arrow type, as in the ``Jdbc`` source."""
 
     convert: Convert = field(repr=False, eq=False)
     selected: bool = True
-    """True if rows have the column."""
+    """True if rows contain the column."""
 
 
 @frozen(kw_only=True, eq=False)
 class LogTable:
-    """A table of the log with one version of its schema. Another version is another object."""
+    """One schema version of a logged table. There is a new object for each version."""
 
     oid: int
     namespace: str
@@ -55,11 +55,11 @@ class LogTable:
     """Number of the schema version since the connection was opened, from 1."""
 
     fingerprint: str = field(repr=False)
-    """String that identifies the version of the schema: names and types of the columns."""
+    """Fingerprint of the names and types of the columns. It identifies the schema version."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Columns of the replica identity: by default the primary key's columns, with FULL all columns."""
+        """Columns of the replica identity: by default those of the primary key, with FULL all columns."""
         return tuple(column.name for column in self.columns if column.in_identity)
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class LogTable:
 
 
 def every_column(table: tuple[str, ...], column: str) -> bool:
-    """Select all columns."""
+    """Select every column."""
     return True
 
 
@@ -78,12 +78,12 @@ def log_table(
     version: int,
     selects: Selects = every_column,
 ) -> LogTable:
-    """Return the table for a message ``Relation``.
+    """Return the table that a ``Relation`` message describes.
 
     Args:
         relation: The message.
         columns: The columns with the types of the ``Jdbc`` source.
-        delimiters: Array delimiters by column, except for commas.
+        delimiters: Array delimiters by column, except commas.
         version: Number of the schema version.
         selects: Returns True for the columns to read.
     """

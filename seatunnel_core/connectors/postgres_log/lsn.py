@@ -9,10 +9,10 @@ _WRITTEN = re.compile(r"([0-9A-Fa-f]{1,8})/([0-9A-Fa-f]{1,8})")
 
 @frozen(order=True, repr=False)
 class Lsn:
-    """A position in the log (log sequence number). Ordered by position."""
+    """A log sequence number (LSN): a position in the log."""
 
     value: int = field()
-    """Offset in the log, in bytes; 0 is never the position of a record."""
+    """Offset in the log, in bytes. No record has the position 0."""
 
     @value.validator
     def _is_64_bits(self, attribute: object, value: int) -> None:
@@ -21,7 +21,7 @@ class Lsn:
 
     @classmethod
     def parse(cls, written: str) -> "Lsn":
-        """Parse a position in PostgreSQL's notation: ``16/B374D848``.
+        """Parse a position in PostgreSQL's notation, such as ``16/B374D848``.
 
         Raises:
             ValueError: The string has another form.
@@ -38,7 +38,7 @@ class Lsn:
 
     @property
     def padded(self) -> str:
-        """The position with leading zeros; as strings, positions sort in the order of the log."""
+        """The position with leading zeros. These strings sort in log order."""
         return f"{self.value >> 32:08X}/{self.value & 0xFFFFFFFF:08X}"
 
 

@@ -37,7 +37,7 @@ class RelationColumn:
 
     name: str
     in_identity: bool
-    """True if the column belongs to the replica identity, so that old rows contain it."""
+    """True if the column belongs to the replica identity and is therefore contained in old rows."""
 
     type_oid: int
     modifier: int
@@ -46,7 +46,7 @@ class RelationColumn:
 
 @frozen
 class Relation:
-    """A published table with one version of its schema."""
+    """One schema version of a published table."""
 
     oid: int
     namespace: str
@@ -59,7 +59,7 @@ class Relation:
 
 @frozen
 class TypeName:
-    """A type that is not built in. A domain has the names of its base type."""
+    """A type that is not built in. A domain is described by the name of its base type."""
 
     oid: int
     namespace: str
@@ -77,7 +77,7 @@ class Truncate:
 
 @frozen
 class LogicalMessage:
-    """A message written by a client with ``pg_logical_emit_message``."""
+    """A message that a client wrote with ``pg_logical_emit_message``."""
 
     transactional: bool
     lsn: Lsn
@@ -86,7 +86,7 @@ class LogicalMessage:
 
 
 class _Fields:
-    """Sequential reader of the fields of a message."""
+    """Sequential reader for the fields of a message."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 1
@@ -121,7 +121,7 @@ def begin_of(data: Any, at: int) -> tuple[int, int, int]:
     """Parse the start of a committed transaction.
 
     Args:
-        data: Bytes, or a view of bytes, that end with the message.
+        data: Bytes or a memory view, up to the end of the message.
         at: Start of the message.
 
     Returns:
@@ -139,7 +139,7 @@ def commit_of(data: Any, at: int) -> tuple[int, int]:
     """Parse the end of a transaction.
 
     Args:
-        data: Bytes, or a view of bytes, that end with the message.
+        data: Bytes or a memory view, up to the end of the message.
         at: Start of the message.
 
     Returns:
@@ -206,11 +206,11 @@ _OF_FIELDS: dict[int, Callable[[_Fields], Message]] = {
 
 
 def message_of(data: bytes) -> Message:
-    """Parse a message other than a row, or the start or end of a transaction.
+    """Parse a message that is neither a row nor the start or end of a transaction.
 
     Raises:
-        MalformedLogError: The bytes contradict the format.
-        UnsupportedLogError: The kind of the message is unknown.
+        MalformedLogError: The bytes do not match the format.
+        UnsupportedLogError: The message type is unknown.
     """
     kind = data[0] if data else 0
     if kind not in _OF_FIELDS:

@@ -1,4 +1,4 @@
-"""Row messages before their conversion to Arrow."""
+"""Conversion of row messages to Arrow."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -20,7 +20,7 @@ def changes_of(
     runs: Sequence[tuple[int, int]],
     first_number: int,
 ) -> tuple[TableChanges, ...]:
-    """Convert row messages.
+    """Convert row messages to changed rows.
 
     Args:
         messages: Row messages, with the header of the replication stream.
@@ -29,7 +29,7 @@ def changes_of(
         first_number: Number of the first message in the stream.
 
     Raises:
-        MalformedLogError: The bytes contradict the format.
+        MalformedLogError: The bytes do not match the format.
         UnsupportedLogError: A value cannot be read.
     """
     if not messages:
@@ -47,7 +47,7 @@ def changes_of(
 
 
 def _by_relation(relations: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArray[np.int64]]]:
-    """Return each relation with the indexes of its messages, in the order of the first messages."""
+    """Group messages by relation, in the order of the first message of each relation."""
     if (relations == relations[0]).all():
         return [(int(relations[0]), np.arange(len(relations)))]
     order = np.argsort(relations, kind="stable")
@@ -114,7 +114,7 @@ def _converted(table: LogTable, images: RowImages) -> tuple[list[pa.Array], dict
 
 
 def _layouts(images: RowImages) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-    """Return the distinct sets of columns in the images, and the index of the set of each image."""
+    """Return the distinct sets of columns in row images, and the index of each image's set."""
     rows, columns = len(images.kinds), len(images.columns)
     if all(values.arrived.all() for values in images.columns):
         return np.ones((1, columns), bool), np.zeros(rows, np.int32)

@@ -46,7 +46,7 @@ class PublishedTable:
 
 @frozen(kw_only=True)
 class Publication:
-    """A publication according to the server."""
+    """A publication as described by the server."""
 
     name: str
     all_tables: bool
@@ -88,14 +88,14 @@ def create_publication(
     row_filters: Mapping[TableName, str] | None = None,
     via_root: bool = True,
 ) -> None:
-    """Create a publication of all operations.
+    """Create a publication for all operations.
 
     Args:
         connection: A psycopg connection in autocommit mode.
         name: Name of the publication.
-        tables: Its tables; ``None`` for all tables, which needs a superuser.
-        columns: Columns of tables that are not published completely; from PostgreSQL 15 on.
-        row_filters: Conditions in SQL; from PostgreSQL 15 on.
+        tables: Tables to publish; ``None`` for all tables, which requires a superuser.
+        columns: Published columns by table, for tables that are not published completely; from PostgreSQL 15 on.
+        row_filters: Conditions in SQL by table; from PostgreSQL 15 on.
         via_root: True to publish changes of partitions as changes of the partitioned table; from PostgreSQL 13 on.
 
     Raises:
@@ -116,7 +116,7 @@ def add_tables(
     columns: Mapping[TableName, Sequence[str]] | None = None,
     row_filters: Mapping[TableName, str] | None = None,
 ) -> None:
-    """Add tables to a publication; arguments as in ``create_publication``.
+    """Add tables to a publication. The arguments are the same as for ``create_publication``.
 
     Raises:
         PublicationError: The server rejects the statement.

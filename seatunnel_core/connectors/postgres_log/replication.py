@@ -1,4 +1,4 @@
-"""Replication connection to PostgreSQL, using psycopg's wrapper of libpq."""
+"""Replication connection to PostgreSQL, based on psycopg's wrapper of libpq."""
 
 import select
 import struct
@@ -35,15 +35,15 @@ from seatunnel_core.connectors.postgres_log.sql_connection import (
 _STATUS = struct.Struct(">cQQQqB")
 _EPOCH_S = 946_684_800
 _CLOSE_S = 2.0
-"""Time limit for an orderly end of the stream, in seconds."""
+"""Maximum time to wait for an orderly end of the stream, in seconds."""
 
 _MOST_MESSAGES, _MOST_BYTES = 8_192, 4 << 20
-"""Maximum number and total size, in bytes, of messages that are received at once."""
+"""Maximum number of messages to receive at once, and their maximum total size in bytes."""
 
 _SKIPPED = "55000"
 _GATHER_S = 0.001
-"""Time for which arriving messages are collected before they are read, in seconds. The server sends them one by one;
-reading them one by one would take twice the CPU time.
+"""Time to collect arriving messages before reading them, in seconds. The server sends messages one by one, and reading
+them one by one would double the CPU time.
 """
 
 _UNDEFINED = "42704"
@@ -54,13 +54,13 @@ _CONNECTION_LOST = ("08", "57P")
 
 @frozen(kw_only=True)
 class ServerIdentity:
-    """Identity of the database cluster of a connection."""
+    """Identity of a database cluster."""
 
     system_id: str
-    """System identifier of the cluster; the same after a replica is promoted."""
+    """System identifier of the cluster. The promotion of a replica does not change it."""
 
     timeline: int
-    """Timeline, which increases when a replica is promoted."""
+    """Timeline. The promotion of a replica increases it."""
 
     flushed: Lsn
     database: str
@@ -70,7 +70,7 @@ class ReplicationConnection:
     """A connection in replication mode. Not thread-safe."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
-        """Connect.
+        """Connect to the server.
 
         Args:
             parameters: The libpq parameters, from ``log_parameters``.
@@ -101,7 +101,7 @@ class ReplicationConnection:
 
     @property
     def pid(self) -> int:
-        """Process ID of the connection on the server."""
+        """ID of the server process of the connection."""
         return self._pg.backend_pid
 
     # -- commands -------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class ReplicationConnection:
         return self._rows(self._pg.exec_(statement.encode()))
 
     def send_command(self, statement: str) -> None:
-        """Send a command; its result is in ``response``.
+        """Send a command. ``response`` returns its result.
 
         Raises:
             LogConnectionError: The connection is lost.
@@ -172,7 +172,7 @@ class ReplicationConnection:
 
         Args:
             slot: Name of the slot.
-            start: Transactions that were committed before this position are not sent.
+            start: Start position. Transactions committed before it are not sent.
             publications: Names of publications.
             messages: True to also receive client messages.
 
@@ -207,7 +207,7 @@ class ReplicationConnection:
     # -- the stream -----------------------------------------------------------------------------------------------
 
     def receive(self, wait_s: float) -> list[bytes]:
-        """Return undecoded messages of the stream; empty after ``wait_s`` seconds without a message.
+        """Return undecoded messages of the stream; an empty list after ``wait_s`` seconds without a message.
 
         Raises:
             PublicationError: The server omits changes because a publication does not exist.
@@ -248,7 +248,7 @@ class ReplicationConnection:
             )
 
     def _is_readable(self, deadline: float) -> bool:
-        """Wait for data; return False after a timeout."""
+        """Wait for data, and return False after a timeout."""
         poll = select.poll()
         poll.register(self._pg.socket, select.POLLIN)
         return bool(poll.poll(max(0, int((deadline - time.monotonic()) * 1_000))))
@@ -258,7 +258,7 @@ class ReplicationConnection:
 
         Args:
             received: End of the received data.
-            confirmed: Position before which the server may discard committed transactions. It never decreases;
+            confirmed: Position before which the server may discard committed transactions. It must not decrease.
                 ``NOWHERE`` confirms nothing.
             reply: True to request an immediate keepalive, which contains the position up to which the log was sent.
         """
@@ -273,14 +273,14 @@ class ReplicationConnection:
             raise LogConnectionError(self._safe(str(error))) from None
 
     def close(self) -> None:
-        """End the stream in an orderly way, so that the slot is released immediately, and close the connection."""
+        """End the stream in an orderly way, which releases the slot immediately, and close the connection."""
         if self._pg.status == pq.ConnStatus.OK and self._pg.transaction_status == pq.TransactionStatus.ACTIVE:
             with suppress(psycopg.Error):  # The server has already closed it.
                 self._end_stream(time.monotonic() + _CLOSE_S)
         self._pg.finish()
 
     def _end_stream(self, deadline: float) -> None:
-        """End the stream; the server releases the slot before it confirms the end."""
+        """End the stream. The server releases the slot before it confirms the end."""
         self._pg.put_copy_end()
         self._pg.flush()
         while (size := self._pg.get_copy_data(1)[0]) >= 0:
@@ -299,7 +299,7 @@ class ReplicationConnection:
     # -- errors ---------------------------------------------------------------------------------------------------
 
     def _error(self, result: Any) -> SourceError:
-        """Return the error that a result contains."""
+        """Return the error in a result."""
         fields = pq.DiagnosticField
         state = (result.error_field(fields.SQLSTATE) or b"").decode() if result is not None else ""
         raw = result.error_message if result is not None else self._pg.error_message

@@ -1,6 +1,6 @@
-"""Division of the tuples in row messages into values, for many messages at once.
+"""Vectorized splitting of the tuples in row messages into column values.
 
-numpy processes whole columns, so no Python code runs for a single value.
+NumPy processes whole columns, so no Python code runs for a single value.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _NEW, _OLD, _KEY = b"NOK"
 _NULL, _UNCHANGED, _TEXT, _BINARY = b"nutb"
 _KIND_AT, _RELATION_AT, _MARKER_AT = HEADER_BYTES, HEADER_BYTES + 1, HEADER_BYTES + 5
 LEAST_BYTES = _MARKER_AT + 3
-"""Size of the smallest row message, in bytes: kind, relation, marker and number of columns."""
+"""Minimum size of a row message, in bytes: kind, relation, marker and number of columns."""
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -33,12 +33,12 @@ _Item = TypeVar("_Item", np.int64, np.bool_)
 
 @frozen(eq=False)
 class RowBuffer:
-    """Row messages in one buffer."""
+    """Row messages in a single buffer."""
 
     raw: bytes
     data: Bytes
     longs: npt.NDArray[np.uint32]
-    """32-bit number at each offset of the buffer."""
+    """32-bit integer at each offset of the buffer."""
 
     starts: Numbers
     ends: Numbers
@@ -47,13 +47,13 @@ class RowBuffer:
 
     @property
     def positions(self) -> npt.NDArray[np.uint64]:
-        """Position in the log of each message, from the header of the stream."""
+        """Log position of each message, from the header of the stream."""
         high = self.longs[self.starts + _POSITION_AT].astype(np.uint64)
         return high << np.uint64(32) | self.longs[self.starts + _POSITION_AT + 4]
 
     @classmethod
     def of(cls, messages: Sequence[bytes]) -> "RowBuffer":
-        """Join messages, each of which has the replication header and at least ``LEAST_BYTES`` bytes."""
+        """Join messages, each with the replication header and at least ``LEAST_BYTES`` bytes."""
         sizes = np.fromiter(map(len, messages), np.int64, len(messages))
         raw = b"".join([*messages, _PADDING])
         ends = np.cumsum(sizes)
@@ -65,21 +65,21 @@ class RowBuffer:
 
 @frozen(eq=False)
 class Values:
-    """The strings of one column, as ranges of a buffer."""
+    """Strings of a column as ranges of a buffer."""
 
     buffer: RowBuffer
     begins: Numbers
     sizes: Numbers
     valid: Flags
-    """False for nulls and for absent values."""
+    """False for null and absent values."""
 
     arrived: Flags
-    """False for values that are not in the log."""
+    """False for values that the log does not contain."""
 
 
 @frozen(eq=False)
 class RowImages:
-    """Row images of one relation, in the order of the log."""
+    """Row images of a relation, in log order."""
 
     messages: Numbers
     """Index of the message of each image."""
@@ -90,7 +90,7 @@ class RowImages:
 
 @frozen(eq=False)
 class _Tuples:
-    """One tuple from each of several messages, by column."""
+    """One tuple of each message, by column."""
 
     states: list[Bytes]
     begins: list[Numbers]
@@ -99,7 +99,7 @@ class _Tuples:
 
 
 def images_of(buffer: RowBuffer, messages: Numbers, in_identity: Sequence[bool]) -> RowImages:
-    """Split the messages of one relation into the values of its columns.
+    """Split the messages of a relation into column values.
 
     Args:
         buffer: All messages.
@@ -107,7 +107,7 @@ def images_of(buffer: RowBuffer, messages: Numbers, in_identity: Sequence[bool])
         in_identity: For each column, True if it belongs to the replica identity.
 
     Raises:
-        MalformedLogError: The bytes contradict the format.
+        MalformedLogError: The bytes do not match the format.
         UnsupportedLogError: A value is in binary format.
     """
     starts, ends = buffer.starts[messages], buffer.ends[messages]
@@ -130,7 +130,7 @@ def images_of(buffer: RowBuffer, messages: Numbers, in_identity: Sequence[bool])
 
 
 def _require_markers(kinds: Bytes, markers: Bytes) -> None:
-    """Raise an error unless the first tuple of each message has a marker that is valid for the message's kind."""
+    """Raise MalformedLogError unless the marker of each message's first tuple is valid for the kind of message."""
     new, old = markers == _NEW, (markers == _OLD) | (markers == _KEY)
     fitting = ((kinds == INSERT) & new) | ((kinds == UPDATE) & (new | old)) | ((kinds == DELETE) & old)
     if not fitting.all():
@@ -139,7 +139,7 @@ def _require_markers(kinds: Bytes, markers: Bytes) -> None:
 
 
 def _divided(buffer: RowBuffer, at: Numbers, ends: Numbers, count: int) -> _Tuples:
-    """Split one tuple of each message; ``at`` is the offset of the tuple's number of columns."""
+    """Split one tuple of each message; ``at`` is the offset of the tuple's column count."""
     data, longs = buffer.data, buffer.longs
     if (at + 2 > ends).any():
         raise MalformedLogError("a row ends early")
@@ -185,7 +185,7 @@ def _images(
     second: _Tuples | None,
     in_identity: Sequence[bool],
 ) -> RowImages:
-    """Return the images in order, and mark absent values."""
+    """Return the images in log order, with absent values marked."""
     count = np.ones(len(messages), np.int64)
     count[with_old] = 2
     firsts = np.cumsum(count) - count
@@ -215,7 +215,7 @@ def _values(buffer: RowBuffer, tuples: _Tuples, number: int) -> Values:
 
 
 def _joined(old: Values, new: Values, with_old: Numbers, firsts: Numbers, seconds: Numbers) -> Values:
-    """Combine the first and the second images; an unchanged value is copied from the old row if that contains it."""
+    """Combine the first and second images. Unchanged values are copied from the old row if it contains them."""
     kept = ~new.arrived & old.arrived[with_old]
 
     def both(first: npt.NDArray[_Item], second: npt.NDArray[_Item]) -> npt.NDArray[_Item]:

@@ -1,4 +1,4 @@
-"""Sessions on the server that use a slot, or delay the creation of a slot."""
+"""Server sessions that use a slot or delay the creation of a slot."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ SELECT l.pid, coalesce(a.application_name, ''), coalesce(a.client_addr::text, ''
    AND l.pid IS DISTINCT FROM pg_catalog.pg_backend_pid()
  ORDER BY pg_catalog.age(l.transactionid) DESC
 """
-"""Every transaction with an id holds a lock on the id, and any user may see locks."""
+"""Lists open transactions by their locks: each transaction with an ID holds a lock on it, which all users can see."""
 
 _SHOWN = 3
 _DENIED = "42501"
@@ -26,10 +26,10 @@ _DENIED = "42501"
 
 @frozen
 class Session:
-    """A session with the properties that the server shows to other users."""
+    """Properties of a session that other users can see."""
 
     pid: int | None
-    """Process on the server; ``None`` for a prepared transaction."""
+    """ID of the server process; ``None`` for a prepared transaction."""
 
     application: str
     """``application_name``; ``""`` if it is unknown."""
@@ -49,25 +49,25 @@ class Session:
 
 
 def session(connection: Any, pid: int) -> Session:
-    """Return the session of a process on the server; only the pid if the session has ended."""
+    """Return the session of a server process; if it has ended, a session with the process ID only."""
     found = run(connection, _SESSION, (pid,))
     return Session(*found[0]) if found else Session(pid, "", "")
 
 
 def sessions_with_transactions(connection: Any) -> list[Session]:
-    """Return the other sessions that have open transactions with an id, the oldest transaction first."""
+    """Return the other sessions that have open transactions with an ID, sorted by age of the transaction."""
     return list(dict.fromkeys(Session(*row) for row in run(connection, _OPEN)))
 
 
 def listed(sessions: list[Session]) -> str:
-    """Return a text that lists the first sessions."""
+    """Format the first sessions for a message."""
     shown = ", ".join(map(str, sessions[:_SHOWN]))
     more = len(sessions) - _SHOWN
     return shown + (f", and {more} more" if more > 0 else "")
 
 
 def terminate(connection: Any, pid: int) -> bool:
-    """Request the end of a session, if it still exists; return False if the user lacks the privilege."""
+    """Request the end of a session if it still exists. Return False if the user lacks the privilege."""
     try:
         run(connection, "SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
     except LogServerError as error:

@@ -1,4 +1,4 @@
-"""Creation of a slot without blocking the caller, although the server waits for all open transactions to end."""
+"""Asynchronous creation of a slot, because the server waits until all open transactions have ended."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,10 +20,10 @@ class SlotCreation:
 
     @classmethod
     def begin(cls, parameters: Mapping[str, Any], name: str) -> "SlotCreation":
-        """Request a slot.
+        """Request the creation of a slot.
 
         Args:
-            parameters: Parameters of libpq for the replication connection, from ``session.log_parameters``.
+            parameters: The libpq parameters of the replication connection, from ``session.log_parameters``.
             name: Name of the slot.
 
         Raises:
@@ -38,7 +38,7 @@ class SlotCreation:
         return cls(name, log)
 
     def result(self, wait_s: float) -> CreatedSlot | None:
-        """Return the slot; ``None`` if it does not exist within ``wait_s`` seconds.
+        """Return the slot; ``None`` if it is not created within ``wait_s`` seconds.
 
         Raises:
             LogError: The server rejects the command, or the connection is lost.
@@ -50,7 +50,7 @@ class SlotCreation:
         return None if rows is None else created(self._name, rows)
 
     def close(self) -> None:
-        """Close the connection. A slot that does not exist yet is not created."""
+        """Close the connection. This cancels the creation of the slot if it is not complete."""
         with suppress(Exception):
             self._log.cancel()
         self._log.close()

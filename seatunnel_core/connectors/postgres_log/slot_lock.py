@@ -1,7 +1,7 @@
-"""Lock of a job on its replication slot. Two jobs on one slot would discard changes that the other one needs.
+"""Lock of a job on its replication slot. Two jobs that share a slot would discard each other's changes.
 
-A job reads its slot in ranges, so the slot itself is free between them. The lock is an advisory lock of the database,
-which the server releases when the connection of the job ends.
+A job reads its slot in ranges and releases it between them. The lock is an advisory lock of the database, which the
+server releases when the connection of the job ends.
 """
 
 import hashlib
@@ -19,8 +19,9 @@ from seatunnel_core.connectors.postgres_log.slots import slot_state
 from seatunnel_core.connectors.postgres_log.sql_connection import connect, run
 
 WAIT_S = 10.0
-"""Maximum wait for another process that uses the slot, in seconds. The connection of a killed process ends within that
-time, and the session of an earlier process of the same job is ended."""
+"""Maximum time to wait for another process that uses the slot, in seconds. It is long enough for the session of a
+killed process, or of an earlier process of the same job, to end.
+"""
 
 _POLL_S = 0.2
 _LOCK = "SELECT pg_catalog.pg_try_advisory_lock(%s)"
@@ -33,29 +34,30 @@ SELECT pid FROM pg_catalog.pg_locks
 
 @define
 class SlotLock:
-    """The lock of one slot. Not thread-safe, except ``close``."""
+    """Lock of a slot. Not thread-safe, except ``close``."""
 
     slot: str
     _connection: Any = field(default=None, init=False, repr=False)
     _was_held: bool = field(default=False, init=False)
     _own: set[int] = field(factory=set, init=False)
-    """Server processes of the last connection that held the lock, and of later ones. A lost connection may hold the
-    lock until the server has ended its process."""
+    """Server processes of the last connection that held the lock and of later connections. A lost connection may hold
+    the lock until the server has ended its process.
+    """
 
     _user: SlotUser = field(init=False, default=Factory(lambda self: SlotUser(self.slot), takes_self=True))
 
     def hold(self, parameters: Mapping[str, Any], *, wait_s: float = WAIT_S) -> bool:
-        """Take the lock unless it is held, and return True if it was taken by this call.
+        """Acquire the lock if it is not held. Return True if this call acquired it.
 
-        An earlier process of the same job is recognized by its ``application_name``, and its session is ended.
+        An earlier process of the same job is recognized by its ``application_name``, and its session is terminated.
 
         Args:
-            parameters: Parameters of libpq for statements. Their ``application_name`` identifies the job.
+            parameters: The libpq parameters for statements. Their ``application_name`` identifies the job.
             wait_s: Maximum time to wait for another holder, in seconds.
 
         Raises:
-            SlotTakenError: Another job holds the lock, or a later process of the same job has taken it.
-            SlotInUseError: The lock is held by a session that may belong to a failed machine. Try again.
+            SlotTakenError: Another job holds the lock, or a later process of the same job has acquired it.
+            SlotInUseError: The session that holds the lock may belong to a failed machine. Try again.
             LogError: The server rejects the statement.
         """
         held = self._connection
@@ -101,13 +103,13 @@ class SlotLock:
 
 
 def lock_holder(connection: Any, slot: str) -> int | None:
-    """Return the process on the server that holds the lock of a slot; ``None`` if none does."""
+    """Return the ID of the server process that holds the lock of a slot; ``None`` if the lock is free."""
     found = run(connection, _HOLDER, (key_of(slot),))
     return int(found[0][0]) if found else None
 
 
 def try_lock(connection: Any, slot: str) -> bool:
-    """Take the lock of a slot for a connection until that is closed, and return False if another one holds it."""
+    """Acquire the lock of a slot until the connection is closed. Return False if another connection holds it."""
     return bool(run(connection, _LOCK, (key_of(slot),))[0][0])
 
 
@@ -117,17 +119,17 @@ def key_of(slot: str) -> int:
 
 
 def await_free(connection: Any, slot_user: SlotUser, name: str, *, wait_s: float = WAIT_S) -> None:
-    """Wait until no process reads or creates a slot; end sessions of earlier processes of the same job.
+    """Wait until no process reads or creates a slot. Sessions of earlier processes of the same job are terminated.
 
     Args:
-        connection: A connection of psycopg in autocommit mode.
-        slot_user: Observations of the process that uses the slot, which need not exist.
+        connection: A psycopg connection in autocommit mode.
+        slot_user: Observations of the session that uses the slot, if any.
         name: The ``application_name`` of the job.
         wait_s: Maximum time to wait, in seconds.
 
     Raises:
         SlotTakenError: Another process uses the slot.
-        SlotInUseError: The slot is used by a session that may belong to a failed machine. Try again.
+        SlotInUseError: The session that uses the slot may belong to a failed machine. Try again.
     """
     until = time.monotonic() + wait_s
     while (state := slot_state(connection, slot_user.slot)) is not None and state.active_pid is not None:

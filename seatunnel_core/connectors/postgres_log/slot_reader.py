@@ -17,16 +17,16 @@ from seatunnel_core.connectors.postgres_log.slots import required_slot
 
 _RETRY_S = 0.1
 _STATUS_S = 10.0
-"""Interval of status messages that the server has not requested, in seconds."""
+"""Interval of unrequested status messages, in seconds."""
 
 _PATIENCE_S = 0.02
-"""Time without messages after which the server's position in the log is requested, in seconds."""
+"""Time without messages after which the server is asked for its log position, in seconds."""
 
 
 class SlotReader:
-    """Reader of a slot from a position on. It keeps its connections between ranges, and is not thread-safe.
+    """Reads a slot from a position. It keeps its connections between ranges, and is not thread-safe.
 
-    The server discards nothing from the slot until ``confirm`` is called.
+    The server discards no data of the slot until ``confirm`` is called.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class SlotReader:
         takes_over: bool = False,
         selects: Selects = every_column,
     ) -> None:
-        """Connect, and start the stream.
+        """Connect to the server, and start the stream.
 
         Args:
             log_parameters: The libpq parameters of the replication connection, from ``session.log_parameters``.
@@ -58,8 +58,8 @@ class SlotReader:
             batch_bytes: Size of the row messages at which a batch ends, in bytes.
             timeout_s: Time without any message after which the connection is considered lost, in seconds.
             wait_for_slot_s: Maximum time to wait until another process releases the slot, in seconds.
-            takes_over: True to end a session with the same ``application_name`` that reads the slot, which is an
-                earlier attempt or a failed machine.
+            takes_over: True to terminate a session with the same ``application_name`` that reads the slot. It belongs
+                to an earlier attempt or a failed machine.
             selects: Returns True for the columns to read, by schema and name of the table.
 
         Raises:
@@ -85,7 +85,7 @@ class SlotReader:
         self._heard = self._told = time.monotonic()
 
     def _start(self, publications: Sequence[str], start: Lsn, messages: bool, wait_s: float) -> None:
-        """Start the stream, then check the slot, which no other process can change now."""
+        """Start the stream, and then check the slot, which no other process can change during the stream."""
         until = time.monotonic() + wait_s
         while True:
             try:
@@ -97,7 +97,7 @@ class SlotReader:
         required_slot(self._sql, self._slot).require_range(start, reader_pid=self._log.pid)
 
     def _await_release(self, error: SlotInUseError, *, is_last: bool) -> None:
-        """End the session that reads the slot if that is allowed; after the last wait, raise an error."""
+        """Terminate the session that reads the slot if this is allowed. Raise SlotInUseError after the last wait."""
         pid = required_slot(self._sql, self._slot).active_pid
         if pid is None:
             if is_last:
@@ -119,16 +119,16 @@ class SlotReader:
 
     @property
     def position(self) -> Lsn:
-        """Position up to which all transactions have been read; start of the next range."""
+        """Position up to which all transactions have been read, which is the start of the next range."""
         return self._decoder.position
 
     def batches(self, end: Lsn | None = None, *, idle_s: float = 1.0) -> Iterator[ChangeBatch]:
-        """Read the transactions that were committed from ``position`` to before ``end``.
+        """Read the transactions with commits from ``position`` up to but excluding ``end``.
 
         The last batch has the reason ``END``. Exhaust the iterator before reading another range.
 
         Args:
-            end: End of the range, a position that the log has reached or will reach; ``None`` to read indefinitely.
+            end: End of the range, a current or future position of the log; ``None`` to read indefinitely.
             idle_s: Time without messages after which a batch with the reason ``IDLE`` is returned, in seconds.
 
         Yields:
@@ -155,7 +155,7 @@ class SlotReader:
                 return
 
     def confirm(self, position: Lsn) -> None:
-        """Allow the server to discard transactions that were committed before a position.
+        """Allow the server to discard transactions committed before a position.
 
         Raises:
             ValueError: These transactions have not been read yet.
@@ -165,7 +165,7 @@ class SlotReader:
         self._log.send_status(self.position, position)
 
     def keep_alive(self) -> None:
-        """Send a status message. Call this at least every few seconds while no batches are read."""
+        """Send a status message. Call this every few seconds while no batches are read."""
         self._log.send_status(self.position)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Observation of the session that uses the slot of a job: it may end soon, or belong to another job."""
+"""Observation of the session that uses a job's slot: it may end soon, or belong to another job."""
 
 import time
 from typing import Any
@@ -10,14 +10,15 @@ from seatunnel_core.connectors.postgres_log.server_sessions import Session, term
 from seatunnel_core.connectors.postgres_log.session import SESSIONS
 
 GONE_S = 75.0
-"""Time within which the server ends the session of a failed machine, in seconds: keepalives take 60."""
+"""Time within which the server ends the session of a failed machine, in seconds. Keepalives take 60 seconds."""
 
 
 @define
 class SlotUser:
-    """The session that uses a slot, observed during all attempts to use the slot.
+    """Session that uses a slot, observed over all attempts to use the slot.
 
-    The session of a job is active, because the job polls every second. The session of a failed machine is inactive.
+    The session of a running job is active, because the job polls every second. The session of a failed machine is
+    inactive.
     """
 
     slot: str
@@ -26,7 +27,7 @@ class SlotUser:
     _since: float = field(default=0.0, init=False)
     _is_active: bool = field(default=False, init=False)
     _asked: set[int] = field(factory=set, init=False)
-    """Server processes that this job has asked to end."""
+    """Server processes that this job has requested to end."""
 
     _is_denied: bool = field(default=False, init=False)
 
@@ -39,13 +40,13 @@ class SlotUser:
             self._is_active = True
 
     def end(self, connection: Any, pid: int) -> None:
-        """Request the end of a session of this job, at most once per process."""
+        """Request the end of a session of this job, once per process."""
         if pid not in self._asked:
             self._asked.add(pid)
             self._is_denied |= not terminate(connection, pid)
 
     def error(self, user: Session) -> SlotInUseError:
-        """Return the error after waiting too long; retryable if the session may end without help."""
+        """Return the error after the maximum wait; retryable if the session may end by itself."""
         is_ours = user.application.startswith(SESSIONS) or not user.application  # or the session has just ended
         if not is_ours or self._is_active or time.monotonic() - self._since >= self.gone_s:
             return taken(self.slot, user, is_denied=self._is_denied)
@@ -56,12 +57,12 @@ class SlotUser:
 
 
 def taken(slot: str, user: Session, *, is_denied: bool = False) -> SlotTakenError:
-    """Return the error of a slot that another process uses.
+    """Return the error for a slot that another process uses.
 
     Args:
         slot: Name of the slot.
         user: The session that uses it.
-        is_denied: True if the session belongs to the same job, and the job's user lacks the privilege to end it.
+        is_denied: True if the session belongs to the same job, but the job's user lacks the privilege to end it.
     """
     denied = ", which the user of this job has no permission to end" if is_denied else ""
     return SlotTakenError(

@@ -38,7 +38,7 @@ _IN_USE, _EXISTS, _MISSING = "55006", "42710", "42704"
 
 @frozen(kw_only=True)
 class SlotState:
-    """State of a slot according to the server."""
+    """State of a slot as reported by the server."""
 
     name: str
     plugin: str | None
@@ -48,7 +48,7 @@ class SlotState:
     database: str | None
     temporary: bool
     active_pid: int | None
-    """Process on the server that reads the slot; ``None`` if none does."""
+    """ID of the server process that reads the slot; ``None`` if there is none."""
 
     restart: Lsn | None
     """Start of the log that the server retains for the slot; ``None`` if it retains none."""
@@ -63,17 +63,17 @@ class SlotState:
     """``reserved``, ``extended``, ``unreserved`` or ``lost``; ``None`` before PostgreSQL 13."""
 
     safe_bytes: int | None
-    """Number of bytes that can be written before the slot may lose log; ``None`` if there is no limit."""
+    """Number of bytes that can be written before the slot may lose log data; ``None`` without a limit."""
 
     invalidation: str | None
-    """Reason why the server has invalidated the slot; ``None`` if it has not."""
+    """Reason why the server invalidated the slot; ``None`` for a valid slot."""
 
     def require_range(self, start: Lsn, *, reader_pid: int | None = None) -> None:
-        """Check that the slot returns all transactions from a position on.
+        """Check that the slot returns all transactions from a position.
 
         Args:
             start: Start of the range.
-            reader_pid: Server process of this reader's connection, which may read the slot.
+            reader_pid: Server process of this reader's connection, which is allowed to read the slot.
 
         Raises:
             SlotMissingError: The slot is not a logical slot with ``pgoutput``.
@@ -114,15 +114,16 @@ class SlotState:
 
 @frozen(kw_only=True)
 class CreatedSlot:
-    """A new slot."""
+    """A newly created slot."""
 
     name: str
     consistent_point: Lsn
-    """Position after which all committed transactions are in the slot."""
+    """Position after which the slot contains all committed transactions."""
 
     snapshot: str | None = field(repr=False)
-    """Name of the exported snapshot, which contains exactly the transactions that are not in the slot. Valid until the
-    next command on the connection that created the slot."""
+    """Name of the exported snapshot, which contains exactly the transactions that the slot does not contain. Valid
+    until the next command on the connection that created the slot.
+    """
 
 
 def slot_state(connection: Any, name: str) -> SlotState | None:
@@ -171,7 +172,7 @@ def create_slot(
         connection: A replication connection without a stream.
         name: Name of the slot: lower-case letters, digits and ``_``.
         export_snapshot: True to export the snapshot at the start of the slot.
-        temporary: True for a slot that is dropped with the connection.
+        temporary: True to drop the slot when the connection is closed.
 
     Raises:
         LogServerError: The server rejects the command: the name is taken, or ``wal_level`` is not ``logical``.
@@ -184,27 +185,27 @@ def create_slot(
 
 
 def creation_command(name: str, *, export_snapshot: bool = False, temporary: bool = False) -> str:
-    """Return the command that creates a slot, with the arguments of ``create_slot``."""
+    """Return the command that creates a slot. The arguments are the same as for ``create_slot``."""
     kind = "TEMPORARY " if temporary else ""
     snapshot = "EXPORT_SNAPSHOT" if export_snapshot else "NOEXPORT_SNAPSHOT"
     return f"CREATE_REPLICATION_SLOT {quoted_name(name)} {kind}LOGICAL {PLUGIN} {snapshot}"
 
 
 def created(name: str, rows: Sequence[tuple[str | None, ...]]) -> CreatedSlot:
-    """Return the slot in the response to the command that created it."""
+    """Return the slot from the server's response to the command that created it."""
     ((_, point, exported, _),) = rows
     return CreatedSlot(name=name, consistent_point=Lsn.parse(str(point)), snapshot=exported or None)
 
 
 def creation_error(name: str, error: LogError) -> LogError:
-    """Return the error of a failed creation of a slot."""
+    """Return the error for a failed creation of a slot."""
     if isinstance(error, LogServerError) and error.sqlstate == _EXISTS:
         return LogServerError(f"the replication slot {name} exists already; drop it or choose another name", _EXISTS)
     return error
 
 
 def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
-    """Advance a slot that no process is reading, and return its new position; a slot is never moved back.
+    """Advance an unused slot, and return its new position. A slot is never moved back.
 
     Args:
         connection: A psycopg connection in autocommit mode.
@@ -213,7 +214,7 @@ def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
 
     Raises:
         SlotChangedError: The slot does not exist, or its log was removed.
-        SlotInUseError: Another process is reading it.
+        SlotInUseError: Another process is reading the slot.
     """
     state = required_slot(connection, name)
     if state.confirmed is not None and state.confirmed >= position:
@@ -229,7 +230,7 @@ def advance_slot(connection: Any, name: str, position: Lsn) -> Lsn:
 
 
 def drop_slot(connection: Any, name: str, *, wait_s: float = 5.0) -> bool:
-    """Drop a slot, and return False if it did not exist.
+    """Drop a slot. Return False if the slot did not exist.
 
     Args:
         connection: A psycopg connection in autocommit mode.
@@ -237,7 +238,7 @@ def drop_slot(connection: Any, name: str, *, wait_s: float = 5.0) -> bool:
         wait_s: Maximum time to wait until a closed connection has released the slot, in seconds.
 
     Raises:
-        SlotInUseError: Another process is reading it.
+        SlotInUseError: Another process is reading the slot.
     """
     until = time.monotonic() + wait_s
     while True:

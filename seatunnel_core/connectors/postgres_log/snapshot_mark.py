@@ -1,6 +1,6 @@
-"""Snapshot marks, which determine the transactions of the log that a snapshot contains.
+"""Snapshot marks, which determine the logged transactions that a snapshot contains.
 
-A log position cannot be used for this, because a transaction is logged before it becomes visible.
+A log position cannot determine this, because a transaction is logged before it becomes visible.
 """
 
 import re
@@ -13,33 +13,33 @@ from attrs import field, frozen
 from seatunnel_core.connectors.postgres_log.sql_connection import run
 
 _CURRENT = "SELECT pg_catalog.txid_current_snapshot()::text"
-"""Query of the current snapshot; newer versions also have ``pg_current_snapshot()``, with the same result."""
+"""Query for the current snapshot. Newer versions also have ``pg_current_snapshot()``, with the same result."""
 
 _WRITTEN = re.compile(r"(\d+):(\d+):((?:\d+(?:,\d+)*)?)")
 
 
 @frozen(kw_only=True)
 class SnapshotMark:
-    """A snapshot in the form of ``pg_current_snapshot()``, with 64-bit transaction IDs.
+    """A snapshot in the format of ``pg_current_snapshot()``, with 64-bit transaction IDs.
 
-    Valid for transactions whose ID differs by less than 2**31 from ``xmax``.
+    Valid for transactions with IDs that differ by less than 2**31 from ``xmax``.
     """
 
     xmin: int
-    """Lowest transaction ID in progress; all transactions with lower IDs had ended."""
+    """Lowest transaction ID in progress. All transactions with lower IDs have ended."""
 
     xmax: int
     """First unassigned transaction ID."""
 
     in_progress: frozenset[int] = field(factory=frozenset)
-    """Transaction IDs in progress, from ``xmin`` to ``xmax``."""
+    """Transaction IDs in progress between ``xmin`` and ``xmax``."""
 
     @classmethod
     def parse(cls, written: str) -> "SnapshotMark":
         """Parse a ``pg_snapshot`` string, such as ``10:20:10,14,15``.
 
         Raises:
-            ValueError: The string has another form, or contradicts itself.
+            ValueError: The string has another form or is inconsistent.
         """
         found = _WRITTEN.fullmatch(written)
         if found is None:
@@ -54,17 +54,17 @@ class SnapshotMark:
         return f"{self.xmin}:{self.xmax}:{','.join(map(str, sorted(self.in_progress)))}"
 
     def full_id(self, xid: int) -> int:
-        """Convert a 32-bit transaction ID, as in the log, to 64 bits."""
+        """Convert a 32-bit transaction ID from the log to 64 bits."""
         distance = (xid - self.xmax) & 0xFFFFFFFF
         return self.xmax + distance - (1 << 32 if distance >= 1 << 31 else 0)
 
     def contains(self, xid: int) -> bool:
-        """Return True if the snapshot contains a committed transaction, given its 32-bit ID in the log."""
+        """Return True if the snapshot contains a committed transaction, given its 32-bit ID from the log."""
         found = self.full_id(xid)
         return found < self.xmin or (found < self.xmax and found not in self.in_progress)
 
     def contain(self, xids: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
-        """Return ``contains`` for each of several IDs."""
+        """Return a mask of the transactions that the snapshot contains."""
         distances = (xids.astype(np.int64) - (self.xmax & 0xFFFFFFFF)) & 0xFFFFFFFF
         found = self.xmax + distances - np.where(distances >= 1 << 31, 1 << 32, 0)
         open_then = np.isin(found, np.array(sorted(self.in_progress), np.int64))
@@ -73,6 +73,6 @@ class SnapshotMark:
 
 
 def current_mark(connection: Any) -> SnapshotMark:
-    """Return the snapshot of a connection's transaction, which must have isolation level REPEATABLE READ."""
+    """Return the snapshot of the current transaction, which must have the isolation level REPEATABLE READ."""
     ((written,),) = run(connection, _CURRENT)
     return SnapshotMark.parse(written)

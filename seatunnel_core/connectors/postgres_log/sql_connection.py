@@ -14,11 +14,11 @@ _PERMANENT = (
     *("not permitted to log in", "must be superuser or replication role", "does not support SSL"),
     *("certificate verify failed", "invalid connection option"),
 )
-"""Messages of permanent errors when a connection is opened; these have no SQLSTATE."""
+"""Messages of permanent connection errors, which have no SQLSTATE."""
 
 
 def connect(parameters: Mapping[str, Any]) -> Any:
-    """Return a psycopg connection in autocommit mode; ``parameters`` are from ``session.sql_parameters``.
+    """Open a psycopg connection in autocommit mode, with parameters from ``session.sql_parameters``.
 
     Raises:
         LogConnectionError: The server is not reachable or rejects the connection.
@@ -30,14 +30,14 @@ def connect(parameters: Mapping[str, Any]) -> Any:
 
 
 def not_connected(message: str, parameters: Mapping[str, Any]) -> LogConnectionError:
-    """Return the error of a failed connection attempt; retryable unless the message is a permanent error's."""
+    """Return the error for a failed connection attempt; retryable unless the message indicates a permanent error."""
     error = LogConnectionError(without_secrets(message, parameters))
     error.retryable = not any(words in message for words in _PERMANENT)
     return error
 
 
 def run(connection: Any, statement: str, values: Sequence[Any] | None = None) -> list[Any]:
-    """Run a statement, and return its rows.
+    """Run a statement and return its rows.
 
     Raises:
         LogConnectionError: The connection is lost.
@@ -53,7 +53,7 @@ def run(connection: Any, statement: str, values: Sequence[Any] | None = None) ->
 
 
 def without_secrets(message: str, parameters: Mapping[str, Any]) -> str:
-    """Return a message on one line, without the secrets in the libpq parameters."""
+    """Remove the secrets in the libpq parameters from a message, and join its lines."""
     secrets = [str(parameters[name]) for name in _SECRETS if parameters.get(name)]
     return secret.masked(" ".join(message.split()), secrets)
 

@@ -1,1 +1,1 @@
-"""Conversion of the strings in the log to the Arrow types of the ``Jdbc`` source."""
+"""Conversion of logged strings to the Arrow types of the ``Jdbc`` source."""

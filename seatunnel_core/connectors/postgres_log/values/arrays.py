@@ -13,14 +13,14 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def elements_of(literals: pa.Array, delimiter: str) -> tuple[pa.Array, dict[int, str]]:
-    """Return the elements of array literals as lists of strings.
+    """Parse array literals to lists of strings.
 
     Args:
         literals: The literals, as strings.
-        delimiter: Character between elements: ``;`` for ``box``, otherwise ``,``.
+        delimiter: Delimiter of elements: ``;`` for ``box``, otherwise ``,``.
 
     Returns:
-        The lists, and messages by index for arrays of several dimensions, which become null.
+        The lists, and messages by index for multidimensional arrays, which become null.
 
     Raises:
         MalformedLogError: A string is not an array literal.
@@ -36,7 +36,7 @@ def elements_of(literals: pa.Array, delimiter: str) -> tuple[pa.Array, dict[int,
 
 
 def _body(literal: str) -> str:
-    """Return the content of the outer braces."""
+    """Return the content inside the outer braces."""
     bounds = _BOUNDS.match(literal) if literal.startswith("[") else None
     start = bounds.end() if bounds else 0
     if len(literal) < start + 2 or literal[start] != "{" or not literal.endswith("}"):

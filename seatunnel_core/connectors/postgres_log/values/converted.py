@@ -1,4 +1,4 @@
-"""Conversion of a column's strings to the column's type."""
+"""Conversion of a column's strings to its Arrow type."""
 
 import binascii
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from seatunnel_core.connectors.postgres_log.values.strings import array_of, asci
 from seatunnel_core.rows.extent import BEYOND
 
 Misfits = Mapping[int, str]
-"""Messages by index for values that rows cannot represent; such a value is null in the array."""
+"""Messages by index for values that the Arrow type cannot represent. These values are null in the array."""
 
 Converted = tuple[pa.Array, Misfits]
 Convert = Callable[[Values], Converted]
@@ -31,7 +31,7 @@ _BEYOND = r"^-?infinity$|^\d{5,}-| BC$"
 
 
 def conversion(kind: pa.DataType, delimiter: str) -> Convert:
-    """Return the function that converts the strings of a column; ``delimiter`` separates elements of an array."""
+    """Return the function that converts the strings of a column; ``delimiter`` separates array elements."""
     if of.is_binary(kind):
         return lambda values: (_bytea(values), {})
     if of.is_string(kind):
@@ -74,7 +74,7 @@ def _decimals(found: pa.Array, kind: pa.DataType) -> Converted:
 
 
 def _moments(found: pa.Array, kind: pa.DataType) -> Converted:
-    """Convert dates or timestamps; the date style must be ISO."""
+    """Convert dates or timestamps in ISO format."""
     try:
         return found.cast(kind), {}
     except pa.ArrowInvalid:
@@ -91,7 +91,7 @@ def _times(found: pa.Array) -> Converted:
 
 
 def _bytea(values: Values) -> pa.Array:
-    """Convert bytes in the format ``hex``."""
+    """Convert ``bytea`` values in ``hex`` format."""
     valid, data = values.valid, values.buffer.data
     begins, sizes = values.begins[valid], values.sizes[valid]
     if ((sizes < 2) | (sizes % 2 == 1)).any() or (data[begins] != 92).any() or (data[begins + 1] != 120).any():

@@ -1,4 +1,4 @@
-"""Strings of a column as an Arrow array."""
+"""Conversion of a column's strings to an Arrow array."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,13 +7,13 @@ from seatunnel_core.connectors.postgres_log.errors import MalformedLogError, Uns
 from seatunnel_core.connectors.postgres_log.row_images import Bytes, Numbers, Values
 
 _LONG = 64
-"""Mean size of values, in bytes, above which values are copied one by one; below it, bytes are gathered."""
+"""Mean value size in bytes above which values are copied one by one instead of gathered byte by byte."""
 
 _MOST_BYTES = (1 << 31) - 1
 
 
 def gathered(data: Bytes, begins: Numbers, sizes: Numbers) -> tuple[Bytes, Numbers]:
-    """Return parts of a buffer, concatenated, with the offset of each part and of the end."""
+    """Concatenate ranges of a buffer. Also return the offset of each range and of the end."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     total = int(offsets[-1])
@@ -25,13 +25,13 @@ def gathered(data: Bytes, begins: Numbers, sizes: Numbers) -> tuple[Bytes, Numbe
 
 
 def binary(values: Values) -> pa.Array:
-    """Return the bytes of the values; null for null or absent values."""
+    """Return the values as bytes; null for null or absent values."""
     data, offsets = gathered(values.buffer.data, values.begins, _present(values))
     return _array(pa.binary(), values, data, offsets)
 
 
 def ascii_strings(values: Values) -> pa.Array:
-    """Return the strings of values that are ASCII."""
+    """Return ASCII values as strings."""
     data, offsets = gathered(values.buffer.data, values.begins, _present(values))
     if len(data) and data.max() > 127:
         raise MalformedLogError("a value has characters that its type cannot have")
@@ -42,7 +42,7 @@ def strings(values: Values) -> pa.Array:
     """Return the values as strings.
 
     Raises:
-        UnsupportedLogError: A value is not UTF-8; this is possible in an SQL_ASCII database.
+        UnsupportedLogError: A value is not UTF-8, which is possible in an SQL_ASCII database.
     """
     found = binary(values)
     try:
@@ -53,7 +53,7 @@ def strings(values: Values) -> pa.Array:
 
 
 def array_of(kind: pa.DataType, valid: pa.Array | None, data: Bytes, offsets: Numbers) -> pa.Array:
-    """Return an array of strings or bytes; ``valid`` is ``None`` if no value is null."""
+    """Return an array of strings or bytes; ``valid`` is ``None`` if there are no nulls."""
     buffers = [
         None if valid is None else valid.buffers()[1],
         pa.py_buffer(offsets.astype(np.int32)),
@@ -67,7 +67,7 @@ def _array(kind: pa.DataType, values: Values, data: Bytes, offsets: Numbers) -> 
 
 
 def validity(values: Values) -> pa.Array | None:
-    """Return a mask of the values that are not null; ``None`` if no value is null."""
+    """Return a validity mask of the values; ``None`` if there are no nulls."""
     return None if values.valid.all() else pa.array(values.valid)
 
 
